@@ -1,0 +1,1 @@
+"""cpsched: a constraint-programming scheduling engine for HPC batch jobs."""

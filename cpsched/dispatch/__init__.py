@@ -1,0 +1,1 @@
+"""List schedulers, backfilling and allocators."""

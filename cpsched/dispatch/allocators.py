@@ -1,0 +1,125 @@
+"""
+Allocators: on which of the nodes that would do a job's units go.
+
+Each is an order of nodes; the kernels fill nodes in that order and, where it breaks a job's bound
+on the number of nodes, fall back to the roomiest ones, so that no allocator refuses a job which
+any choice of nodes can hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched import kernels
+from cpsched.model import columns as c
+from cpsched.model.allocation import Allocation
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+
+class Allocator:
+    """
+    Puts units on nodes.
+
+    Attributes
+    ----------
+    name
+        As registered.
+    policy
+        Which node order the kernels use.
+    """
+
+    name: ClassVar[str]
+    policy: ClassVar[int]
+
+    def reset(self, system: System) -> None:
+        """Prepare for a system."""
+        self.capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
+        #: Kinds that only some nodes have: worth keeping for the jobs that ask for them.
+        self.scarce: BoolArray = (self.capacity == 0).any(axis=0) & (self.capacity > 0).any(axis=0)
+
+    def place(self, view: View, row: int, free: IntArray) -> Allocation | None:
+        """
+        Place one job.
+
+        Parameters
+        ----------
+        view
+            Supplies the job store and the eligible nodes.
+        row
+            The job's row in the store.
+        free
+            What each node has to give, shape ``(N, R)``; not changed.
+
+        Returns
+        -------
+        Allocation or None
+            None if the job does not fit.
+        """
+        store = view.waiting.store
+        num_nodes = len(free)
+        takes = np.zeros(num_nodes, dtype=np.int64)
+        fits = kernels.place(
+            self.policy,
+            store.columns,
+            row,
+            store.shapes,
+            view.eligible,
+            self.capacity,
+            self.scarce,
+            free,
+            np.empty(num_nodes, dtype=np.int64),
+            np.empty(num_nodes, dtype=np.int64),
+            takes,
+        )
+        return self.allocation(view, row, takes) if fits else None
+
+    def allocation(self, view: View, row: int, takes: IntArray) -> Allocation:
+        """Return the allocation of a job that puts ``takes[n]`` units on node n."""
+        store = view.waiting.store
+        shape = store.shapes[store.columns[c.SHAPE, row]]
+        node = np.flatnonzero(takes).astype(np.int64)
+        units = takes[node]
+        if shape[c.SHAPE_EXCLUSIVE]:
+            return Allocation(node, units, self.capacity[node])
+        kinds = self.capacity.shape[1]
+        request = shape[c.SHAPE_REQUEST : c.SHAPE_REQUEST + kinds]
+        per_node = shape[c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
+        return Allocation(node, units, units[:, None] * request + per_node)
+
+
+class FirstFit(Allocator):
+    """The nodes in their order along the line."""
+
+    name = "first-fit"
+    policy = kernels.FIRST_FIT
+
+
+class BestFit(Allocator):
+    """The node that has room for the fewest units of this job first."""
+
+    name = "best-fit"
+    policy = kernels.BEST_FIT
+
+
+class Consolidate(Allocator):
+    """The busiest node first, so that whole nodes stay free."""
+
+    name = "consolidate"
+    policy = kernels.CONSOLIDATE
+
+
+class Balanced(Allocator):
+    """
+    The idlest node first, and those with scarce resources the job does not ask for last.
+
+    A resource is scarce if only some nodes have it (GPUs, MICs).
+    """
+
+    name = "balanced"
+    policy = kernels.BALANCED

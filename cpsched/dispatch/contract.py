@@ -1,0 +1,47 @@
+"""
+The contract of a dispatcher: from what is known now to what starts now.
+
+A dispatcher reads no clock, prints nothing and touches no file. What it remembers between
+decisions is in :meth:`Dispatcher.state`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+
+
+class Dispatcher(ABC):
+    """
+    Decides which jobs start now, and where.
+
+    Attributes
+    ----------
+    name
+        As registered.
+    acts_when_idle
+        Whether it wants to be asked when no job waits (to resize running ones, say).
+    """
+
+    name: ClassVar[str]
+    acts_when_idle: ClassVar[bool] = False
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: B027
+        """Forget everything and prepare for a system, before a run starts."""
+
+    @abstractmethod
+    def decide(self, view: View) -> Decision:
+        """Answer one view."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what is remembered between decisions, as arrays and scalars."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Take up what :meth:`state` gave."""

@@ -1,0 +1,115 @@
+"""
+EASY backfilling: one reservation, for the first job that cannot start.
+
+After Lifka 1995 and Mu'alem and Feitelson 2001, on nodes instead of a processor count: the
+reservation is the first second at which the head can be *placed*, with that placement. A later
+job may start if it is predicted to end by then or touches nothing that is reserved. On a pool of
+one resource this is the textbook's shadow time and extra processors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched import kernels
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import (
+    frozen,
+    make_allocator,
+    make_priority,
+    start_in_order,
+    starts_of,
+)
+from cpsched.model import columns as c
+from cpsched.model.decision import NOTHING, Decision, Plan
+from cpsched.priority import Fifo
+
+if TYPE_CHECKING:
+    from cpsched.model.jobtable import JobStore
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+
+class Easy(Dispatcher):
+    """
+    EASY backfilling.
+
+    Parameters
+    ----------
+    priority
+        Order of the queue: whose turn it is, and who gets the reservation.
+    backfill
+        Order in which jobs are tried behind the reservation (``sjf`` = EASY-SJBF); the queue's
+        own order by default.
+    allocator
+        Name of the allocator.
+    """
+
+    name = "easy"
+
+    def __init__(
+        self,
+        priority: str = "fifo",
+        backfill: str | None = None,
+        allocator: str = "first-fit",
+    ) -> None:
+        self.priority = make_priority(priority)
+        self.backfill = make_priority(backfill) if backfill else None
+        self.allocator = make_allocator(allocator)
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Prepare for a system."""
+        self.priority.reset(system)
+        if self.backfill:
+            self.backfill.reset(system)
+        self.allocator.reset(system)
+
+    def decide(self, view: View) -> Decision:
+        """Start heads, reserve, backfill."""
+        waiting = view.waiting
+        rows = self._queue(view)
+        backfill = rows
+        if self.backfill:
+            backfill = frozen(waiting.rows[self.backfill.order(waiting, view.now)])
+        if len(rows) == 1:
+            return start_in_order(view, rows, self.allocator, stop=True)
+        store = waiting.store
+        *starts, head, shadow, head_takes = kernels.easy_pass(
+            self.allocator.policy,
+            view.now,
+            rows,
+            backfill,
+            store.columns,
+            store.shapes,
+            view.eligible,
+            self.allocator.capacity,
+            self.allocator.scarce,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        if head < 0 and not len(starts[0]):
+            return NOTHING
+        return Decision(starts_of(view, *starts), plan=_plan(store, head, shadow, head_takes))
+
+    def _queue(self, view: View) -> IntArray:
+        waiting = view.waiting
+        if isinstance(self.priority, Fifo):
+            return waiting.rows
+        return frozen(waiting.rows[self.priority.order(waiting, view.now)])
+
+
+def _plan(store: JobStore, head: int, shadow: int, takes: IntArray) -> Plan | None:
+    """Return the reservation as a plan of one job."""
+    if head < 0 or not takes.any():
+        return None
+    handle = store.columns[c.HANDLE, head]
+    return Plan(
+        np.array([handle], dtype=np.int64),
+        np.array([shadow], dtype=np.int64),
+        {int(handle): np.flatnonzero(takes)},
+    )

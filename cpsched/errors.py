@@ -1,0 +1,112 @@
+"""
+Everything cpsched raises on purpose.
+
+::
+
+    CpschedError
+    |-- TraceError (ValueError)              a job log that cannot be read
+    |-- ConfigError (ValueError)             a system, plan or option that makes no sense
+    |   `-- UnknownNameError                 a dispatcher, predictor, ... that is not registered
+    |-- InfeasibleRequestError (ValueError)  a job no node set of the system can ever hold
+    |-- DispatchError (RuntimeError)         a decision that breaks an invariant of the system
+    |-- RunError (ValueError)                a run directory that is missing, incomplete or damaged
+    `-- VerificationError (RuntimeError)     a recorded schedule that contradicts its own inputs
+
+Messages say what was found, where, and what would be accepted, on one line.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class CpschedError(Exception):
+    """Base class of every error cpsched raises on purpose."""
+
+
+class TraceError(CpschedError, ValueError):
+    """
+    A job log (or one line of it) that cannot be read.
+
+    Parameters
+    ----------
+    message
+        What is wrong and what would be right.
+    file, line, field, value
+        Where it was found; ``line`` counts from 1. Unknown parts are left out of the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: object = None,
+        line: int | None = None,
+        field: str | None = None,
+        value: object = None,
+    ) -> None:
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.field = field
+        self.value = value
+        self.reason = message
+        place = self.file or ""
+        if line is not None:
+            place += f":{line}" if place else f"line {line}"
+        parts = [place] if place else []
+        if field is not None:
+            shown = "" if value is None else f" = {_short(value)}"
+            parts.append(f"field {field}{shown}")
+        super().__init__(": ".join([*parts, message]))
+
+
+class ConfigError(CpschedError, ValueError):
+    """A system file, plan or option that makes no sense; names the place and the key."""
+
+    def __init__(self, message: str, *, where: object = None, key: str | None = None) -> None:
+        self.where = None if where is None else str(where)
+        self.key = key
+        parts = [str(part) for part in (self.where, key) if part]
+        super().__init__(": ".join([*parts, message]))
+
+
+class UnknownNameError(ConfigError):
+    """A name that is not registered; lists what is, closest first."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        names = sorted(known)
+        close = get_close_matches(name, names, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        super().__init__(f"no {kind} is called '{name}'; there are: {', '.join(names)}.{hint}")
+
+
+class InfeasibleRequestError(CpschedError, ValueError):
+    """A job that no set of nodes of the system can ever hold."""
+
+    def __init__(self, job_id: str, reason: str) -> None:
+        self.job_id = job_id
+        self.reason = reason
+        super().__init__(f"job {job_id} can never run on this system: {reason}")
+
+
+class DispatchError(CpschedError, RuntimeError):
+    """A decision that breaks an invariant: job, node, resource, demand and free are named."""
+
+
+class RunError(CpschedError, ValueError):
+    """A run directory that is missing, incomplete or damaged."""
+
+
+class VerificationError(CpschedError, RuntimeError):
+    """A recorded schedule that contradicts its own inputs."""
+
+
+def _short(value: object, limit: int = 60) -> str:
+    """Show a value from hostile input: escaped, and cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 4] + "...'"

@@ -1,0 +1,1 @@
+"""Synthetic workloads; each generator is found by name through :mod:`cpsched.registry`."""

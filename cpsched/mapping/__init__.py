@@ -1,0 +1,11 @@
+"""
+A log's jobs on a machine: queues, limits, units, eligible nodes, and who can never run.
+
+:func:`fit` is the only entrance; what it decides by is in the system file (``docs/systems.md``).
+"""
+
+from __future__ import annotations
+
+from cpsched.mapping.fit import Fitted, fit
+
+__all__ = ["Fitted", "fit"]

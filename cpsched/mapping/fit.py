@@ -1,0 +1,100 @@
+"""From a log's jobs to requests on a machine, with a reason for each job that can never run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.mapping.classes import classify
+from cpsched.mapping.feasibility import infeasible
+from cpsched.mapping.limits import check_limits, fill_requested_time, resolve_queues
+from cpsched.mapping.requests import align, pooled, to_units
+from cpsched.model.system import ProcessorMapping
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """
+    A workload on a system; J jobs, N nodes, C classes.
+
+    Attributes
+    ----------
+    workload
+        Every job of the log, layout ``units``, its resource kinds those of the system in the
+        same order, ``queue`` the system's queues, ``requested_time`` known for every job.
+    system
+        The system as given; for a log that only counts processors on a ``pool``, with each node
+        group merged into one node.
+    eligible_class
+        Which row of ``eligible`` holds for each job, int64, shape ``(J,)``.
+    eligible
+        The nodes that jobs of each class may use, shape ``(C, N)``; classes are distinct and in
+        order of first appearance.
+    rejected
+        Row and reason of every job that can never run here, in row order. These jobs are in
+        ``workload`` all the same.
+    """
+
+    workload: Workload
+    system: System
+    eligible_class: IntArray
+    eligible: BoolArray
+    rejected: tuple[tuple[int, str], ...]
+
+
+def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> Fitted:
+    """
+    Return a workload's jobs as requests on a system.
+
+    Parameters
+    ----------
+    workload
+        As the log has it.
+    system
+        The machine; its ``log`` says how processors, memory, queues and constraints are taken.
+    enforce_limits
+        Whether a job that asks for more time than its queue allows is rejected.
+
+    Returns
+    -------
+    Fitted
+        The jobs, the machine, which nodes each job may use, and which jobs never fit. A job is
+        rejected exactly if no placement on the empty machine satisfies its request, its node
+        bounds, its split and its contiguity, or the rules of its queue keep it out. Its first
+        reason is kept, in the order: queue rules, constraint, resource kinds, size.
+
+    Raises
+    ------
+    ConfigError
+        If the log only counts processors and the system does not say how to take them; if a job
+        names a queue the system does not have; if a job names no requested time and neither its
+        queue nor the system has a default; if whole nodes differ in cores.
+    """
+    if workload.layout == "processors" and system.log.processors is ProcessorMapping.POOL:
+        system = pooled(system)
+    workload = fill_requested_time(resolve_queues(workload, system), system)
+    rejected = check_limits(workload, system, enforce_limits=enforce_limits)
+    classes = classify(workload, system)
+    rejected = {**classes.rejected, **rejected}
+    workload, lacking = align(workload.with_columns(exclusive=classes.exclusive), system)
+    rejected = {**lacking, **rejected}
+    workload = to_units(workload, system, classes.of_job, classes.nodes)
+    rest = np.ones(workload.num_jobs, dtype=np.bool_)
+    rest[list(rejected)] = False
+    rejected.update(
+        infeasible(workload, system, classes.of_job, classes.nodes, rows=np.flatnonzero(rest))
+    )
+    return Fitted(
+        workload=workload,
+        system=system,
+        eligible_class=classes.of_job,
+        eligible=classes.nodes,
+        rejected=tuple(sorted(rejected.items())),
+    )

@@ -1,0 +1,1 @@
+"""Plain data: workload, job table, system, topology, allocation, decision, view."""

@@ -1,0 +1,484 @@
+"""
+Jobs as dispatchers and predictors see them: what is known at submit, and nothing later.
+
+A :class:`JobStore` holds one int64 row a column for every job submitted so far; it is filled by
+copying, never by slicing a workload, so no array reachable from it has the future behind it.
+A :class:`JobTable` is a store and the rows of it that matter now, in queue order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cpsched.model import columns as c
+from cpsched.model.allocation import Allocation, AllocationArena
+from cpsched.model.types import MISSING, UNBOUNDED, JobType, Split
+
+if TYPE_CHECKING:
+    from cpsched.model.types import AnyArray, IntArray
+
+#: Columns of strings a store keeps.
+LABELS = ("queue", "user", "name", "group")
+
+
+class JobStore:
+    """
+    Every job submitted so far, as columns.
+
+    Parameters
+    ----------
+    resources
+        Names of the R resource kinds.
+    capacity
+        Rows to make room for at first; the store doubles when it is full.
+
+    Attributes
+    ----------
+    columns
+        int64, shape ``(NUM_COLUMNS, capacity)``, read-only; rows of it as in
+        :mod:`cpsched.model.columns`.
+    shapes
+        Distinct requests, int64, shape ``(S, 4 + 3 R)``, read-only.
+    labels
+        The strings seen so far for each of queue, user, name and group, by code.
+    """
+
+    __slots__ = ("_columns", "columns", "labels", "resources", "shapes", "size")
+
+    def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
+        self.resources = tuple(resources)
+        self.labels: dict[str, list[str]] = {label: [] for label in LABELS}
+        self.size = 0
+        width = c.SHAPE_REQUEST + 3 * len(self.resources)
+        self.shapes: IntArray = _read_only(np.zeros((0, width), dtype=np.int64))
+        self._set_columns(np.zeros((c.NUM_COLUMNS, max(capacity, 1)), dtype=np.int64))
+
+    def _set_columns(self, columns: IntArray) -> None:
+        self._columns = columns
+        self.columns: IntArray = _read_only(columns.view())
+
+    @property
+    def writable(self) -> IntArray:
+        """The columns for the owner of the store; views get :attr:`columns`."""
+        return self._columns
+
+    def append(self, block: IntArray) -> int:
+        """
+        Copy submitted jobs into the store.
+
+        Parameters
+        ----------
+        block
+            int64, shape ``(n, NUM_SUBMIT)``: the submit columns, one job a row.
+
+        Returns
+        -------
+        int
+            The row of the first; the others follow it.
+        """
+        first = self.size
+        end = first + len(block)
+        if end > self._columns.shape[1]:
+            grown = np.zeros((c.NUM_COLUMNS, max(2 * self._columns.shape[1], end)), dtype=np.int64)
+            grown[:, :first] = self._columns[:, :first]
+            self._set_columns(grown)
+        self._columns[: c.NUM_SUBMIT, first:end] = block.T
+        self.size = end
+        return first
+
+    def add_shapes(self, shapes: IntArray) -> None:
+        """Append distinct requests; rows as in :attr:`shapes`."""
+        self.shapes = _read_only(np.vstack([self.shapes, shapes]))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of a job table, for reading code that looks at a single job."""
+
+    table: JobTable
+    index: int
+
+    def __getattr__(self, column: str) -> Any:
+        value = getattr(self.table, column)[self.index]
+        return value.item() if isinstance(value, np.generic) else value
+
+
+class JobTable:
+    """
+    Jobs known now, in queue order (submit, then log order); n jobs, R resource kinds.
+
+    Columns are properties that copy ``n`` values out of the store; kernels read the store itself.
+
+    Parameters
+    ----------
+    store
+        Where the columns lie.
+    rows
+        int64, shape ``(n,)``: the rows of the store that are in the table, in table order.
+    """
+
+    __slots__ = ("rows", "store")
+
+    def __init__(self, store: JobStore, rows: IntArray) -> None:
+        self.store = store
+        self.rows = rows
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        resources: Sequence[str],
+        handle: AnyArray,
+        submit: AnyArray,
+        requested_time: AnyArray,
+        units: AnyArray,
+        request: AnyArray,
+        per_node: AnyArray | None = None,
+        strings: Mapping[str, Sequence[str]] | None = None,
+        **more: AnyArray,
+    ) -> Self:
+        """
+        Build a table with no workload behind it, as adapters and embedding code do.
+
+        Parameters
+        ----------
+        handle
+            A stable number for each job, chosen by the caller.
+        request, per_node
+            Shape ``(n, R)``.
+        strings
+            ``queue``, ``user``, ``name``, ``group``: one string a job ('' where unknown).
+        more
+            ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``, ``exclusive``,
+            ``eligible_class``, ``expected_wait``, ``priority``, ``plan``, ``bound``,
+            ``attempts``, ``not_before``, ``job_type``, ``urgent``, ``deadline``: shape ``(n,)``.
+            Predictions left out are the requested time.
+        """
+        num = len(handle)
+        store = JobStore(resources, num)
+        block = np.zeros((num, c.NUM_SUBMIT), dtype=np.int64)
+        requested = np.asarray(requested_time, dtype=np.int64)
+        given = {
+            "handle": handle,
+            "submit": submit,
+            "requested_time": requested,
+            "units": units,
+            "nodes_max": np.full(num, UNBOUNDED),
+            "nodes_min": np.ones(num),
+            "expected_wait": np.full(num, -1),
+            "units_min": units,
+            "units_max": units,
+            "deadline": np.full(num, MISSING),
+            "not_before": np.full(num, MISSING),
+            **more,
+        }
+        for column, position in _SUBMIT_COLUMNS.items():
+            if column in given:
+                block[:, position] = given[column]
+        zeros = np.zeros((num, len(store.resources)), dtype=np.int64)
+        flags = [
+            np.asarray(more.get(flag, np.zeros(num)), dtype=np.int64)
+            for flag in ("eligible_class", "split", "contiguous", "exclusive")
+        ]
+        shapes, shape_of = distinct_shapes(
+            np.stack(flags, axis=1),
+            np.asarray(request, dtype=np.int64).reshape(num, -1),
+            zeros if per_node is None else np.asarray(per_node, dtype=np.int64),
+            zeros,
+        )
+        block[:, c.SHAPE] = shape_of
+        for label in LABELS:
+            block[:, _SUBMIT_COLUMNS[label]] = _encode(
+                (strings or {}).get(label), store.labels[label], num
+            )
+        store.append(block)
+        store.add_shapes(shapes)
+        for column, position in (("priority", c.PRIORITY), ("plan", c.PLAN), ("bound", c.BOUND)):
+            store.writable[position, :num] = more.get(column, requested)
+        store.writable[c.ATTEMPTS, :num] = more.get("attempts", 0)
+        return cls(store, np.arange(num, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Job:
+        return Job(self, range(len(self.rows))[index])
+
+    def __iter__(self) -> Iterator[Job]:
+        return (Job(self, index) for index in range(len(self.rows)))
+
+    def take(self, indices: AnyArray) -> Self:
+        """Return the table of some positions (or a boolean mask) of this one."""
+        return type(self)(self.store, self.rows[indices])
+
+    def column(self, position: int) -> IntArray:
+        """Return a copy of one store column, shape ``(n,)``."""
+        values: IntArray = self.store.columns[position][self.rows]
+        return values
+
+    def strings(self, label: str) -> list[str | None]:
+        """Return ``queue``, ``user``, ``name`` or ``group`` as strings, None where unknown."""
+        table: list[str | None] = [*self.store.labels[label], None]
+        return [table[code] for code in self.column(_SUBMIT_COLUMNS[label])]
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the R resource kinds."""
+        return self.store.resources
+
+    @property
+    def handle(self) -> IntArray:
+        """Stable number of each job."""
+        return self.column(c.HANDLE)
+
+    @property
+    def submit(self) -> IntArray:
+        """Second of submission."""
+        return self.column(c.SUBMIT)
+
+    @property
+    def requested_time(self) -> IntArray:
+        """The user's limit, seconds."""
+        return self.column(c.REQUESTED_TIME)
+
+    @property
+    def requested_time_assumed(self) -> IntArray:
+        """1 where the limit is a default, not the user's."""
+        return self.column(c.ASSUMED)
+
+    @property
+    def units(self) -> IntArray:
+        """Number of identical units."""
+        return self.column(c.UNITS)
+
+    @property
+    def units_min(self) -> IntArray:
+        """Fewest units a moldable or malleable job can do with."""
+        return self.column(c.UNITS_MIN)
+
+    @property
+    def units_max(self) -> IntArray:
+        """Most units a moldable or malleable job can use."""
+        return self.column(c.UNITS_MAX)
+
+    @property
+    def nodes_min(self) -> IntArray:
+        """Fewest nodes the job may touch."""
+        return self.column(c.NODES_MIN)
+
+    @property
+    def nodes_max(self) -> IntArray:
+        """Most nodes the job may touch."""
+        return self.column(c.NODES_MAX)
+
+    @property
+    def expected_wait(self) -> IntArray:
+        """Expected wait of the job's queue in seconds, -1 where the system names none."""
+        return self.column(c.EXPECTED_WAIT)
+
+    @property
+    def priority(self) -> IntArray:
+        """Predicted runtime to rank jobs by, seconds."""
+        return self.column(c.PRIORITY)
+
+    @property
+    def plan(self) -> IntArray:
+        """Predicted runtime to plan reservations with, seconds."""
+        return self.column(c.PLAN)
+
+    @property
+    def bound(self) -> IntArray:
+        """Predicted upper bound of the runtime, seconds."""
+        return self.column(c.BOUND)
+
+    @property
+    def attempts(self) -> IntArray:
+        """Starts that failed so far."""
+        return self.column(c.ATTEMPTS)
+
+    @property
+    def not_before(self) -> IntArray:
+        """Second before which the job may not start, or ``MISSING``."""
+        return self.column(c.NOT_BEFORE)
+
+    @property
+    def deadline(self) -> IntArray:
+        """Second by which the job should have ended, or ``MISSING``."""
+        return self.column(c.DEADLINE)
+
+    @property
+    def urgent(self) -> IntArray:
+        """1 for urgent jobs."""
+        return self.column(c.URGENT)
+
+    @property
+    def job_type(self) -> IntArray:
+        """:class:`~cpsched.model.types.JobType` of each job."""
+        return self.column(c.JOB_TYPE)
+
+    @property
+    def shape(self) -> IntArray:
+        """Row of ``store.shapes`` that holds the job's request."""
+        return self.column(c.SHAPE)
+
+    @property
+    def eligible_class(self) -> IntArray:
+        """Row of ``View.eligible`` that says which nodes the job may use."""
+        return self._of_shape(c.SHAPE_CLASS)
+
+    @property
+    def split(self) -> IntArray:
+        """:class:`~cpsched.model.types.Split` of each job."""
+        return self._of_shape(c.SHAPE_SPLIT)
+
+    @property
+    def contiguous(self) -> IntArray:
+        """1 for jobs that need consecutive nodes."""
+        return self._of_shape(c.SHAPE_CONTIGUOUS)
+
+    @property
+    def exclusive(self) -> IntArray:
+        """1 for jobs that share no node."""
+        return self._of_shape(c.SHAPE_EXCLUSIVE)
+
+    @property
+    def request(self) -> IntArray:
+        """What one unit needs, shape ``(n, R)``."""
+        return self._amounts(0)
+
+    @property
+    def per_node(self) -> IntArray:
+        """What is needed besides on every node touched, shape ``(n, R)``."""
+        return self._amounts(1)
+
+    @property
+    def per_node_max(self) -> IntArray:
+        """The most that can be used on a node, shape ``(n, R)``."""
+        return self._amounts(2)
+
+    @property
+    def cores(self) -> IntArray:
+        """Cores of all units together (the first resource kind)."""
+        return self.units * self.request[:, 0]
+
+    def _of_shape(self, position: int) -> IntArray:
+        values: IntArray = self.store.shapes[self.column(c.SHAPE), position]
+        return values
+
+    def _amounts(self, part: int) -> IntArray:
+        num = len(self.store.resources)
+        first = c.SHAPE_REQUEST + part * num
+        values: IntArray = self.store.shapes[self.column(c.SHAPE), first : first + num]
+        return values
+
+
+class RunningTable(JobTable):
+    """
+    Jobs that hold nodes now, in order of expected end (then row).
+
+    Parameters
+    ----------
+    arena
+        Where the allocations lie.
+    """
+
+    __slots__ = ("arena",)
+
+    def __init__(self, store: JobStore, rows: IntArray, arena: AllocationArena) -> None:
+        super().__init__(store, rows)
+        self.arena = arena
+
+    def take(self, indices: AnyArray) -> Self:
+        """Return the table of some positions (or a boolean mask) of this one."""
+        return type(self)(self.store, self.rows[indices], self.arena)
+
+    @property
+    def start(self) -> IntArray:
+        """Second of start."""
+        return self.column(c.START)
+
+    @property
+    def expected_end(self) -> IntArray:
+        """Second at which the job is expected to end, never in the past."""
+        return self.column(c.EXPECTED_END)
+
+    @property
+    def state(self) -> IntArray:
+        """``STARTING``, ``RUNNING`` or ``COMPLETING`` of :mod:`cpsched.model.columns`."""
+        return self.column(c.STATE)
+
+    def allocation(self, index: int) -> Allocation:
+        """Return what the job at a position of the table holds."""
+        row = self.rows[index]
+        first = int(self.store.columns[c.ALLOC_FIRST, row])
+        return self.arena.get(first, int(self.store.columns[c.ALLOC_COUNT, row]))
+
+
+def distinct_shapes(
+    flags: IntArray, request: IntArray, per_node: IntArray, per_node_max: IntArray
+) -> tuple[IntArray, IntArray]:
+    """
+    Number the distinct requests in order of first appearance.
+
+    Parameters
+    ----------
+    flags
+        Shape ``(n, 4)``: eligible class, split, contiguous, exclusive.
+    request, per_node, per_node_max
+        Shape ``(n, R)``.
+
+    Returns
+    -------
+    shapes, shape_of
+        The distinct rows as in :attr:`JobStore.shapes`, and each job's row of it.
+    """
+    full = np.ascontiguousarray(np.concatenate([flags, request, per_node, per_node_max], axis=1))
+    if not len(full):
+        return full, np.zeros(0, dtype=np.int64)
+    raw = full.view(np.dtype((np.void, full.dtype.itemsize * full.shape[1]))).ravel()
+    _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first, kind="stable")
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[by_appearance] = np.arange(len(first))
+    return full[first[by_appearance]], rank[inverse]
+
+
+def _read_only(array: IntArray) -> IntArray:
+    array.flags.writeable = False
+    return array
+
+
+def _encode(strings: Sequence[str] | None, labels: list[str], num: int) -> IntArray:
+    if strings is None:
+        return np.full(num, -1, dtype=np.int64)
+    seen: dict[str, int] = {}
+    codes = [seen.setdefault(text, len(seen)) if text else -1 for text in strings]
+    labels.extend(seen)
+    return np.asarray(codes, dtype=np.int64)
+
+
+_SUBMIT_COLUMNS = {
+    "handle": c.HANDLE,
+    "submit": c.SUBMIT,
+    "requested_time": c.REQUESTED_TIME,
+    "units": c.UNITS,
+    "nodes_min": c.NODES_MIN,
+    "nodes_max": c.NODES_MAX,
+    "expected_wait": c.EXPECTED_WAIT,
+    "queue": c.QUEUE,
+    "user": c.USER,
+    "name": c.NAME,
+    "group": c.GROUP,
+    "job_type": c.JOB_TYPE,
+    "units_min": c.UNITS_MIN,
+    "units_max": c.UNITS_MAX,
+    "urgent": c.URGENT,
+    "deadline": c.DEADLINE,
+    "not_before": c.NOT_BEFORE,
+}
+
+__all__ = ["LABELS", "Job", "JobStore", "JobTable", "JobType", "RunningTable", "Split"]

@@ -1,0 +1,219 @@
+"""
+The machine: nodes and what they hold, queues, topology, and how a log's jobs map onto it.
+
+A :class:`System` is read from TOML by :func:`cpsched.systems.load`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.model.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.types import IntArray
+
+
+class ProcessorMapping(StrEnum):
+    """How the processors of a log that knows no nodes (SWF) become units on nodes."""
+
+    POOL = "pool"
+    """Each node group is one counted pool: a job of P processors is P units of one core, and
+    where they lie carries no information. The groups' nodes are merged into one. A log that
+    knows nodes keeps the nodes."""
+    WHOLE_NODES = "whole-nodes"
+    """A job takes whole nodes: ceil(P / cores per node) units of one full node's cores each. The
+    nodes a job may use must all have the same number of cores."""
+    PACKED = "packed"
+    """P units of one core on as few nodes as can hold them: ceil(P / units a node holds), where
+    cores and requested memory decide how many units an empty node holds. Where eligible nodes
+    differ, the roomiest give the fewest nodes allowed and the smallest the most."""
+
+
+class MemoryMapping(StrEnum):
+    """What becomes of the memory a log says a job requested."""
+
+    REQUESTED = "requested"
+    """It is a constraint (KB per processor, as SWF has it)."""
+    IGNORED = "ignored"
+    """It is dropped; the machine's memory is not modelled for this log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """
+    A named queue.
+
+    Attributes
+    ----------
+    expected_wait
+        Seconds a job of this queue expects to wait (``ewt`` in Remediani 2017), at least 1.
+    max_time, default_time
+        Limit on the requested time, and the requested time of a job that names none; seconds.
+    groups
+        Node groups its jobs may use; empty means all.
+    users
+        Users or groups allowed in; empty means all.
+    """
+
+    name: str
+    expected_wait: int | None = None
+    max_time: int | None = None
+    default_time: int | None = None
+    groups: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogMapping:
+    """
+    How a log's jobs become requests on this system; nothing here is guessed.
+
+    Attributes
+    ----------
+    processors
+        See :class:`ProcessorMapping`; None: a log that only counts processors is refused.
+    memory
+        See :class:`MemoryMapping`.
+    queue_field
+        Which column names the queue: ``queue`` or ``partition``.
+    queues
+        Queue of this system for each name in the log, where they differ.
+    constraints
+        ``honour`` or ``ignore`` the log's constraint strings.
+    """
+
+    processors: ProcessorMapping | None = None
+    memory: MemoryMapping = MemoryMapping.REQUESTED
+    queue_field: str = "queue"
+    queues: Mapping[str, str] = field(default_factory=dict)
+    constraints: str = "honour"
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """
+    A machine; N nodes, R resource kinds.
+
+    Attributes
+    ----------
+    resources
+        Names of the R kinds; ``mem`` is in KB, all others are counts. ``core`` comes first.
+    capacity
+        What each node holds, int64, shape ``(N, R)``.
+    node_names, node_groups
+        One each a node.
+    features
+        Features of each node, a frozenset each.
+    queues
+        By name; empty: one nameless queue that takes everything.
+    default_expected_wait, default_time
+        For jobs whose queue says nothing, seconds; None: there is no default.
+    placements
+        The ``split`` names that the machine can honour.
+    """
+
+    name: str
+    title: str
+    source: str
+    resources: tuple[str, ...]
+    capacity: IntArray
+    node_names: tuple[str, ...]
+    node_groups: tuple[str, ...]
+    features: tuple[frozenset[str], ...]
+    queues: Mapping[str, Queue]
+    topology: Topology
+    default_expected_wait: int | None = None
+    default_time: int | None = None
+    placements: tuple[str, ...] = ("any", "even")
+    log: LogMapping = field(default_factory=LogMapping)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes N."""
+        return len(self.node_names)
+
+    @cached_property
+    def total(self) -> IntArray:
+        """What the whole machine holds, shape ``(R,)``."""
+        return np.asarray(self.capacity.sum(axis=0), dtype=np.int64)
+
+    def resource_index(self, name: str) -> int:
+        """Return the position of a resource kind, -1 if the system has none of it."""
+        return self.resources.index(name) if name in self.resources else -1
+
+    def expected_wait(self, queue: str | None) -> int | None:
+        """Return the expected wait of a queue in seconds, or the system's default."""
+        found = self.queues.get(queue) if queue is not None else None
+        if found is not None and found.expected_wait is not None:
+            return found.expected_wait
+        return self.default_expected_wait
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON types, nodes in runs of equal ones."""
+        runs: list[dict[str, Any]] = []
+        for node in range(self.num_nodes):
+            kind = {
+                "group": self.node_groups[node],
+                "features": sorted(self.features[node]),
+                "capacity": [int(amount) for amount in self.capacity[node]],
+            }
+            if runs and all(runs[-1][key] == value for key, value in kind.items()):
+                runs[-1]["names"].append(self.node_names[node])
+            else:
+                runs.append({**kind, "names": [self.node_names[node]]})
+        return {
+            "name": self.name,
+            "title": self.title,
+            "source": self.source,
+            "resources": list(self.resources),
+            "nodes": runs,
+            "queues": [asdict(queue) for queue in self.queues.values()],
+            "level_sizes": list(self.topology.level_sizes),
+            "default_expected_wait": self.default_expected_wait,
+            "default_time": self.default_time,
+            "placements": list(self.placements),
+            "log": asdict(self.log),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> System:
+        """Rebuild what :meth:`to_dict` gave."""
+        nodes = [(run, name) for run in data["nodes"] for name in run["names"]]
+        log = dict(data["log"])
+        if log["processors"] is not None:
+            log["processors"] = ProcessorMapping(log["processors"])
+        log["memory"] = MemoryMapping(log["memory"])
+        queues = [
+            Queue(**{**queue, "groups": tuple(queue["groups"]), "users": tuple(queue["users"])})
+            for queue in data["queues"]
+        ]
+        return cls(
+            name=data["name"],
+            title=data["title"],
+            source=data["source"],
+            resources=tuple(data["resources"]),
+            capacity=np.array([run["capacity"] for run, _ in nodes], dtype=np.int64),
+            node_names=tuple(name for _, name in nodes),
+            node_groups=tuple(run["group"] for run, _ in nodes),
+            features=tuple(frozenset(run["features"]) for run, _ in nodes),
+            queues={queue.name: queue for queue in queues},
+            topology=Topology(len(nodes), tuple(data["level_sizes"])),
+            default_expected_wait=data["default_expected_wait"],
+            default_time=data["default_time"],
+            placements=tuple(data["placements"]),
+            log=LogMapping(**log),
+        )
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of everything that can change a schedule."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()

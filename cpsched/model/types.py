@@ -1,0 +1,53 @@
+"""Array types, enumerations and limits that every part of the model shares."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+StrArray: TypeAlias = NDArray[np.str_]
+AnyArray: TypeAlias = NDArray[Any]
+
+#: In an int64 column: "the log does not say". Never a legal time, count or amount.
+MISSING: int = int(np.iinfo(np.int64).min)
+#: ``nodes_max`` of a job that may touch any number of nodes.
+UNBOUNDED: int = 2**31 - 1
+#: Times beyond this many seconds (about 31,700 years) are not believed.
+MAX_TIME: int = 10**12
+#: Amounts of one resource beyond this are not believed.
+MAX_AMOUNT: int = 2**53
+
+
+class Split(IntEnum):
+    """How a job's units may be spread over the nodes it touches."""
+
+    ANY = 0
+    """Any number of units on each node."""
+    EVEN = 1
+    """The same number of units on each node touched."""
+
+
+class Status(IntEnum):
+    """How the log says a job ended."""
+
+    UNKNOWN = -1
+    FAILED = 0
+    COMPLETED = 1
+    CANCELLED = 5
+    TIMEOUT = 6
+    """Killed at its requested time."""
+
+
+class JobType(IntEnum):
+    """Who may change a job's size, and when (Feitelson and Rudolph 1996)."""
+
+    RIGID = 0
+    MOLDABLE = 1
+    MALLEABLE = 2
+    EVOLVING = 3

@@ -1,0 +1,376 @@
+"""
+The workload: every job of a log as columns, what it asked for and what became of it.
+
+Rows are in (submit, file) order. The outcome columns (``runtime``, ``status``,
+``recorded_start``) are the truth: only the simulator and the scoring may look at a workload.
+Dispatchers and predictors see :class:`~cpsched.model.jobtable.JobTable` instead, which holds
+copies of what is known at submit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, Self, TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.model.types import (
+    MISSING,
+    UNBOUNDED,
+    AnyArray,
+    BoolArray,
+    IntArray,
+    JobType,
+    Split,
+    Status,
+    StrArray,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Layout = Literal["processors", "units"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """
+    A column of strings with few distinct values, as codes into a list.
+
+    Codes count up in order of first appearance, so a job's code says nothing about later jobs.
+
+    Attributes
+    ----------
+    codes
+        Shape ``(J,)``; -1 where the log has no value.
+    values
+        The distinct strings, in order of first appearance.
+    """
+
+    codes: IntArray
+    values: tuple[str, ...]
+
+    @classmethod
+    def encode(cls, strings: Iterable[str | None]) -> Self:
+        """Build the column from one string a job; None and '' mean unknown."""
+        seen: dict[str, int] = {}
+        codes = [seen.setdefault(text, len(seen)) if text else -1 for text in strings]
+        return cls(np.asarray(codes, dtype=np.int64), tuple(seen))
+
+    @classmethod
+    def unknown(cls, num_jobs: int) -> Self:
+        """Build a column in which nothing is known."""
+        return cls(np.full(num_jobs, -1, dtype=np.int64), ())
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def decode(self) -> list[str | None]:
+        """Return one string a job, None where unknown."""
+        table: list[str | None] = [*self.values, None]
+        return [table[code] for code in self.codes]
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the column of the given rows, recoded by first appearance among them."""
+        codes = self.codes[rows]
+        old, first = np.unique(codes, return_index=True)
+        old = old[np.argsort(first, kind="stable")]
+        old = old[old >= 0]
+        recode = np.full(len(self.values) + 1, -1, dtype=np.int64)
+        recode[old] = np.arange(len(old))
+        return type(self)(recode[codes], tuple(self.values[code] for code in old))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Workload:
+    """
+    Jobs as columns; J jobs, R resource kinds.
+
+    Attributes
+    ----------
+    title
+        What the workload is called in tables, usually the file's stem.
+    epoch
+        Unix time of second 0, or None where the log does not say.
+    resources
+        Names of the R resource kinds, as in ``request``; memory is in KB, the rest are counts.
+    layout
+        ``units``: units, request and node bounds say how the job lies on nodes. ``processors``:
+        the log only counts processors (SWF); a system's mapping turns them into units.
+    job_id
+        As in the log, shape ``(J,)``.
+    submit
+        Seconds since ``epoch``, non-decreasing.
+    requested_time
+        The user's limit in seconds; ``MISSING`` where the log has none and no system has filled
+        it in yet.
+    requested_time_assumed
+        True where ``requested_time`` is a queue's or system's default, not the user's.
+    units, request
+        Number of identical units ``(J,)`` and what one needs ``(J, R)``. Units may share a node,
+        a unit never spans nodes.
+    per_node, per_node_max
+        What the job needs besides on every node it touches, and the most it can use, ``(J, R)``.
+    nodes_min, nodes_max
+        Bounds on the number of nodes touched.
+    split, contiguous, exclusive
+        :class:`~cpsched.model.types.Split`; consecutive nodes only; nobody else on its nodes.
+    constraint, queue, partition, user, name, group
+        Strings as :class:`Labels`.
+    job_type, units_min, units_max, urgent, deadline, begin
+        Malleable jobs' bounds and flags; ``begin``: not before this second. ``MISSING`` = none.
+    dependency
+        Row of the job that must end before this one may start, or -1.
+    runtime, status, recorded_start
+        What really happened: seconds, :class:`~cpsched.model.types.Status`, second or ``MISSING``.
+    header
+        The log's own metadata, in file order.
+    set_aside
+        Rows of the log that are no jobs here, by reason. Every summary shows them.
+    """
+
+    title: str
+    epoch: int | None
+    resources: tuple[str, ...]
+    layout: Layout
+    job_id: StrArray
+    submit: IntArray
+    requested_time: IntArray
+    requested_time_assumed: BoolArray
+    units: IntArray
+    request: IntArray
+    per_node: IntArray
+    per_node_max: IntArray
+    nodes_min: IntArray
+    nodes_max: IntArray
+    split: IntArray
+    contiguous: BoolArray
+    exclusive: BoolArray
+    constraint: Labels
+    queue: Labels
+    partition: Labels
+    user: Labels
+    name: Labels
+    group: Labels
+    job_type: IntArray
+    units_min: IntArray
+    units_max: IntArray
+    urgent: BoolArray
+    deadline: IntArray
+    begin: IntArray
+    dependency: IntArray
+    runtime: IntArray
+    status: IntArray
+    recorded_start: IntArray
+    header: tuple[tuple[str, str], ...] = ()
+    set_aside: tuple[tuple[str, int], ...] = field(default=())
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        title: str,
+        job_id: Sequence[str] | AnyArray,
+        submit: AnyArray,
+        runtime: AnyArray,
+        units: AnyArray,
+        request: AnyArray,
+        resources: Sequence[str],
+        layout: Layout = "units",
+        epoch: int | None = None,
+        header: Iterable[tuple[str, str]] = (),
+        set_aside: Iterable[tuple[str, int]] = (),
+        **columns: Any,
+    ) -> Self:
+        """
+        Build a workload from columns in file order; rows are sorted by submit, stably.
+
+        Parameters
+        ----------
+        job_id, submit, runtime, units, request
+            The columns no workload can be without; ``request`` has shape ``(J, R)``.
+        resources
+            Names of the R resource kinds.
+        columns
+            Any other column of the class. :class:`Labels` columns may be given as lists of
+            strings; what is left out gets its neutral value (requested time ``MISSING``).
+
+        Raises
+        ------
+        ValueError
+            If columns differ in length, an unknown column is named, or a value is impossible
+            (a time or amount below zero, no units, ``nodes_min`` above ``nodes_max``).
+        """
+        num_jobs = len(job_id)
+        defaults = _neutral_columns(num_jobs, len(resources), np.asarray(units, dtype=np.int64))
+        unknown = sorted(set(columns) - set(defaults))
+        if unknown:
+            raise ValueError(f"a workload has no column {unknown[0]!r}")
+        given: dict[str, Any] = {
+            "job_id": np.asarray(job_id, dtype=np.str_),
+            "submit": submit,
+            "runtime": runtime,
+            "units": units,
+            "request": np.asarray(request).reshape(num_jobs, len(resources)),
+            **columns,
+        }
+        data: dict[str, Any] = {}
+        for column, neutral in {**dict.fromkeys(_REQUIRED), **defaults}.items():
+            value = given.get(column)
+            data[column] = neutral if value is None else _as_column(column, value, neutral)
+        workload = cls(
+            title=title,
+            epoch=epoch,
+            resources=tuple(resources),
+            layout=layout,
+            header=tuple(header),
+            set_aside=tuple(set_aside),
+            **data,
+        )
+        workload._check()
+        order = np.argsort(workload.submit, kind="stable").astype(np.int64)
+        if np.array_equal(order, np.arange(num_jobs)):
+            return workload
+        return workload.take(order)
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    @property
+    def num_jobs(self) -> int:
+        """Number of jobs J."""
+        return len(self.submit)
+
+    def take(self, rows: IntArray) -> Self:
+        """Return the workload of the given rows (in that order); dependencies follow their rows."""
+        rows = np.asarray(rows, dtype=np.int64)
+        new: dict[str, Any] = {}
+        for column in COLUMNS:
+            value = getattr(self, column)
+            new[column] = value.take(rows) if isinstance(value, Labels) else value[rows]
+        position = np.full(self.num_jobs + 1, -1, dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        new["dependency"] = position[new["dependency"]]
+        return replace(self, **new)
+
+    def select(
+        self, *, first: int | None = None, start: int | None = None, end: int | None = None
+    ) -> Self:
+        """
+        Return the jobs submitted in ``[start, end)`` (seconds since the epoch), at most ``first``.
+
+        A job whose dependency is cut off loses it.
+        """
+        keep = np.ones(self.num_jobs, dtype=np.bool_)
+        if start is not None:
+            keep &= self.submit >= start
+        if end is not None:
+            keep &= self.submit < end
+        rows = np.flatnonzero(keep).astype(np.int64)[:first]
+        return self if len(rows) == self.num_jobs else self.take(rows)
+
+    def with_columns(self, **columns: Any) -> Self:
+        """Return a copy with some fields replaced; shapes and values are checked again."""
+        new = replace(self, **columns)
+        new._check()
+        return new
+
+    def digest(self) -> str:
+        """Return the SHA-256 of all columns (hex), the workload's identity in run directories."""
+        sha = hashlib.sha256()
+        sha.update(repr((self.epoch, self.resources, self.layout, self.set_aside)).encode())
+        for column in COLUMNS:
+            value = getattr(self, column)
+            codes = value.codes if isinstance(value, Labels) else value
+            sha.update(f"{column} {codes.dtype.kind} {codes.shape}".encode())
+            sha.update("\0".join(codes).encode() if codes.dtype.kind == "U" else codes.tobytes())
+            if isinstance(value, Labels):
+                sha.update(repr(value.values).encode())
+        return sha.hexdigest()
+
+    def _check(self) -> None:
+        for column in COLUMNS:
+            value = getattr(self, column)
+            if len(value) != self.num_jobs:
+                raise ValueError(f"{column} has {len(value)} rows, submit has {self.num_jobs}")
+        for column in ("request", "per_node", "per_node_max"):
+            if getattr(self, column).shape != (self.num_jobs, len(self.resources)):
+                raise ValueError(f"{column} must have one column for each resource kind")
+        rules: tuple[tuple[str, Callable[[Any], BoolArray], str], ...] = (
+            ("units", lambda w: w.units < 1, "at least one"),
+            ("request", lambda w: (w.request < 0).any(axis=1), "non-negative"),
+            ("per_node", lambda w: (w.per_node < 0).any(axis=1), "non-negative"),
+            ("runtime", lambda w: w.runtime < 0, "non-negative"),
+            (
+                "requested_time",
+                lambda w: (w.requested_time < 1) & (w.requested_time != MISSING),
+                "at least one second",
+            ),
+            ("nodes_min", lambda w: w.nodes_min < 1, "at least one"),
+            ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
+        )
+        for column, bad, right in rules:
+            rows = np.flatnonzero(bad(self))
+            if len(rows):
+                row = int(rows[0])
+                raise ValueError(
+                    f"job {self.job_id[row]}: {column} is {getattr(self, column)[row]},"
+                    f" must be {right}"
+                )
+
+
+_REQUIRED = ("job_id", "submit", "runtime", "units", "request")
+
+#: Every column of a workload, in a fixed order.
+COLUMNS: tuple[str, ...] = tuple(
+    item.name
+    for item in fields(Workload)
+    if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
+)
+
+#: The columns that tell what became of a job.
+OUTCOME_COLUMNS: tuple[str, ...] = ("runtime", "status", "recorded_start")
+
+
+def _neutral_columns(num_jobs: int, num_resources: int, units: IntArray) -> dict[str, Any]:
+    """Give every optional column the value that asks for nothing special."""
+
+    def whole(value: int) -> IntArray:
+        return np.full(num_jobs, value, dtype=np.int64)
+
+    def flags() -> BoolArray:
+        return np.zeros(num_jobs, dtype=np.bool_)
+
+    labels = ("constraint", "queue", "partition", "user", "name", "group")
+    return {
+        "requested_time": whole(MISSING),
+        "requested_time_assumed": flags(),
+        "per_node": np.zeros((num_jobs, num_resources), dtype=np.int64),
+        "per_node_max": np.zeros((num_jobs, num_resources), dtype=np.int64),
+        "nodes_min": whole(1),
+        "nodes_max": whole(UNBOUNDED),
+        "split": whole(Split.ANY),
+        "contiguous": flags(),
+        "exclusive": flags(),
+        **{label: Labels.unknown(num_jobs) for label in labels},
+        "job_type": whole(JobType.RIGID),
+        "units_min": units.copy(),
+        "units_max": units.copy(),
+        "urgent": flags(),
+        "deadline": whole(MISSING),
+        "begin": whole(MISSING),
+        "dependency": whole(-1),
+        "status": whole(Status.UNKNOWN),
+        "recorded_start": whole(MISSING),
+    }
+
+
+def _as_column(column: str, value: Any, neutral: Any) -> Any:
+    """Bring one given column to its type."""
+    if column == "job_id":
+        return value
+    if isinstance(neutral, Labels):
+        return value if isinstance(value, Labels) else Labels.encode(value)
+    dtype = np.int64 if neutral is None else neutral.dtype
+    return np.ascontiguousarray(np.asarray(value), dtype=dtype)

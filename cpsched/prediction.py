@@ -1,0 +1,106 @@
+"""
+The contract of runtime predictors; implementations live in the package ``predictors``.
+
+A predictor sees job tables, never a workload: what was known at submit, then the outcome of a job
+once it has ended, in the order in which things become known.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+    from cpsched.model.types import AnyArray, IntArray
+
+
+class Prediction(NamedTuple):
+    """
+    Predicted runtimes of n jobs in seconds; three answers that may differ.
+
+    Attributes
+    ----------
+    priority
+        To rank jobs by, shape ``(n,)``.
+    plan
+        To plan reservations with; the one accuracy tables score.
+    bound
+        What the runtime will hardly exceed.
+    """
+
+    priority: IntArray
+    plan: IntArray
+    bound: IntArray
+
+    @classmethod
+    def point(cls, runtime: AnyArray) -> Self:
+        """Give one answer for all three purposes."""
+        value = np.asarray(runtime, dtype=np.int64)
+        return cls(value, value, value)
+
+
+class Outcome(NamedTuple):
+    """
+    What became of n jobs that have just ended.
+
+    Attributes
+    ----------
+    runtime
+        Seconds they ran, shape ``(n,)``.
+    status
+        :class:`~cpsched.model.types.Status` codes.
+    killed
+        Whether the job was ended at its requested time.
+    """
+
+    runtime: IntArray
+    status: IntArray
+    killed: AnyArray
+
+
+class RuntimePredictor(ABC):
+    """
+    Predicts how long jobs will run.
+
+    The order of calls is that of simulated time: :meth:`on_submit` and :meth:`predict` when jobs
+    arrive, :meth:`on_start` when they start, :meth:`observe` when they end. Predictions are
+    clipped to ``[1, requested time]`` by the caller unless :attr:`clipped` is False.
+
+    Attributes
+    ----------
+    name
+        What the predictor is called in tables.
+    clipped
+        Whether its answers are brought into ``[1, requested time]``.
+    """
+
+    name: str = ""
+    clipped: bool = True
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: B027
+        """Forget everything learnt, before a run starts."""
+
+    def on_submit(self, jobs: JobTable, now: int) -> None:  # noqa: B027
+        """Take note of jobs that have just arrived."""
+
+    def on_start(self, jobs: JobTable, now: int) -> None:  # noqa: B027
+        """Take note of jobs that have just started."""
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: B027
+        """Learn from jobs that have just ended."""
+
+    @abstractmethod
+    def predict(self, jobs: JobTable, now: int) -> Prediction:
+        """Predict the runtimes of jobs, in table order."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return everything learnt as arrays, scalars and strings."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+        """Take up what :meth:`state` gave."""

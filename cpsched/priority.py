@@ -1,0 +1,265 @@
+"""
+In which order waiting jobs are looked at.
+
+Notation as in the papers: ``q`` waiting time, ``d`` predicted runtime (the prediction's
+*priority* value), ``n`` cores, ``s`` submit time, ``ewt`` expected wait of the job's queue, ``E``
+the largest ``ewt`` of the system.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
+
+
+class Priority(ABC):
+    """
+    Orders jobs. Ties keep table order: earlier submit first, then log order.
+
+    Attributes
+    ----------
+    name
+        As registered.
+    static
+        Whether a job's keys never change while it waits.
+    """
+
+    name: ClassVar[str]
+    static: ClassVar[bool] = False
+
+    def reset(self, system: System) -> None:
+        """Prepare for a system."""
+        self.system = system
+
+    @abstractmethod
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return sort keys, most significant first, each shape ``(n,)``; smaller goes first."""
+
+    def order(self, jobs: JobTable, now: int) -> IntArray:
+        """Return the positions of the jobs in order of priority."""
+        keys = self.keys(jobs, now)
+        if len(keys) == 1:
+            return np.argsort(keys[0], kind="stable")
+        return np.lexsort(keys[::-1])
+
+
+class Fifo(Priority):
+    """Earlier submit first: table order."""
+
+    name = "fifo"
+    static = True
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
+        """Return the submit times."""
+        return (jobs.submit,)
+
+    def order(self, jobs: JobTable, now: int) -> IntArray:  # noqa: ARG002
+        """Return table order."""
+        return np.arange(len(jobs), dtype=np.int64)
+
+
+class Sjf(Priority):
+    """Shortest predicted runtime first."""
+
+    name = "sjf"
+    static = True
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
+        """Return d."""
+        return (jobs.priority,)
+
+
+class Ljf(Priority):
+    """Longest predicted runtime first."""
+
+    name = "ljf"
+    static = True
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
+        """Return -d."""
+        return (-jobs.priority,)
+
+
+class _WithDemand(Priority):
+    """A priority whose ties go to the job with the smaller demand (Remediani 2017, eq. 4.2)."""
+
+    def reset(self, system: System) -> None:
+        """Prepare the weights that make unlike resources comparable."""
+        super().reset(system)
+        self._weight = 1.0 / np.maximum(system.total, 1)
+
+    def demand(self, jobs: JobTable) -> FloatArray:
+        """
+        Return ``d * units * sum(request)``.
+
+        Eq. 4.2 adds unlike units; each resource is taken as its share of the system's capacity.
+        """
+        share: FloatArray = jobs.request @ self._weight
+        return jobs.priority * jobs.units * share
+
+
+class ExpectedWait(_WithDemand):
+    """``E * q / ewt``, higher first (Remediani 2017, eq. 4.1)."""
+
+    name = "expected-wait"
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """
+        Return ``-E q / ewt`` and the demand.
+
+        Raises
+        ------
+        ConfigError
+            If a job's queue has no expected wait and the system has no default.
+        """
+        expected = jobs.expected_wait
+        if len(expected) and expected.min() < 1:
+            queue = jobs[int(expected.argmin())]
+            raise ConfigError(
+                f"queue '{jobs.strings('queue')[queue.index]}' has no expected wait, which"
+                " priority 'expected-wait' needs: set expected_wait there or"
+                " default_expected_wait",
+                where=f"system {self.system.name}",
+            )
+        largest = max(
+            [
+                queue.expected_wait or 0
+                for queue in self.system.queues.values()
+            ]
+            + [self.system.default_expected_wait or 0]
+        )
+        waited = now - jobs.submit
+        return (-(largest * waited / expected), self.demand(jobs))
+
+
+class Slowdown(_WithDemand):
+    """``(q + d) / d``, higher first; ``q`` where ``d`` is 0 (Remediani 2017, eq. 4.3)."""
+
+    name = "slowdown"
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative slowdown and the demand."""
+        waited = now - jobs.submit
+        runtime = jobs.priority
+        slowdown = np.where(runtime > 0, (waited + runtime) / np.maximum(runtime, 1), waited)
+        return (-slowdown, self.demand(jobs))
+
+
+class Multifactor(Priority):
+    """
+    Slurm's age and job-size factors, higher first (IPSCHED, section VI).
+
+    Parameters
+    ----------
+    age_weight
+        Points a minute of waiting.
+    size_weight
+        Points for a job as large as the machine.
+    """
+
+    name = "multifactor"
+
+    def __init__(self, age_weight: float = 1.0, size_weight: float = 1000.0) -> None:
+        self.age_weight = age_weight
+        self.size_weight = size_weight
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative points."""
+        age = (now - jobs.submit) / 60.0
+        size = jobs.cores / max(int(self.system.total[0]), 1)
+        return (-(self.age_weight * age + self.size_weight * size),)
+
+
+class Wfp3(Priority):
+    """``(q / d)^3 * n``, higher first (Tang et al. 2009, WFP)."""
+
+    name = "wfp3"
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative value."""
+        ratio = (now - jobs.submit) / np.maximum(jobs.priority, 1)
+        return (-(ratio**3 * jobs.cores),)
+
+
+class Unicef(Priority):
+    """``q / (log2(n) * d)``, higher first (Tang et al. 2009, UNICEF); infinite for one core."""
+
+    name = "unicef"
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative value; one-core jobs that have waited go first, by wait over d."""
+        waited = now - jobs.submit
+        runtime = np.maximum(jobs.priority, 1)
+        width = np.log2(np.maximum(jobs.cores, 1))
+        serial = (width == 0) & (waited > 0)
+        value = waited / (np.where(width > 0, width, 1.0) * runtime)
+        return (~serial, -value)
+
+
+class _Fitted(Priority):
+    """
+    A priority fitted by simulation, smaller first (Carastan-Santos and de Camargo, SC 2017).
+
+    The formulas take the submit time from the start of the log; second 0 counts as second 1.
+    """
+
+    static = True
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
+        """Return the fitted value."""
+        runtime = np.maximum(jobs.priority, 1).astype(np.float64)
+        submit = np.log10(np.maximum(jobs.submit, 1))
+        return (self.value(runtime, jobs.cores.astype(np.float64), submit),)
+
+    @abstractmethod
+    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
+        """Return the formula's value."""
+
+
+class F1(_Fitted):
+    """``log10(d) n + 870 log10(s)``."""
+
+    name = "f1"
+
+    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
+        """Return the formula's value."""
+        return np.log10(runtime) * cores + 8.70e2 * log_submit
+
+
+class F2(_Fitted):
+    """``sqrt(d) n + 25600 log10(s)``."""
+
+    name = "f2"
+
+    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
+        """Return the formula's value."""
+        return np.sqrt(runtime) * cores + 2.56e4 * log_submit
+
+
+class F3(_Fitted):
+    """``d n + 6.86e6 log10(s)``."""
+
+    name = "f3"
+
+    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
+        """Return the formula's value."""
+        return runtime * cores + 6.86e6 * log_submit
+
+
+class F4(_Fitted):
+    """``d sqrt(n) + 5.3e5 log10(s)``."""
+
+    name = "f4"
+
+    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
+        """Return the formula's value."""
+        return runtime * np.sqrt(cores) + 5.30e5 * log_submit

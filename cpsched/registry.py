@@ -1,0 +1,155 @@
+"""
+Names to things: dispatchers, allocators, priorities, predictors, traces, generators, commands.
+
+Built-ins and what other distributions add through entry points take the same path; nothing is
+imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TYPE_CHECKING
+
+from cpsched.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What cpsched itself brings, as ``module:attribute``, by group.
+BUILT_IN: Mapping[str, Mapping[str, str]] = {
+    "dispatchers": {
+        "fifo": "cpsched.dispatch.rules:Fifo",
+        "sjf": "cpsched.dispatch.rules:Sjf",
+        "ljf": "cpsched.dispatch.rules:Ljf",
+        "prb": "cpsched.dispatch.rules:Prb",
+        "easy": "cpsched.dispatch.easy:Easy",
+        "conservative": "cpsched.dispatch.conservative:Conservative",
+    },
+    "allocators": {
+        "first-fit": "cpsched.dispatch.allocators:FirstFit",
+        "best-fit": "cpsched.dispatch.allocators:BestFit",
+        "consolidate": "cpsched.dispatch.allocators:Consolidate",
+        "balanced": "cpsched.dispatch.allocators:Balanced",
+    },
+    "priorities": {
+        name: f"cpsched.priority:{attribute}"
+        for name, attribute in {
+            "fifo": "Fifo",
+            "sjf": "Sjf",
+            "ljf": "Ljf",
+            "expected-wait": "ExpectedWait",
+            "slowdown": "Slowdown",
+            "multifactor": "Multifactor",
+            "wfp3": "Wfp3",
+            "unicef": "Unicef",
+            "f1": "F1",
+            "f2": "F2",
+            "f3": "F3",
+            "f4": "F4",
+        }.items()
+    },
+    "traces": {
+        "swf": "cpsched.traces.swf:SWF",
+        "pbs": "cpsched.traces.pbs:PBS",
+        "sacct": "cpsched.traces.sacct:SACCT",
+        "table": "cpsched.traces.table:TABLE",
+    },
+    "generators": {"eurora": "cpsched.generators.eurora:EURORA"},
+    "runtime_models": {"recorded": "cpsched.simulation.runtime_models:Recorded"},
+    "predictors": {},
+    "formats": {},
+    "commands": {},
+}
+
+#: What one thing of a group is called in a sentence.
+_KIND = {
+    "dispatchers": "dispatcher",
+    "allocators": "allocator",
+    "priorities": "priority",
+    "traces": "trace format",
+    "generators": "generator",
+    "runtime_models": "runtime model",
+    "predictors": "predictor",
+    "formats": "output format",
+    "commands": "command",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A registered name and where its thing lies."""
+
+    name: str
+    target: str
+    distribution: str
+
+    def load(self) -> Any:
+        """Import and return the thing."""
+        module_name, _, attribute = self.target.partition(":")
+        try:
+            module = import_module(module_name)
+            thing = getattr(module, attribute)
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(
+                f"'{self.name}' ({self.target}, from {self.distribution}) cannot be loaded: {error}"
+            ) from error
+        self._check_not_shadowed(module_name, getattr(module, "__file__", None))
+        return thing
+
+    def _check_not_shadowed(self, module_name: str, file: str | None) -> None:
+        """``predictors`` is a generic name: say so if somebody else's package got in the way."""
+        if self.distribution != "cpsched" or not module_name.startswith("predictors"):
+            return
+        found = import_module("predictors")
+        if getattr(found, "CPSCHED_PACKAGE", False) is not True:
+            raise ConfigError(
+                f"the package 'predictors' of cpsched is shadowed by {file or found}; "
+                "rename that one or start python elsewhere"
+            )
+
+
+@cache
+def entries(group: str) -> Mapping[str, Entry]:
+    """Return everything registered in a group by name; built-ins win over plug-ins."""
+    found = {name: Entry(name, target, "cpsched") for name, target in BUILT_IN[group].items()}
+    for point in entry_points(group=f"cpsched.{group}"):
+        owner = _owner(point)
+        if point.name in found and found[point.name].target != point.value:
+            warnings.warn(
+                f"{owner} registers a {_KIND[group]} '{point.name}' that exists already; ignored",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            continue
+        found[point.name] = Entry(point.name, point.value, owner)
+    return dict(sorted(found.items()))
+
+
+def names(group: str) -> list[str]:
+    """Return the registered names of a group, sorted."""
+    return list(entries(group))
+
+
+def load(group: str, name: str) -> Any:
+    """
+    Return the thing registered under a name.
+
+    Raises
+    ------
+    UnknownNameError
+        If nothing of that name is registered; the message lists what is.
+    ConfigError
+        If it is registered and cannot be imported.
+    """
+    found = entries(group)
+    if name not in found:
+        raise UnknownNameError(_KIND[group], name, found)
+    return found[name].load()
+
+
+def _owner(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "an unknown distribution"

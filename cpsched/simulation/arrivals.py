@@ -1,0 +1,139 @@
+"""What will be submitted, packed so that one job enters the job store by one copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.model import columns as c
+from cpsched.model.jobtable import LABELS, JobStore, distinct_shapes
+
+if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
+
+
+class Arrivals:
+    """
+    The jobs of a fitted workload that can run, in submit order.
+
+    The simulator alone holds this; it is the future.
+
+    Parameters
+    ----------
+    fitted
+        A workload mapped onto its system.
+
+    Attributes
+    ----------
+    workload_row
+        Row of the workload of each job that can run, shape ``(A,)``. The position here is the
+        job's handle and its row in the job store.
+    """
+
+    def __init__(self, fitted: Fitted) -> None:
+        workload, system = fitted.workload, fitted.system
+        accepted = np.ones(len(workload), dtype=np.bool_)
+        accepted[[row for row, _ in fitted.rejected]] = False
+        self.workload_row = np.flatnonzero(accepted).astype(np.int64)
+        # Codes and shapes are numbered among accepted jobs, by first appearance, so that what
+        # has been seen is always a prefix.
+        jobs = workload.take(self.workload_row)
+        self.runtime = jobs.runtime
+        self.status = jobs.status
+        self.requested_time = jobs.requested_time
+        self.submit: list[int] = jobs.submit.tolist()
+        self.begin = jobs.begin
+        self.dependency = jobs.dependency
+        flags = np.stack(
+            [
+                fitted.eligible_class[self.workload_row],
+                jobs.split,
+                jobs.contiguous.astype(np.int64),
+                jobs.exclusive.astype(np.int64),
+            ],
+            axis=1,
+        )
+        # Eligibility classes too are numbered by appearance.
+        flags[:, 0], self._classes = _renumber(flags[:, 0])
+        self._eligible = fitted.eligible[self._classes]
+        self._shapes, shape_of = distinct_shapes(
+            flags, jobs.request, jobs.per_node, jobs.per_node_max
+        )
+        waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
+        expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
+        self._labels = {label: getattr(jobs, label).values for label in LABELS}
+        block = np.zeros((len(jobs), c.NUM_SUBMIT), dtype=np.int64)
+        for position, values in {
+            c.HANDLE: np.arange(len(jobs)),
+            c.SUBMIT: jobs.submit,
+            c.REQUESTED_TIME: jobs.requested_time,
+            c.UNITS: jobs.units,
+            c.SHAPE: shape_of,
+            c.NODES_MIN: jobs.nodes_min,
+            c.NODES_MAX: jobs.nodes_max,
+            c.EXPECTED_WAIT: expected[jobs.queue.codes],
+            c.QUEUE: jobs.queue.codes,
+            c.USER: jobs.user.codes,
+            c.NAME: jobs.name.codes,
+            c.GROUP: jobs.group.codes,
+            c.JOB_TYPE: jobs.job_type,
+            c.UNITS_MIN: jobs.units_min,
+            c.UNITS_MAX: jobs.units_max,
+            c.URGENT: jobs.urgent,
+            c.DEADLINE: jobs.deadline,
+            c.NOT_BEFORE: jobs.begin,
+            c.ASSUMED: jobs.requested_time_assumed,
+        }.items():
+            block[:, position] = values
+        self._block = block
+        # Highest numbers in use up to and including each job.
+        columns = [shape_of, *(getattr(jobs, label).codes for label in LABELS)]
+        self._seen = np.maximum.accumulate(np.stack(columns, axis=1), axis=0) + 1
+        self._seen_list = self._seen.tolist()
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of eligibility classes of the whole workload."""
+        return len(self._classes)
+
+    def enter(self, store: JobStore, first: int, end: int) -> bool:
+        """
+        Copy jobs ``[first, end)`` into the store, with the shapes and strings they bring.
+
+        Returns
+        -------
+        bool
+            Whether new shapes came (and with them, perhaps, new eligibility classes).
+        """
+        store.append(self._block[first:end])
+        shapes, *codes = self._seen_list[end - 1]
+        for label, seen in zip(LABELS, codes, strict=True):
+            known = store.labels[label]
+            if seen > len(known):
+                known.extend(self._labels[label][len(known) : seen])
+        if shapes > len(store.shapes):
+            store.add_shapes(self._shapes[len(store.shapes) : shapes])
+            return True
+        return False
+
+    def eligible(self, store: JobStore) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """Return the node masks of the classes seen so far, copied, shape ``(C, N)``."""
+        seen = int(store.shapes[:, c.SHAPE_CLASS].max(initial=-1)) + 1
+        return self._eligible[:seen].copy()
+
+
+def _renumber(
+    classes: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> tuple[
+    np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]
+]:
+    """Number classes by first appearance; return the new codes and the old one of each."""
+    old, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(old), dtype=np.int64)
+    rank[order] = np.arange(len(old))
+    return rank[inverse], old[order]

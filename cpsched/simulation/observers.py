@@ -1,0 +1,43 @@
+"""Who watches a simulation: hooks that do nothing unless overridden."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision
+    from cpsched.model.view import View
+
+
+class Observer:
+    """
+    Base class of what watches a simulation; ``job`` is a handle, times are seconds.
+
+    Hooks are called after the thing has happened. They must not change anything.
+    """
+
+    def on_submit(self, first: int, end: int, now: int) -> None:
+        """Jobs ``[first, end)`` were submitted."""
+
+    def on_start(self, job: int, allocation: Allocation, now: int) -> None:
+        """A job started."""
+
+    def on_end(self, job: int, outcome: int, now: int) -> None:
+        """A job ended with an :class:`~cpsched.simulation.simulator.JobOutcome`."""
+
+    def on_decision(self, view: View, decision: Decision, seconds: float) -> None:
+        """A dispatcher answered, in so many seconds; called before its actions are carried out."""
+
+    def on_instant(self, now: int) -> None:
+        """Everything at this second is done."""
+
+
+def hooks(observers: tuple[Observer, ...], name: str) -> tuple[object, ...]:
+    """Return the observers' methods of a name, without those that do nothing."""
+    base = getattr(Observer, name)
+    return tuple(
+        getattr(observer, name)
+        for observer in observers
+        if getattr(type(observer), name, None) is not base
+    )

@@ -1,0 +1,442 @@
+"""
+The event loop: integer seconds, a heap of (time, phase, counter), one dispatch per instant.
+
+At one instant events happen in the order of :class:`Phase`; then the dispatcher is asked, again
+and again at that instant until no event is left there (a job of runtime 0 ends where it starts).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from enum import IntEnum, StrEnum
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import ConfigError, DispatchError
+from cpsched.model import columns as c
+from cpsched.model.decision import Start
+from cpsched.model.jobtable import JobTable
+from cpsched.model.types import MISSING, Status
+from cpsched.prediction import Outcome, RuntimePredictor
+from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.observers import Observer, hooks
+from cpsched.simulation.runtime_models import Recorded, RuntimeModel
+from cpsched.simulation.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.mapping import Fitted
+    from cpsched.model.decision import Decision
+    from cpsched.model.types import IntArray
+
+
+class Phase(IntEnum):
+    """
+    The order of events at one instant. This is a promise.
+
+    Ends come before submits, so what is given back can be taken at once; timers come last, then
+    the dispatch.
+    """
+
+    END = 0
+    NODE = 1
+    CANCEL = 2
+    SUBMIT = 3
+    RELEASE = 4
+    EVOLVE = 5
+    TIMER = 6
+
+
+class JobOutcome(IntEnum):
+    """What became of a job in the simulation."""
+
+    NOT_ENDED = -1
+    COMPLETED = 0
+    TIMEOUT = 1
+    """Ended at its requested time, because of overrun policy ``kill``."""
+    CANCELLED = 2
+    """Taken out of the queue before it started."""
+    REJECTED = 3
+    """Can never run on this system; it never entered the queue."""
+
+
+class Overrun(StrEnum):
+    """What happens to a job that reaches its requested time."""
+
+    KILL = "kill"
+    """It ends there."""
+    EXTEND = "extend"
+    """It runs on for as long as the log says (as in AccaSim)."""
+
+
+class Correction(StrEnum):
+    """Where a running job's end is expected once its prediction has passed."""
+
+    REQUESTED = "requested"
+    """At its requested time."""
+    DOUBLE = "double"
+    """After twice the time expected so far, but no later than its requested time."""
+
+
+class Simulator:
+    """
+    Simulates a workload on a system under a dispatcher.
+
+    Parameters
+    ----------
+    fitted
+        A workload mapped onto its system, see :func:`cpsched.mapping.fit`.
+    dispatcher, predictor
+        Who decides, and who predicts runtimes.
+    overrun, correction
+        What happens at the requested time, and at a prediction that has passed.
+    dispatch_interval
+        None: a dispatch at every instant with an event. Otherwise seconds of a grid (from second
+        0): a dispatch at grid points only, and only if something happened since the last one or
+        the dispatcher asked for it.
+    runtime_model
+        How long jobs run; the log's runtimes by default.
+    seed
+        Given to dispatcher and predictor.
+    observers
+        Told about everything that happens.
+    """
+
+    def __init__(
+        self,
+        fitted: Fitted,
+        dispatcher: Dispatcher,
+        predictor: RuntimePredictor,
+        *,
+        overrun: Overrun | str = Overrun.KILL,
+        correction: Correction | str = Correction.REQUESTED,
+        dispatch_interval: int | None = None,
+        runtime_model: RuntimeModel | None = None,
+        seed: int = 0,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        if dispatch_interval is not None and dispatch_interval < 1:
+            raise ConfigError(
+                f"dispatch_interval is {dispatch_interval}, must be at least one second"
+            )
+        self.system = fitted.system
+        self.arrivals = Arrivals(fitted)
+        self.state = State(self.system)
+        self.dispatcher = dispatcher
+        self.predictor = predictor
+        self.overrun = Overrun(overrun)
+        self.correction = Correction(correction)
+        self.interval = dispatch_interval
+        self.runtime_model = runtime_model or Recorded(self.arrivals.runtime)
+        self.now = 0
+        num_jobs = len(self.arrivals)
+        self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
+        self.end_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
+        self.outcome: IntArray = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
+        self._requested: list[int] = self.arrivals.requested_time.tolist()
+        self._begin: list[int] = self.arrivals.begin.tolist()
+        self._dependency: list[int] = self.arrivals.dependency.tolist()
+        self._has_holds = bool(
+            (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
+        )
+        self._dependents: defaultdict[int, list[int]] = defaultdict(list)
+        self._num_held = 0
+        self._next_submit = 0
+        self._heap: list[tuple[int, int, int, int]] = []
+        self._counter = 0
+        self._pending = False
+        self._timer = -1
+        self._timer_time = -1
+        self._set_hooks(tuple(observers))
+        self._learns = _overrides(predictor, "observe")
+        self._sees_submits = _overrides(predictor, "on_submit")
+        self._sees_starts = _overrides(predictor, "on_start")
+        dispatcher.reset(self.system, seed)
+        predictor.reset(self.system, seed)
+
+    def _set_hooks(self, observers: tuple[Observer, ...]) -> None:
+        self.observers = observers
+        self._on_submit: tuple[Callable[..., None], ...] = hooks(observers, "on_submit")
+        self._on_start: tuple[Callable[..., None], ...] = hooks(observers, "on_start")
+        self._on_end: tuple[Callable[..., None], ...] = hooks(observers, "on_end")
+        self._on_decision: tuple[Callable[..., None], ...] = hooks(observers, "on_decision")
+        self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
+
+    @property
+    def num_submitted(self) -> int:
+        """Jobs submitted so far."""
+        return self._next_submit
+
+    def next_time(self) -> int | None:
+        """Return the next second at which something happens, or None when all is done."""
+        times = []
+        if self._heap:
+            times.append(self._heap[0][0])
+        if self._next_submit < len(self.arrivals):
+            times.append(self.arrivals.submit[self._next_submit])
+        return min(times) if times else None
+
+    def run(self, until: int | None = None) -> None:
+        """
+        Step until all jobs have ended, or to the last instant before ``until``.
+
+        Raises
+        ------
+        DispatchError
+            If the dispatcher breaks an invariant, or leaves jobs waiting for ever.
+        """
+        while True:
+            time = self.next_time()
+            if time is None or (until is not None and time >= until):
+                break
+            self._instant(time)
+        if self.next_time() is None:
+            self._check_nobody_left()
+
+    def step(self) -> bool:
+        """Advance to the next instant and finish it; return False if there was none."""
+        time = self.next_time()
+        if time is None:
+            self._check_nobody_left()
+            return False
+        self._instant(time)
+        return True
+
+    def _instant(self, now: int) -> None:
+        self.now = now
+        submits = self.arrivals.submit
+        num_jobs = len(submits)
+        heap = self._heap
+        while True:
+            while heap and heap[0][0] == now and heap[0][1] < Phase.SUBMIT:
+                self._handle(heapq.heappop(heap))
+            if self._next_submit < num_jobs and submits[self._next_submit] == now:
+                self._submit()
+            while heap and heap[0][0] == now:
+                self._handle(heapq.heappop(heap))
+            self._maybe_dispatch(now)
+            if not (heap and heap[0][0] == now):
+                break
+        for hook in self._on_instant:
+            hook(now)
+
+    def _push(self, time: int, phase: Phase, payload: int) -> None:
+        self._counter += 1
+        heapq.heappush(self._heap, (time, phase, self._counter, payload))
+
+    def _handle(self, event: tuple[int, int, int, int]) -> None:
+        _, phase, _, payload = event
+        if phase == Phase.END:
+            self._end(payload)
+        elif phase == Phase.RELEASE:
+            self._release(payload)
+        elif phase == Phase.CANCEL:
+            self._cancel(payload)
+        elif payload == self._timer:
+            self._timer = -1
+            self._pending = True
+
+    # --- submit, hold, cancel --------------------------------------------------------------------
+
+    def _submit(self) -> None:
+        """Let every job of this instant arrive."""
+        arrivals, now, first = self.arrivals, self.now, self._next_submit
+        end = first + 1
+        while end < len(arrivals) and arrivals.submit[end] == now:
+            end += 1
+        state = self.state
+        if arrivals.enter(state.store, first, end):
+            state.set_eligible(arrivals.eligible(state.store))
+        self._next_submit = end
+        rows = np.arange(first, end, dtype=np.int64)
+        self._predict(JobTable(state.store, rows), first, end)
+        for row in range(first, end):
+            if self._has_holds and self._hold(row):
+                continue
+            state.enqueue(row)
+        self._pending = True
+        for hook in self._on_submit:
+            hook(first, end, now)
+
+    def _predict(self, jobs: JobTable, first: int, end: int) -> None:
+        """Ask the predictor about jobs that have just arrived."""
+        predictor, now = self.predictor, self.now
+        if self._sees_submits:
+            predictor.on_submit(jobs, now)
+        prediction = predictor.predict(jobs, now)
+        columns = self.state.store.writable
+        for position, values in zip((c.PRIORITY, c.PLAN, c.BOUND), prediction, strict=True):
+            if predictor.clipped:
+                values = np.clip(values, 1, columns[c.REQUESTED_TIME, first:end])  # noqa: PLW2901
+            columns[position, first:end] = values
+
+    def _hold(self, row: int) -> bool:
+        """Keep a job out of the queue until its begin time and dependency allow it."""
+        needed = self._dependency[row]
+        if needed >= 0 and self.outcome[needed] == JobOutcome.NOT_ENDED:
+            self._dependents[needed].append(row)
+        elif self._begin[row] > self.now:
+            self._push(self._begin[row], Phase.RELEASE, row)
+        else:
+            return False
+        self.state.store.writable[c.STATE, row] = c.HELD
+        self._num_held += 1
+        return True
+
+    def _release(self, row: int) -> None:
+        """Let a held job into the queue, unless it is held for another reason too."""
+        self._num_held -= 1
+        if not self._hold(row):
+            self.state.enqueue(row)
+            self._pending = True
+
+    def cancel(self, job: int, time: int) -> None:
+        """Have a job cancelled at a second to come, if it still waits then."""
+        if time < self.now:
+            raise ConfigError(f"job {job} cannot be cancelled at {time}: it is {self.now} already")
+        self._push(time, Phase.CANCEL, job)
+
+    def _cancel(self, row: int) -> None:
+        columns = self.state.store.writable
+        if row >= self._next_submit or columns[c.STATE, row] != c.WAITING:
+            return
+        columns[c.STATE, row] = c.ENDED
+        self.state.drop_started()
+        self._finish(row, JobOutcome.CANCELLED)
+
+    # --- start, end ------------------------------------------------------------------------------
+
+    def _start(self, action: Start) -> None:
+        row, allocation = action
+        state, now = self.state, self.now
+        state.start(row, allocation)
+        work = self.runtime_model.start(row, allocation, now)
+        end = self.runtime_model.end(row, allocation, work, now)
+        if self.overrun is Overrun.KILL:
+            end = min(end, now + self._requested[row])
+        self._push(end, Phase.END, row)
+        columns = state.store.writable
+        columns[c.START, row] = now
+        self.start_time[row] = now
+        state.expect_end(row, now + max(int(columns[c.PLAN, row]), 1))
+        if self._sees_starts:
+            self.predictor.on_start(JobTable(state.store, np.array([row])), now)
+        for hook in self._on_start:
+            hook(row, allocation, now)
+
+    def _end(self, row: int) -> None:
+        now = self.now
+        self.state.end(row)
+        ran = now - int(self.start_time[row])
+        truth = int(self.arrivals.runtime[row])
+        killed = self.overrun is Overrun.KILL and ran == self._requested[row] and truth > ran
+        if self._learns:
+            status = Status.TIMEOUT if killed else int(self.arrivals.status[row])
+            self.predictor.observe(
+                JobTable(self.state.store, np.array([row])),
+                Outcome(np.array([ran]), np.array([status]), np.array([killed])),
+                now,
+            )
+        self._finish(row, JobOutcome.TIMEOUT if killed else JobOutcome.COMPLETED)
+
+    def _finish(self, row: int, outcome: JobOutcome) -> None:
+        """Write down how a job ended, and let go who waited for it."""
+        self.outcome[row] = outcome
+        self.end_time[row] = self.now
+        self._pending = True
+        for dependent in self._dependents.pop(row, ()):
+            self._push(self.now, Phase.RELEASE, dependent)
+        for hook in self._on_end:
+            hook(row, outcome, self.now)
+
+    # --- dispatch --------------------------------------------------------------------------------
+
+    def _maybe_dispatch(self, now: int) -> None:
+        """Ask the dispatcher, if something happened and this instant is on the grid."""
+        if not self._pending:
+            return
+        if self.interval and now % self.interval:
+            self._wake_at(now + self.interval - now % self.interval)
+            return
+        self._pending = False
+        if self.state.num_waiting or self.dispatcher.acts_when_idle:
+            self._dispatch(now)
+
+    def _dispatch(self, now: int) -> None:
+        state = self.state
+        self._correct_overdue(now)
+        view = state.view(now)
+        before = perf_counter()
+        decision = self.dispatcher.decide(view)
+        seconds = perf_counter() - before
+        for hook in self._on_decision:
+            hook(view, decision, seconds)
+        if decision.actions:
+            self._carry_out(decision)
+        if decision.again_at is not None:
+            if decision.again_at <= now:
+                raise DispatchError(
+                    f"{self.dispatcher.name} wants to be woken at {decision.again_at},"
+                    f" it is {now} already"
+                )
+            self._wake_at(decision.again_at)
+
+    def _carry_out(self, decision: Decision) -> None:
+        state = self.state
+        actions = decision.actions
+        only_head = (
+            len(actions) == 1 and isinstance(actions[0], Start) and state.is_head(actions[0].handle)
+        )
+        for action in actions:
+            if not isinstance(action, Start):
+                raise DispatchError(
+                    f"{self.dispatcher.name} asks for {type(action).__name__} of job"
+                    f" {action.handle}, which this simulation cannot do: jobs are rigid"
+                )
+            self._start(action)
+        if only_head:
+            state.drop_head()
+        else:
+            state.drop_started()
+
+    def _wake_at(self, time: int) -> None:
+        """Make sure of a dispatch at a second to come."""
+        self._counter += 1
+        if self._timer >= 0 and self._timer_time <= time:
+            return
+        self._timer = self._counter
+        self._timer_time = time
+        heapq.heappush(self._heap, (time, Phase.TIMER, self._counter, self._counter))
+
+    def _correct_overdue(self, now: int) -> None:
+        """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
+        state = self.state
+        while (first := state.first_expected_end()) is not None and first[0] <= now:
+            row = first[1]
+            start = int(self.start_time[row])
+            end = start + self._requested[row]
+            if self.correction is Correction.DOUBLE:
+                end = min(end, start + 2 * (first[0] - start))
+            state.forget_end(row)
+            state.expect_end(row, max(end, now + 1))
+
+    def _check_nobody_left(self) -> None:
+        left = self.state.num_waiting + self._num_held
+        if left:
+            view = self.state.view(self.now)
+            name = self.dispatcher.name
+            job = int(view.waiting.handle[0]) if len(view.waiting) else min(self._dependents)
+            raise DispatchError(
+                f"{name} leaves {left} jobs waiting for ever (the first is job {job}):"
+                " nothing runs, nothing will be submitted, and nothing starts"
+            )
+
+
+def _overrides(predictor: RuntimePredictor, hook: str) -> bool:
+    """Whether a predictor cares for a kind of event."""
+    return getattr(type(predictor), hook) is not getattr(RuntimePredictor, hook)

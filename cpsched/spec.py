@@ -1,0 +1,143 @@
+"""
+Specifications like ``easy:priority=slowdown,backfill=sjf``: a name and its options.
+
+Options are the keyword parameters of the thing's constructor; their types come from its
+annotations, so a new option needs no code here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from cpsched import registry
+from cpsched.errors import ConfigError
+
+_TRUE = {"true", "yes", "on", "1"}
+_FALSE = {"false", "no", "off", "0"}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """
+    A registered name with options as text.
+
+    Attributes
+    ----------
+    name
+        As registered.
+    options
+        Pairs in canonical (sorted) order.
+    """
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        """
+        Read ``name`` or ``name:key=value,key=value``.
+
+        Raises
+        ------
+        ConfigError
+            If an option has no value, or is given twice.
+        """
+        name, _, rest = text.strip().partition(":")
+        options: dict[str, str] = {}
+        for part in filter(None, (piece.strip() for piece in rest.split(","))):
+            key, equals, value = part.partition("=")
+            if not equals or not key or not value:
+                raise ConfigError(f"'{part}' is not an option; write key=value", where=text)
+            if key in options:
+                raise ConfigError("the option is given twice", where=text, key=key)
+            options[key.strip()] = value.strip()
+        return cls(name, tuple(sorted(options.items())))
+
+    def __str__(self) -> str:
+        if not self.options:
+            return self.name
+        return f"{self.name}:{','.join(f'{key}={value}' for key, value in self.options)}"
+
+
+def build(group: str, spec: Spec | str, **given: Any) -> Any:
+    """
+    Make the thing a specification names.
+
+    Parameters
+    ----------
+    group
+        Registry group: ``dispatchers``, ``predictors``, ...
+    given
+        Arguments that do not come from text; passed only if the constructor takes them.
+
+    Raises
+    ------
+    UnknownNameError
+        If no such name is registered.
+    ConfigError
+        If an option is unknown, or its value not of its type or refused by the constructor.
+    """
+    spec = Spec.parse(spec) if isinstance(spec, str) else spec
+    maker = registry.load(group, spec.name)
+    parameters = inspect.signature(maker).parameters
+    options = {
+        key: _convert(spec, key, value, parameters, set(given)) for key, value in spec.options
+    }
+    known = {key: value for key, value in given.items() if key in parameters}
+    try:
+        return maker(**known, **options)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(str(error), where=str(spec)) from error
+
+
+def options_of(group: str, name: str) -> dict[str, Any]:
+    """Return the options a registered thing takes and their defaults."""
+    parameters = inspect.signature(registry.load(group, name)).parameters
+    return {
+        key: parameter.default
+        for key, parameter in parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+
+
+def _convert(
+    spec: Spec,
+    key: str,
+    text: str,
+    parameters: Any,
+    hidden: set[str],
+) -> Any:
+    """Turn an option's text into the type its parameter is annotated with."""
+    accepted = sorted(name for name in parameters if name not in hidden)
+    if key not in accepted:
+        close = get_close_matches(key, accepted, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        there = ", ".join(accepted) or "none"
+        raise ConfigError(f"no such option; '{spec.name}' takes: {there}.{hint}", where=spec, key=key)
+    wanted = str(parameters[key].annotation)
+    if text.lower() in ("none", "all") and "None" in wanted:
+        return None
+    try:
+        if wanted.startswith("bool"):
+            return _boolean(text)
+        if wanted.startswith("int"):
+            return int(text)
+        if wanted.startswith("float"):
+            return float(text)
+    except ValueError:
+        kind = wanted.split(" ", maxsplit=1)[0]
+        raise ConfigError(f"'{text}' is not a value of type {kind}", where=spec, key=key) from None
+    return text
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise ValueError(text)

@@ -1,0 +1,68 @@
+"""
+Machines by name: the shipped ones, and any TOML file in the same format.
+
+The format is described in ``docs/systems.md``. Every key is checked; what nobody asked for is an
+error that names the file, the key and the closest one there is.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import resources
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.systems.parser import parse
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+
+__all__ = ["load", "names", "parse"]
+
+
+def names() -> list[str]:
+    """Return the names of the machines that come with cpsched, sorted."""
+    return sorted(file.stem for file in resources.path("systems").glob("*.toml"))
+
+
+def load(name_or_path: str | Path) -> System:
+    """
+    Return a machine.
+
+    Parameters
+    ----------
+    name_or_path
+        A shipped machine's name (``eurora``), or the path of a file: a ``Path``, or text that
+        ends in ``.toml`` or has a separator in it.
+
+    Raises
+    ------
+    UnknownNameError
+        If no shipped machine has that name; the message lists them.
+    ConfigError
+        If the file cannot be read, is no TOML, or does not describe a machine.
+    """
+    file = Path(name_or_path)
+    if not _is_path(name_or_path):
+        known = names()
+        if name_or_path not in known:
+            raise UnknownNameError("system", str(name_or_path), known)
+        file = resources.path("systems", f"{name_or_path}.toml")
+    return parse(_read(file), where=str(file), name=file.stem)
+
+
+def _is_path(name_or_path: str | Path) -> bool:
+    if isinstance(name_or_path, Path):
+        return True
+    separators = [separator for separator in (os.sep, os.altsep) if separator]
+    return name_or_path.endswith(".toml") or any(mark in name_or_path for mark in separators)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error

@@ -1,0 +1,162 @@
+"""A system file's text to a :class:`~cpsched.model.system.System`."""
+
+from __future__ import annotations
+
+import tomllib
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError
+from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
+from cpsched.model.topology import Topology
+from cpsched.model.types import Split
+from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
+from cpsched.systems.section import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_PLACEMENTS = tuple(split.name.lower() for split in Split)
+
+
+def parse(text: str, *, where: str = "system", name: str = "system") -> System:
+    """
+    Return the machine that a system file's text describes.
+
+    Parameters
+    ----------
+    text
+        TOML, in the format of ``docs/systems.md``.
+    where
+        The file, for messages.
+    name
+        What the machine is called if the file does not say.
+
+    Raises
+    ------
+    ConfigError
+        If it is no TOML, or a key is unknown, missing or makes no sense.
+    """
+    try:
+        top = Section(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is no valid TOML: {error}", where=where) from error
+    kinds = _resources(top)
+    nodes = _nodes(top, kinds)
+    queues = _queues(top, nodes)
+    name = top.text("name", name)
+    system = System(
+        name=name,
+        title=top.text("title", name),
+        source=top.text("source", "not stated"),
+        resources=kinds,
+        capacity=nodes.capacity,
+        node_names=nodes.names,
+        node_groups=nodes.groups,
+        features=nodes.features,
+        queues=queues,
+        topology=_topology(top, len(nodes.names)),
+        default_expected_wait=top.seconds("default_expected_wait"),
+        default_time=top.seconds("default_time"),
+        placements=_placements(top),
+        log=_log(top.table("log"), queues, has_memory="mem" in kinds),
+    )
+    top.finish()
+    return system
+
+
+def _resources(top: Section) -> tuple[str, ...]:
+    kinds = top.texts("resources")
+    if not kinds or kinds[0] != "core":
+        raise top.error("resources", 'must be a list that begins with "core", then "mem", ...')
+    for kind in kinds:
+        if kind in ENTRY_KEYS:
+            raise top.error("resources", f"a resource cannot be called {kind!r}")
+    return kinds
+
+
+def _nodes(top: Section, kinds: tuple[str, ...]) -> Nodes:
+    sections = top.tables("nodes")
+    if not sections:
+        raise top.error("nodes", "there are none; give at least one [[nodes]] entry")
+    nodes = read_nodes(sections, kinds, top.texts("features"))
+    for kind, total in zip(kinds, nodes.capacity.sum(axis=0), strict=True):
+        if not total:
+            raise top.error("resources", f"{kind!r} is listed, and no node has any")
+    return nodes
+
+
+def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
+    queues: dict[str, Queue] = {}
+    for section in top.tables("queues"):
+        queue = Queue(
+            name=section.text("name"),
+            expected_wait=section.seconds("expected_wait"),
+            max_time=section.seconds("max_time"),
+            default_time=section.seconds("default_time"),
+            groups=section.texts("groups"),
+            users=section.texts("users"),
+        )
+        section.finish()
+        if queue.name in queues:
+            raise section.error("name", f"there is another queue {queue.name!r}")
+        for group in queue.groups:
+            _check_known(section, "groups", "node group", group, dict.fromkeys(nodes.groups))
+        if queue.max_time and queue.default_time and queue.default_time > queue.max_time:
+            raise section.error(
+                "default_time",
+                f"{queue.default_time} s is more than max_time allows ({queue.max_time} s)",
+            )
+        queues[queue.name] = queue
+    return queues
+
+
+def _topology(top: Section, num_nodes: int) -> Topology:
+    section = top.table("topology")
+    sizes = section.counts("level_sizes")
+    section.finish()
+    try:
+        return Topology(num_nodes, sizes)
+    except ValueError as error:
+        raise section.error("level_sizes", str(error)) from error
+
+
+def _placements(top: Section) -> tuple[str, ...]:
+    placements = top.texts("placements", _PLACEMENTS)
+    if not placements:
+        raise top.error("placements", f"is empty; list some of: {', '.join(_PLACEMENTS)}")
+    for placement in placements:
+        _check_known(top, "placements", "placement", placement, _PLACEMENTS)
+    return placements
+
+
+def _log(section: Section, queues: Mapping[str, Queue], *, has_memory: bool) -> LogMapping:
+    """Read how a log maps onto the machine; memory counts where the machine has any."""
+    processors = section.choice("processors", [m.value for m in ProcessorMapping], None)
+    default = MemoryMapping.REQUESTED if has_memory else MemoryMapping.IGNORED
+    memory = section.choice("memory", [m.value for m in MemoryMapping], default.value)
+    if memory == MemoryMapping.REQUESTED and not has_memory:
+        raise section.error("memory", '"requested" needs nodes with mem; there is no such resource')
+    renames = section.table("queues")
+    renamed = {name: renames.text(name) for name in renames.names()}
+    for name, queue in renamed.items():
+        _check_known(renames, name, "queue", queue, queues)
+    mapping = LogMapping(
+        processors=None if processors is None else ProcessorMapping(processors),
+        memory=MemoryMapping(memory or default),
+        queue_field=section.choice("queue_field", ("queue", "partition"), None) or "queue",
+        queues=renamed,
+        constraints=section.choice("constraints", ("honour", "ignore"), None) or "honour",
+    )
+    section.finish()
+    return mapping
+
+
+def _check_known(section: Section, key: str, what: str, name: str, known: Collection[str]) -> None:
+    """Raise ConfigError, with the closest name, if a name is not among the known ones."""
+    if name in known:
+        return
+    close = get_close_matches(name, known, n=1)
+    hint = f". Did you mean '{close[0]}'?" if close else ""
+    there = ", ".join(known) or "none"
+    raise section.error(key, f"there is no {what} {name!r}; there are: {there}{hint}")

@@ -1,0 +1,170 @@
+"""One table of a TOML file, read with every value checked and every key accounted for."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,12}):([0-5]\d):([0-5]\d)")
+_MEMORY = re.compile(r"(\d{1,15}) ?(KB|MB|GB|TB)")
+_KB = {"KB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30}
+
+
+class Section:
+    """
+    One TOML table: hands out checked values and knows which keys nobody asked for.
+
+    Parameters
+    ----------
+    data
+        The table as ``tomllib`` gives it.
+    where
+        The file, for messages.
+    place
+        What the table is called in the file (``nodes[2]``), empty for the top level.
+    """
+
+    def __init__(self, data: Mapping[str, Any], where: str, place: str = "") -> None:
+        self._data = data
+        self._where = where
+        self._place = place
+        self._asked: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def names(self) -> list[str]:
+        """Return the keys that are there, in file order."""
+        return list(self._data)
+
+    def error(self, key: str, message: str) -> ConfigError:
+        """Return the error that says what is wrong with a key."""
+        place = f"{self._place}.{key}" if self._place and key else self._place or key
+        return ConfigError(message, where=self._where, key=place)
+
+    def finish(self) -> None:
+        """Raise ConfigError if a key is left that nobody asked for."""
+        left = [key for key in self._data if key not in self._asked]
+        if left:
+            close = get_close_matches(left[0], self._asked, n=1)
+            hint = f". Did you mean '{close[0]}'?" if close else ""
+            keys = ", ".join(sorted(self._asked))
+            raise self.error(left[0], f"there is no such key; the keys here are: {keys}{hint}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a non-empty string."""
+        value = self._get(key)
+        if value is None and default is not None:
+            return default
+        if not isinstance(value, str) or not value.strip():
+            raise self._wrong(key, value, "text in quotes")
+        return value
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return a list of distinct non-empty strings."""
+        value = self._get(key)
+        if value is None:
+            return default
+        if not isinstance(value, list) or not all(isinstance(v, str) and v.strip() for v in value):
+            raise self._wrong(key, value, 'a list of texts, such as ["a", "b"]')
+        twice = next((text for i, text in enumerate(value) if text in value[:i]), None)
+        if twice is not None:
+            raise self.error(key, f"{twice!r} is listed twice")
+        return tuple(value)
+
+    def choice(self, key: str, options: Collection[str], default: str | None) -> str | None:
+        """Return one of the options."""
+        value = self._get(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or value not in options:
+            raise self._wrong(key, value, f"one of: {', '.join(options)}")
+        return value
+
+    def count(self, key: str, limit: int = MAX_AMOUNT) -> int | None:
+        """Return a whole number of at least one."""
+        value = self._get(key)
+        if value is None:
+            return None
+        if not _is_whole(value) or not 1 <= value <= limit:
+            raise self._wrong(key, value, f"a whole number from 1 to {limit}")
+        return int(value)
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        """Return a list of whole numbers of at least one."""
+        value = self._get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(_is_whole(v) and v >= 1 for v in value):
+            raise self._wrong(key, value, "a list of whole numbers of at least 1")
+        return tuple(value)
+
+    def memory(self, key: str) -> int | None:
+        """Return an amount of memory in KB: a whole number of KB, or text such as "16 GB"."""
+        value = self._get(key)
+        if value is None:
+            return None
+        amount = value if _is_whole(value) else 0
+        if isinstance(value, str) and (match := _MEMORY.fullmatch(value)):
+            amount = int(match[1]) * _KB[match[2]]
+        if not 1 <= amount <= MAX_AMOUNT:
+            raise self._wrong(key, value, 'KB as a whole number above 0, or text such as "16 GB"')
+        return int(amount)
+
+    def seconds(self, key: str) -> int | None:
+        """Return a duration in seconds: a whole number, "H:MM:SS" or "D-HH:MM:SS"."""
+        value = self._get(key)
+        if value is None:
+            return None
+        amount = value if _is_whole(value) else 0
+        if isinstance(value, str) and (match := _CLOCK.fullmatch(value)):
+            days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+            amount = ((days * 24 + hours) * 60 + minutes) * 60 + rest
+        if not 1 <= amount <= MAX_TIME:
+            raise self._wrong(
+                key, value, 'seconds as a whole number above 0, "6:00:00" or "1-00:00:00"'
+            )
+        return int(amount)
+
+    def table(self, key: str) -> Section:
+        """Return a table below this one, an empty one if it is not there."""
+        value = self._get(key)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(key, value, "a table")
+        return Section(value or {}, self._where, self._below(key))
+
+    def tables(self, key: str) -> list[Section]:
+        """Return the entries of a list of tables (``[[key]]``)."""
+        value = self._get(key)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+            raise self._wrong(key, value, f"entries of the form [[{key}]]")
+        place = self._below(key)
+        return [Section(v, self._where, f"{place}[{i}]") for i, v in enumerate(value, start=1)]
+
+    def _below(self, key: str) -> str:
+        return f"{self._place}.{key}" if self._place else key
+
+    def _get(self, key: str) -> Any:
+        self._asked.add(key)
+        return self._data.get(key)
+
+    def _wrong(self, key: str, value: object, right: str) -> ConfigError:
+        if value is None:
+            return self.error(key, f"is missing; it must be {right}")
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        return self.error(key, f"is {shown}, must be {right}")
+
+
+def _is_whole(value: object) -> bool:
+    """Tell whether a value is a whole number; TOML's true is not 1."""
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,121 @@
+"""
+Job logs: read any registered format into a workload, write workloads.
+
+:func:`read` recognises a file by what is in it. Formats are registered under ``cpsched.traces``
+(see :class:`cpsched.traces.format.TraceFormat`) and imported when they are needed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import registry
+from cpsched.errors import ConfigError, TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from cpsched.model.workload import Workload
+    from cpsched.traces.format import TraceFormat
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    skip_bad_lines: bool = False,
+) -> Workload:
+    """
+    Read a job log.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzip.
+    format
+        Name of a registered format; recognised from the content where None.
+    skip_bad_lines
+        Count lines which cannot be true in ``set_aside`` (as ``bad line``) instead of stopping
+        at the first.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read or is wrong; names file, line, field and value.
+    UnknownNameError
+        If no format has that name.
+    """
+    path = Path(path)
+    reader: TraceFormat = registry.load("traces", format or detect(path))
+    return reader.read(path, skip_bad_lines=skip_bad_lines)
+
+
+def write(
+    workload: Workload,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+) -> None:
+    """
+    Write a workload, by default in the format the file's name asks for.
+
+    Raises
+    ------
+    TraceError
+        If the name asks for no format, the format cannot be written, or the file cannot be.
+    UnknownNameError
+        If no format has that name.
+    """
+    path = Path(path)
+    name = format or _named(path)
+    if name is None:
+        raise TraceError(
+            f"the name asks for no format that can be written; {_choice()}", file=path
+        )
+    writer = registry.load("traces", name).write
+    if writer is None:
+        raise TraceError(f"the format '{name}' can only be read", file=path)
+    writer(workload, path)
+
+
+def detect(path: str | PathLike[str]) -> str:
+    """
+    Return the name of the format a file is in: by its content, else by its name.
+
+    Raises
+    ------
+    TraceError
+        If neither tells; the message lists the formats. Also if the file cannot be read.
+    """
+    from cpsched.traces.text import head
+
+    path = Path(path)
+    start = head(path)
+    found = [reader.name for reader in _formats() if reader.matches(path, start)]
+    name = found[0] if len(found) == 1 else _named(path)
+    if name is None:
+        what = f"could be {' or '.join(found)}" if found else "is in no format known here"
+        raise TraceError(f"{what if start else 'is empty'}; {_choice()}", file=path)
+    return name
+
+
+def _named(path: Path) -> str | None:
+    """Return the format whose ending the name has."""
+    name = path.name.lower().removesuffix(".gz")
+    return next((reader.name for reader in _formats() if name.endswith(reader.suffixes)), None)
+
+
+def _formats() -> Iterator[TraceFormat]:
+    """Yield every registered format; one that cannot be imported is named in a warning."""
+    for name in registry.names("traces"):
+        try:
+            yield registry.load("traces", name)
+        except ConfigError as error:
+            warnings.warn(f"trace format skipped: {error}", RuntimeWarning, stacklevel=3)
+
+
+def _choice() -> str:
+    return f"choose one of {', '.join(registry.names('traces'))} with --format"
