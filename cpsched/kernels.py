@@ -29,13 +29,17 @@ HANDLE, UNITS, SHAPE = c.HANDLE, c.UNITS, c.SHAPE
 NODES_MIN, NODES_MAX = c.NODES_MIN, c.NODES_MAX
 PLAN, STATE, EXPECTED_END = c.PLAN, c.STATE, c.EXPECTED_END
 ALLOC_FIRST, ALLOC_COUNT = c.ALLOC_FIRST, c.ALLOC_COUNT
-WAITING = c.WAITING
+START = c.START
+WAITING, RUNNING, ENDED = c.WAITING, c.RUNNING, c.ENDED
 SHAPE_CLASS, SHAPE_SPLIT = c.SHAPE_CLASS, c.SHAPE_SPLIT
 SHAPE_CONTIGUOUS, SHAPE_EXCLUSIVE = c.SHAPE_CONTIGUOUS, c.SHAPE_EXCLUSIVE
 SHAPE_REQUEST = c.SHAPE_REQUEST
 
 #: Node orders of the built-in allocators.
 FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED = 0, 1, 2, 3
+
+#: Numbers in front of a packed pass, see :func:`_packed`.
+HEADER = 5
 
 #: A job that asks for nothing fits this often on a node.
 _MANY = 2**31 - 1
@@ -368,17 +372,42 @@ def _emit(takes, node, units, used):
 
 
 @kernel
-def _amounts(started, count, ends, node, units, cols, shapes, capacity):
-    """Return what each emitted node gives, shape ``(K, R)``."""
+def _packed(started, count, ends, node, units, used, cols, shapes, capacity, head, shadow, takes):
+    """
+    Put what a pass found into one array: returning many arrays costs more than the pass.
+
+    Layout: count, used, head row, shadow, number of head nodes; ``count`` rows that start,
+    ``count + 1`` bounds of their nodes, ``used`` nodes, units, and amounts (R each); the head's
+    reserved nodes.
+    """
     num_kinds = capacity.shape[1]
-    total = ends[count]
-    amount = np.empty((total, num_kinds), dtype=np.int64)
+    held = 0
+    for n in range(len(takes)):
+        if takes[n] > 0:
+            held += 1
+    size = HEADER + 2 * count + 1 + used * (2 + num_kinds) + held
+    out = np.empty(size, dtype=np.int64)
+    out[0], out[1], out[2], out[3], out[4] = count, used, head, shadow, held
+    at = HEADER
+    out[at : at + count] = started[:count]
+    at += count
+    out[at : at + count + 1] = ends[: count + 1]
+    at += count + 1
+    out[at : at + used] = node[:used]
+    at += used
+    out[at : at + used] = units[:used]
+    at += used
     for i in range(count):
         shape = cols[SHAPE, started[i]]
         for k in range(ends[i], ends[i + 1]):
             for r in range(num_kinds):
-                amount[k, r] = amount_on(shapes, shape, capacity, node[k], units[k], r)
-    return amount
+                out[at] = amount_on(shapes, shape, capacity, node[k], units[k], r)
+                at += 1
+    for n in range(len(takes)):
+        if takes[n] > 0:
+            out[at] = n
+            at += 1
+    return out
 
 
 @kernel
@@ -415,8 +444,8 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, capacity, scarce, free
 
     Returns
     -------
-    started, ends, node, units, amount
-        Rows that start; job i's nodes are ``ends[i]:ends[i + 1]`` of the last three.
+    ndarray
+        Packed as by :func:`_packed`, with no head.
     """
     num_nodes = free.shape[0]
     work = free.copy()
@@ -449,8 +478,9 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, capacity, scarce, free
             ends[count] = used
         elif stop:
             break
-    amount = _amounts(started, count, ends, node, units, cols, shapes, capacity)
-    return started[:count], ends[: count + 1], node[:used], units[:used], amount
+    return _packed(
+        started, count, ends, node, units, used, cols, shapes, capacity, -1, 0, ends[:0]
+    )
 
 
 @kernel
@@ -540,10 +570,9 @@ def easy_pass(
 
     Returns
     -------
-    started, ends, node, units, amount
-        As :func:`list_pass`.
-    head, shadow, head_takes
-        The row with the reservation (-1: none), its reserved start, units by node.
+    ndarray
+        Packed as by :func:`_packed`; head is -1 where every job starts, and has no nodes where
+        nothing is reserved.
     """
     num_nodes, num_kinds = free.shape
     work = free.copy()
@@ -626,11 +655,9 @@ def easy_pass(
             started[count] = row
             count += 1
             ends[count] = used
-    amount = _amounts(started, count, ends, node, units, cols, shapes, capacity)
-    return (
-        started[:count], ends[: count + 1], node[:used], units[:used], amount,
-        head, shadow, head_takes,
-    )  # fmt: skip
+    return _packed(
+        started, count, ends, node, units, used, cols, shapes, capacity, head, shadow, head_takes
+    )
 
 
 # --- the simulator's own steps -------------------------------------------------------------------
@@ -640,16 +667,8 @@ OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUN
 
 
 @kernel
-def claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
-    """
-    Check an allocation of a job against its request and the free capacity, then take it.
-
-    Returns
-    -------
-    code, position, kind
-        ``OK``, or what is wrong, at which position of ``node`` and for which resource kind;
-        nothing is taken unless ``OK``.
-    """
+def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
+    """Return OK, or what is wrong with an allocation, at which position, for which kind."""
     num_nodes, num_kinds = free.shape
     shape = cols[SHAPE, row]
     cls = shapes[shape, SHAPE_CLASS]
@@ -662,7 +681,7 @@ def claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
         if n < 0 or n >= num_nodes or (k > 0 and n <= node[k - 1]):
             return BAD_NODE, k, 0
         if units[k] < 1:
-            return BAD_UNITS, k, 0
+            return BAD_UNITS, k + 1, 0
         if not eligible[cls, n]:
             return BAD_ELIGIBLE, k, 0
         if shapes[shape, SHAPE_SPLIT] != 0 and units[k] != units[0]:
@@ -670,37 +689,103 @@ def claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
         if shapes[shape, SHAPE_CONTIGUOUS] != 0 and k > 0 and n != node[k - 1] + 1:
             return BAD_RUN, k, 0
         for r in range(num_kinds):
+            need = (
+                units[k] * shapes[shape, SHAPE_REQUEST + r]
+                + shapes[shape, SHAPE_REQUEST + num_kinds + r]
+            )
             if amount[k, r] != amount_on(shapes, shape, capacity, n, units[k], r):
                 return BAD_AMOUNT, k, r
-            if amount[k, r] > free[n, r]:
+            # A job alone on its nodes takes all of them; its units must fit in them too.
+            if amount[k, r] > free[n, r] or need > capacity[n, r]:
                 return NO_ROOM, k, r
-        if shapes[shape, SHAPE_EXCLUSIVE] != 0:
-            # All of the node is taken, which its units must fit into too.
-            for r in range(num_kinds):
-                need = (
-                    units[k] * shapes[shape, SHAPE_REQUEST + r]
-                    + shapes[shape, SHAPE_REQUEST + num_kinds + r]
-                )
-                if need > capacity[n, r]:
-                    return NO_ROOM, k, r
         total += units[k]
     if total != cols[UNITS, row]:
-        return BAD_UNITS, -1, 0
+        return BAD_UNITS, 0, 0
     if count < cols[NODES_MIN, row] or count > cols[NODES_MAX, row]:
-        return BAD_BOUNDS, -1, 0
-    for k in range(count):
-        for r in range(num_kinds):
-            free[node[k], r] -= amount[k, r]
+        return BAD_BOUNDS, 0, 0
     return OK, 0, 0
 
 
 @kernel
-def release(free, first, count, arena_node, arena_amount):
-    """Give back what lies in the arena from ``first`` on."""
-    num_kinds = free.shape[1]
-    for k in range(first, first + count):
-        for r in range(num_kinds):
+def expect_end(cols, running, count, row, end):
+    """Enter a job among ``count`` running ones at its place by (expected end, row)."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        other = running[middle]
+        if cols[EXPECTED_END, other] < end or (
+            cols[EXPECTED_END, other] == end and other < row
+        ):
+            low = middle + 1
+        else:
+            high = middle
+    for i in range(count, low, -1):
+        running[i] = running[i - 1]
+    running[low] = row
+    cols[EXPECTED_END, row] = end
+
+
+@kernel
+def forget_end(cols, running, count, row):
+    """Take a job out of the ``count`` running ones."""
+    end = cols[EXPECTED_END, row]
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        other = running[middle]
+        if cols[EXPECTED_END, other] < end or (
+            cols[EXPECTED_END, other] == end and other < row
+        ):
+            low = middle + 1
+        else:
+            high = middle
+    for i in range(low, count - 1):
+        running[i] = running[i + 1]
+
+
+@kernel
+def claim(
+    cols, row, shapes, eligible, capacity, free, node, units, amount,
+    arena_node, arena_units, arena_amount, first, running, count, now,
+):  # fmt: skip
+    """
+    Check an allocation of a waiting job, take it, and enter the job among the running ones.
+
+    Returns
+    -------
+    int
+        0, or ``-(code + 16 * (kind + 1024 * position))``; then nothing has changed.
+    """
+    code, position, kind = _check_claim(
+        cols, row, shapes, eligible, capacity, free, node, units, amount
+    )
+    if code != OK:
+        return -(code + 16 * (kind + 1024 * position))
+    for k in range(len(node)):
+        arena_node[first + k] = node[k]
+        arena_units[first + k] = units[k]
+        for r in range(free.shape[1]):
+            free[node[k], r] -= amount[k, r]
+            arena_amount[first + k, r] = amount[k, r]
+    cols[ALLOC_FIRST, row] = first
+    cols[ALLOC_COUNT, row] = len(node)
+    cols[STATE, row] = RUNNING
+    cols[START, row] = now
+    expect_end(cols, running, count, row, now + max(cols[PLAN, row], 1))
+    return 0
+
+
+@kernel
+def release(cols, row, free, arena_node, arena_amount, running, count):
+    """Give back what a running job holds, and take it out of the running ones."""
+    first = cols[ALLOC_FIRST, row]
+    held = cols[ALLOC_COUNT, row]
+    for k in range(first, first + held):
+        for r in range(free.shape[1]):
             free[arena_node[k], r] += arena_amount[k, r]
+    forget_end(cols, running, count, row)
+    cols[STATE, row] = ENDED
+    return held
 
 
 @kernel

@@ -11,23 +11,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cpsched import kernels
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import (
+    decision_of,
     frozen,
     make_allocator,
     make_priority,
     start_in_order,
-    starts_of,
 )
-from cpsched.model import columns as c
-from cpsched.model.decision import NOTHING, Decision, Plan
 from cpsched.priority import Fifo
 
 if TYPE_CHECKING:
-    from cpsched.model.jobtable import JobStore
+    from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
@@ -77,7 +73,7 @@ class Easy(Dispatcher):
         if len(rows) == 1:
             return start_in_order(view, rows, self.allocator, stop=True)
         store = waiting.store
-        *starts, head, shadow, head_takes = kernels.easy_pass(
+        packed = kernels.easy_pass(
             self.allocator.policy,
             view.now,
             rows,
@@ -92,9 +88,7 @@ class Easy(Dispatcher):
             view.running.arena.node,
             view.running.arena.amount,
         )
-        if head < 0 and not len(starts[0]):
-            return NOTHING
-        return Decision(starts_of(view, *starts), plan=_plan(store, head, shadow, head_takes))
+        return decision_of(view, packed)
 
     def _queue(self, view: View) -> IntArray:
         waiting = view.waiting
@@ -102,14 +96,3 @@ class Easy(Dispatcher):
             return waiting.rows
         return frozen(waiting.rows[self.priority.order(waiting, view.now)])
 
-
-def _plan(store: JobStore, head: int, shadow: int, takes: IntArray) -> Plan | None:
-    """Return the reservation as a plan of one job."""
-    if head < 0 or not takes.any():
-        return None
-    handle = store.columns[c.HANDLE, head]
-    return Plan(
-        np.array([handle], dtype=np.int64),
-        np.array([shadow], dtype=np.int64),
-        {int(handle): np.flatnonzero(takes)},
-    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpsched import kernels, registry
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import NOTHING, Decision, Start
+from cpsched.model.decision import NOTHING, Decision, Plan, Start
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -38,7 +38,7 @@ def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bo
         Whether the first that does not fit ends the pass; otherwise it is skipped.
     """
     store = view.waiting.store
-    started, ends, node, units, amount = kernels.list_pass(
+    packed = kernels.list_pass(
         allocator.policy,
         stop,
         rows,
@@ -49,31 +49,40 @@ def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bo
         allocator.scarce,
         view.free,
     )
-    if not len(started):
+    return decision_of(view, packed)
+
+
+def decision_of(view: View, packed: IntArray) -> Decision:
+    """Return the decision a kernel's pass amounts to; its head becomes a plan of one job."""
+    number = packed.item
+    count, used, held = number(0), number(1), number(4)
+    if not (count or held):
         return NOTHING
-    return Decision(starts_of(view, started, ends, node, units, amount))
-
-
-def starts_of(
-    view: View,
-    started: IntArray,
-    ends: IntArray,
-    node: IntArray,
-    units: IntArray,
-    amount: IntArray,
-) -> list[Start]:
-    """Return the start actions of a pass; job i's nodes are ``ends[i]:ends[i + 1]``."""
     handles = view.waiting.store.columns[c.HANDLE]
-    if len(started) == 1:
-        return [Start(int(handles[started[0]]), Allocation(node, units, amount))]
-    bounds = ends.tolist()
-    return [
-        Start(
-            int(handles[row]),
-            Allocation(node[first:last], units[first:last], amount[first:last]),
+    plan = None
+    if held:
+        handle = handles.item(number(2))
+        plan = Plan((handle,), (number(3),), {handle: packed[-held:]})
+    if not count:
+        return Decision((), plan)
+    at = kernels.HEADER + 2 * count + 1
+    node = packed[at : at + used]
+    units = packed[at + used : at + 2 * used]
+    at += 2 * used
+    num_kinds = view.free.shape[1]
+    amount = packed[at : at + used * num_kinds].reshape(used, num_kinds)
+    if count == 1:
+        handle = handles.item(number(kernels.HEADER))
+        return Decision((Start(handle, Allocation(node, units, amount)),), plan)
+    rows = packed[kernels.HEADER : kernels.HEADER + count]
+    bounds = packed[kernels.HEADER + count : kernels.HEADER + 2 * count + 1].tolist()
+    actions = [
+        Start(handle, Allocation(node[first:last], units[first:last], amount[first:last]))
+        for handle, first, last in zip(
+            handles[rows].tolist(), bounds[:-1], bounds[1:], strict=True
         )
-        for row, first, last in zip(started.tolist(), bounds[:-1], bounds[1:], strict=True)
     ]
+    return Decision(actions, plan)
 
 
 def frozen(rows: IntArray) -> IntArray:

@@ -8,7 +8,7 @@ Campaigns start evenly on the working clock and submit their jobs in bursts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from cpsched.generators.eurora_campaigns import Campaigns, Runs
     from cpsched.generators.eurora_widths import Widths
     from cpsched.model.types import BoolArray, FloatArray, IntArray
+
+#: Edges of the hours in seconds, and the working clock at each.
+Calendar: TypeAlias = "tuple[FloatArray, FloatArray]"
 
 _HOUR, _DAY = 3600.0, 86400.0
 #: Assumed, after the excerpt's four working days: activity by hour of the day (UTC).
@@ -32,7 +35,7 @@ _FIRST_WEEKDAY = 5
 #: Activity by month from March 2014, for short jobs without GPU. Published: two months have a
 #: fifth of all jobs; the excerpt says March and April. Assumed: the rest, with quiet Augusts.
 _MONTHS = (
-    2.02, 2.02, 0.95, 1.00, 1.05, 0.55, 0.90, 1.05, 1.10, 0.80, 0.90, 1.00,
+    2.22, 2.22, 0.95, 1.00, 1.05, 0.55, 0.90, 1.05, 1.10, 0.80, 0.90, 1.00,
     1.05, 0.95, 1.05, 1.05, 0.95, 0.50,
 )  # fmt: skip
 _MONTH_LENGTHS = (31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 28, 31, 30, 31, 30, 31, 31)
@@ -48,9 +51,11 @@ _MOST_AT_ONCE = (0.3, 0.3, 0.8)
 _PACE = (0.4, 0.4, 1.2)
 #: Assumed: jobs of a burst, working days between bursts, seconds between jobs of a burst: median
 #: and log deviation over campaigns.
-_BURST = (4.0, 1.3)
+_BURST = (8.0, 1.3)
 _BETWEEN_BURSTS = (0.06, 1.2)
-_WITHIN_BURST = (0.9, 0.8)
+_WITHIN_BURST = (0.8, 0.8)
+#: Assumed: mean working days between a debugging campaign and the one it prepares.
+_AHEAD = 0.2
 
 
 def kind_of_work(campaigns: Campaigns, widths: Widths) -> IntArray:
@@ -78,14 +83,13 @@ def draw_submits(
     """
     kind = kind_of_work(campaigns, widths)
     work = machine_days(runs, widths)
+    calendars = [_calendar(rng, which, days) for which in (LIGHT, HEAVY, GPU)]
     start = _draw_starts(rng, kind, np.bincount(runs.campaign, weights=work), days)
-    ahead = rng.exponential(0.15, len(start))
-    start = np.where(follows >= 0, start[follows] - ahead, start)
+    start = _move_ahead(rng, start, kind, follows, calendars)
     first, offset = _draw_bursts(rng, kind[runs.campaign], runs.campaign, campaigns.size, work)
     clock = (start[runs.campaign] + offset) % days
     submit = np.empty(len(clock))
-    for which in (LIGHT, HEAVY, GPU):
-        edges, elapsed = _calendar(rng, which, days)
+    for which, (edges, elapsed) in enumerate(calendars):
         rows = kind[runs.campaign] == which
         submit[rows] = np.interp(clock[rows], elapsed, edges)
     submit += _within_bursts(rng, first, runs.campaign, len(campaigns))
@@ -100,7 +104,7 @@ def machine_days(runs: Runs, widths: Widths) -> FloatArray:
     return np.asarray(share[runs.campaign] * runs.runtime / _DAY)
 
 
-def _calendar(rng: np.random.Generator, which: int, days: float) -> tuple[FloatArray, FloatArray]:
+def _calendar(rng: np.random.Generator, which: int, days: float) -> Calendar:
     """Return hour edges in seconds and the working clock at each, both from 0 to ``days``."""
     num_days = int(np.ceil(days))
     sigma, persistence = _DAILY[which]
@@ -125,6 +129,26 @@ def _draw_starts(
         rows = np.flatnonzero(kind == which)
         start[rows] = days * stratified(rng, work[rows])
     return start
+
+
+def _move_ahead(
+    rng: np.random.Generator,
+    start: FloatArray,
+    kind: IntArray,
+    follows: IntArray,
+    calendars: list[Calendar],
+) -> FloatArray:
+    """Put each preparing campaign a few working hours before the one it prepares."""
+    real = np.empty(len(start))
+    for which, (edges, elapsed) in enumerate(calendars):
+        rows = kind == which
+        real[rows] = np.interp(start[rows], elapsed, edges)
+    ahead = rng.exponential(_AHEAD, len(start))
+    moved = start.copy()
+    for which, (edges, elapsed) in enumerate(calendars):
+        rows = (kind == which) & (follows >= 0)
+        moved[rows] = np.interp(real[follows[rows]], edges, elapsed) - ahead[rows]
+    return moved
 
 
 def _draw_bursts(

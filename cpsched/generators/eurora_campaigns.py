@@ -24,7 +24,7 @@ _SIZES = ((8.0, 1.6, 2500), (6.0, 1.1, 150), (2.0, 0.8, 12))
 #: Assumed: no campaign is a larger part of its class than this.
 _LARGEST_PART = 0.03
 #: Assumed: log deviations of runtimes within a campaign, and the share of campaigns with each.
-_NOISE = ((0.02, 0.50), (0.15, 0.35), (0.70, 0.15))
+_NOISE = ((0.02, 0.35), (0.25, 0.40), (0.90, 0.25))
 #: Assumed: share of jobs that die early. Those of medium campaigns are short jobs.
 _FAILURES = (0.04, 0.08, 0.0)
 #: Excerpt: of the debug jobs that use up their time, those that are killed; others stop in time.

@@ -46,7 +46,7 @@ WALLTIMES: dict[tuple[int, int], tuple[tuple[int, float], ...]] = {
     ),
     (SHORT, LONGPAR): ((28800, 0.8), (43200, 0.1), (86400, 0.1)),
     (MEDIUM, PARALLEL): (
-        (14400, 0.67), (12600, 0.19), (21600, 0.06), (14340, 0.05), (10800, 0.01), (7200, 0.01),
+        (14400, 0.54), (21600, 0.20), (12600, 0.18), (14340, 0.05), (10800, 0.01), (7200, 0.01),
         (5400, 0.01),
     ),
     (MEDIUM, LONGPAR): ((28800, 0.72), (43200, 0.13), (86400, 0.15)),
@@ -60,7 +60,7 @@ LIMIT_SHARES: dict[tuple[int, int], float] = {
     (LONG, LONGPAR): 0.40,
 }
 #: Excerpt: median and log deviation of the runtimes of short jobs that do not reach their limit.
-SHORT_RUNTIMES = ((105.0, 1.45), (420.0, 1.30), (300.0, 1.50))
+SHORT_RUNTIMES = ((110.0, 1.45), (500.0, 1.10), (300.0, 1.50))
 #: Excerpt: no job ended sooner after its start.
 LEAST_RUNTIME = 11
 
@@ -114,8 +114,10 @@ WIDE_SHAPES = _shapes(
     (22, 16, 0, 0, 0.5), (8, 1, 0, 1, 0.5), (1, 16, 0, 2, 0.5), (4, 16, 0, 2, 0.5),
     (1, 1, 1, 0, 373), (1, 2, 2, 0, 87), (1, 16, 2, 0, 77), (1, 8, 1, 0, 38), (1, 6, 2, 0, 23),
     (1, 16, 1, 0, 15), (1, 5, 2, 0, 7), (4, 16, 2, 0, 4), (5, 16, 2, 0, 3), (2, 16, 2, 0, 1),
-    (8, 16, 2, 0, 1), (16, 16, 2, 0, 0.3), (8, 2, 2, 0, 0.5), (4, 2, 2, 0, 0.5),
+    (8, 16, 2, 0, 1), (8, 2, 2, 0, 0.5), (4, 2, 2, 0, 0.5),
 )  # fmt: skip
+#: Share of GPU jobs among those beyond one hour: excerpt 0.385, and more so that GPUs are scarce.
+WIDE_GPU_SHARE = 0.50
 #: Excerpt: memory of a unit in MB and jobs, by (cores, with GPU).
 MEMORY: dict[tuple[int, bool], tuple[tuple[int, float], ...]] = {
     (1, False): ((4096, 2647), (8192, 315), (1024, 152), (2048, 41)),

@@ -2,10 +2,9 @@
 How many units a campaign's jobs have: the excerpt's shapes, tilted until the load is right.
 
 The published classes and the load do not fit the excerpt's widths: with 93 % short jobs the few
-others have to carry the load, at some 60 cores each where the excerpt's have 8. A log-linear tilt
-(weight times nodes to the power theta) is the least change of the excerpt's shapes that has the
-mean asked for; a second parameter, the share of GPU jobs among them, sets the load of the GPUs.
-Short jobs keep the excerpt's shapes.
+others have to carry the load, at some 55 cores each where the excerpt's have 8. So the weight of
+each of their shapes is multiplied by its width in nodes to a power. One power, for jobs with GPUs,
+sets the GPUs' load; another, for those without, the cores'. Short jobs keep the excerpt's shapes.
 """
 
 from __future__ import annotations
@@ -26,9 +25,15 @@ if TYPE_CHECKING:
     from cpsched.generators.eurora_tables import Shape
     from cpsched.model.types import FloatArray, IntArray
 
-_STEPS = 24
-_TILTS = (-2.0, 3.0)
-_GPU_SHARES = (0.02, 0.85)
+# Columns of the shape arrays: units, cores, GPUs, MICs.
+_CORES, _GPUS = 1, 2
+_STEPS = 30
+_POWERS = (-3.0, 4.0)
+#: Jobs wider than this many nodes become no more common than those of this width: a dispatcher
+#: without reservations would let them wait for weeks.
+_WIDEST_TILTED = 8.0
+#: How far the load may miss what is asked for: jobs are whole, and so are campaigns.
+_TOLERANCE = 0.04
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,26 +46,6 @@ class Widths:
     def total(self, resource: str) -> IntArray:
         """Return what one job of each campaign holds of a resource kind, shape ``(C,)``."""
         return self.units * self.request[:, known.RESOURCES.index(resource)]
-
-
-class _WideShapes:
-    """Choices among the shapes of jobs beyond one hour, as a function of tilt and GPU share."""
-
-    def __init__(self, rng: np.random.Generator, size: IntArray) -> None:
-        shapes = sorted(known.WIDE_SHAPES, key=lambda shape: (shape.nodes, shape.cores))
-        self.parts = [
-            [shape for shape in shapes if bool(shape.gpus) == with_gpu]
-            for with_gpu in (False, True)
-        ]
-        self.by_kind = stratified(rng, size)
-        self.by_width = stratified(rng, size)
-
-    def choose(self, tilt: float, gpu_share: float) -> IntArray:
-        """Return units, cores, GPUs, MICs of each campaign, shape ``(C, 4)``."""
-        plain, gpu = (
-            _as_array(part)[pick(self.by_width, _tilted(part, tilt))] for part in self.parts
-        )
-        return np.where((self.by_kind < gpu_share)[:, None], gpu, plain)
 
 
 def draw_widths(
@@ -84,7 +69,7 @@ def draw_widths(
     Raises
     ------
     ConfigError
-        If no tilt of the shapes gets within 3 % of the core seconds.
+        If no power gets the core seconds within 4 %.
     """
     shape = np.zeros((len(campaigns), 4), dtype=np.int64)
     short = campaigns.job_class == known.SHORT
@@ -92,53 +77,59 @@ def draw_widths(
         rows = np.flatnonzero(short & (campaigns.queue == queue))
         chosen = pick(stratified(rng, campaigns.size[rows]), [s.weight for s in shapes])
         shape[rows] = _as_array(shapes)[chosen]
-    wide = np.flatnonzero(~short)
-    choice = _WideShapes(rng, campaigns.size[wide])
-    used = _used(shape, seconds)
-
-    def wanted(tilt: float, gpu_share: float) -> FloatArray:
-        """Return core and GPU seconds used above what is asked for."""
-        chosen = choice.choose(tilt, gpu_share)
-        return used + _used(chosen, seconds[wide]) - np.array([core_seconds, gpu_seconds])
-
-    def best_share(tilt: float) -> float:
-        return _root(lambda share: float(wanted(tilt, share)[1]), *_GPU_SHARES)
-
-    tilt = _root(lambda value: float(wanted(value, best_share(value))[0]), *_TILTS)
-    _check_reached(wanted, best_share, core_seconds, tilt)
-    shape[wide] = choice.choose(tilt, best_share(tilt))
+    with_gpu = np.zeros(len(short), dtype=np.bool_)
+    with_gpu[~short] = stratified(rng, campaigns.size[~short]) < known.WIDE_GPU_SHARE
+    # GPUs first: what their jobs use of the cores, the others have to leave.
+    for rows, column, wanted in (
+        (np.flatnonzero(~short & with_gpu), _GPUS, gpu_seconds),
+        (np.flatnonzero(~short & ~with_gpu), _CORES, core_seconds),
+    ):
+        rest = wanted - _used(shape, seconds, column)
+        uniforms = stratified(rng, campaigns.size[rows])
+        part = [s for s in known.WIDE_SHAPES if bool(s.gpus) == (column == _GPUS)]
+        shape[rows] = _fitted(part, uniforms, seconds[rows], column, rest)
+    _check_reached(_used(shape, seconds, _CORES), core_seconds)
     memory = _draw_memory(rng, shape)
     return Widths(units=shape[:, 0], request=np.column_stack([shape[:, 1:], memory]))
 
 
-def _check_reached(
-    wanted: Callable[[float, float], FloatArray],
-    best_share: Callable[[float], float],
-    core_seconds: float,
-    tilt: float,
-) -> None:
-    """Refuse options that no tilt can meet, and say what could be met."""
-    if abs(float(wanted(tilt, best_share(tilt))[0])) <= 0.03 * core_seconds:
-        return
-    low, high = (1 + float(wanted(end, best_share(end))[0]) / core_seconds for end in _TILTS)
-    raise ConfigError(
-        "so many jobs in so many days cannot have that load; with Eurora's runtimes it can be"
-        f" {low:.2g} to {high:.2g} times the one asked for",
-        key="load",
-    )
+def _fitted(
+    shapes: Sequence[Shape],
+    uniforms: FloatArray,
+    seconds: FloatArray,
+    column: int,
+    wanted: float,
+) -> IntArray:
+    """Return a shape for each uniform, tilted until the jobs use what is wanted of a resource."""
+    ordered = sorted(shapes, key=lambda shape: (shape.nodes, shape.cores, shape.units))
+    weights = np.array([shape.weight for shape in ordered])
+    nodes = np.minimum(_WIDEST_TILTED, [shape.nodes for shape in ordered])
+    rows = _as_array(ordered)
+
+    def choose(power: float) -> IntArray:
+        return np.asarray(rows[pick(uniforms, weights * nodes**power)])
+
+    power = _root(lambda value: _used(choose(value), seconds, column) - wanted, *_POWERS)
+    return choose(power)
+
+
+def _check_reached(core_seconds: float, wanted: float) -> None:
+    """Refuse options that no tilt can meet, and say what the nearest one gives."""
+    if abs(core_seconds - wanted) > _TOLERANCE * wanted:
+        raise ConfigError(
+            "so many jobs in so many days cannot have that load with Eurora's runtimes and"
+            f" shapes; the nearest possible is {core_seconds / wanted:.3g} times as much",
+            key="load",
+        )
 
 
 def _as_array(shapes: Sequence[Shape]) -> IntArray:
     return np.array([(s.units, s.cores, s.gpus, s.mics) for s in shapes], dtype=np.int64)
 
 
-def _tilted(shapes: Sequence[Shape], tilt: float) -> FloatArray:
-    return np.array([shape.weight * shape.nodes**tilt for shape in shapes])
-
-
-def _used(shape: IntArray, seconds: FloatArray) -> FloatArray:
-    """Return core and GPU seconds of campaigns, shape ``(2,)``."""
-    return np.asarray((shape[:, :1] * shape[:, 1:3] * seconds[:, None]).sum(axis=0), np.float64)
+def _used(shape: IntArray, seconds: FloatArray, column: int) -> float:
+    """Return the seconds that jobs of the given shapes use of a resource."""
+    return float((shape[:, 0] * shape[:, column] * seconds).sum())
 
 
 def _root(excess: Callable[[float], float], low: float, high: float) -> float:

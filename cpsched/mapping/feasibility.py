@@ -11,12 +11,16 @@ from cpsched.mapping.distinct import distinct
 from cpsched.model.types import Split
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 #: Entries of the largest temporary array.
 _CHUNK = 1 << 22
+#: Units over all nodes are counted up to this, so that no sum overflows.
+_MOST_UNITS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,7 +36,7 @@ class Shapes:
     split: IntArray
     contiguous: BoolArray
 
-    def take(self, index: IntArray) -> Shapes:
+    def take(self, index: IntArray | list[int]) -> Shapes:
         """Return some of the shapes."""
         return Shapes(**{name: getattr(self, name)[index] for name in self.__slots__})
 
@@ -62,20 +66,18 @@ def infeasible(
     """
     shapes, shape_of_row = _shapes(workload, eligible_class, rows)
     fits = np.ones(len(shapes), dtype=np.bool_)
+    reasons: dict[int, str] = {}
     for index in np.unique(shapes.eligible_class).tolist():
-        nodes = system.capacity[eligible[index]]
-        kinds, counts = np.unique(nodes, axis=0, return_counts=True)
-        alike = np.flatnonzero((shapes.eligible_class == index) & ~shapes.contiguous)
+        kinds, counts = np.unique(system.capacity[eligible[index]], axis=0, return_counts=True)
+        own = shapes.eligible_class == index
+        alike = np.flatnonzero(own & ~shapes.contiguous)
         fits[alike] = _fits_kinds(shapes.take(alike), kinds, counts)
-    for shape in np.flatnonzero(shapes.contiguous).tolist():
-        one = shapes.take(np.asarray([shape]))
-        fits[shape] = _fits_line(one, _capacity_line(one, system.capacity, eligible))
-    reasons = {
-        shape: _reason(shapes.take(np.asarray([shape])), system, eligible)
-        for shape in np.flatnonzero(~fits).tolist()
-    }
+        for shape in np.flatnonzero(own & shapes.contiguous).tolist():
+            fits[shape] = _fits_line(shapes.take([shape]), system.capacity, eligible[index])
+        for shape in np.flatnonzero(own & ~fits).tolist():
+            reasons[shape] = _reason(shapes.take([shape]), system.resources, kinds, counts)
     never = np.flatnonzero(~fits[shape_of_row])
-    return {int(rows[index]): reasons[int(shape_of_row[index])] for index in never}
+    return {int(rows[row]): reasons[int(shape_of_row[row])] for row in never}
 
 
 def unit_capacity(
@@ -125,12 +127,10 @@ def _fits_kinds(shapes: Shapes, kinds: IntArray, counts: IntArray) -> BoolArray:
     for start in range(0, len(shapes), step):
         part = slice(start, start + step)
         some = shapes.take(np.arange(len(shapes))[part])
-        held = unit_capacity(kinds, some.request, some.per_node, some.units)
+        held = _held(some, kinds, counts.sum())
         fits[part] = _fits_any(some, held, counts)
         for index in np.flatnonzero(fits[part] & (some.split == Split.EVEN)).tolist():
-            fits[start + index] = _fits_even(
-                some.take(np.asarray([index])), np.repeat(held[index], counts)
-            )
+            fits[start + index] = _fits_even(some.take([index]), held[index], counts)
     return fits
 
 
@@ -164,19 +164,21 @@ def _shares(shape: Shapes, num_nodes: int) -> list[tuple[int, int]]:
     return [(int(k), units // int(k)) for k in nodes]
 
 
-def _fits_even(shape: Shapes, held: IntArray) -> bool:
+def _fits_even(shape: Shapes, held: IntArray, counts: IntArray) -> bool:
     """Tell whether one shape fits with the same number of units on each node it touches."""
-    return any((held >= share).sum() >= nodes for nodes, share in _shares(shape, len(held)))
+    shares = _shares(shape, int(counts.sum()))
+    return any(counts[held >= share].sum() >= nodes for nodes, share in shares)
 
 
-def _capacity_line(shape: Shapes, capacity: IntArray, eligible: BoolArray) -> IntArray:
-    """Return how many units of one shape each node holds, 0 where it is not eligible."""
-    held = unit_capacity(capacity, shape.request, shape.per_node, shape.units)[0]
-    return np.where(eligible[shape.eligible_class[0]], held, 0)
+def _held(shapes: Shapes, kinds: IntArray, num_nodes: int) -> IntArray:
+    """Return how many units of each shape each kind of node holds, shape ``(S, M)``."""
+    limit = np.minimum(shapes.units, _MOST_UNITS // max(1, int(num_nodes)))
+    return unit_capacity(kinds, shapes.request, shapes.per_node, limit)
 
 
-def _fits_line(shape: Shapes, held: IntArray) -> bool:
+def _fits_line(shape: Shapes, capacity: IntArray, eligible: BoolArray) -> bool:
     """Tell whether one shape fits on consecutive nodes, each holding at least one unit."""
+    held = np.where(eligible, _held(shape, capacity, len(capacity))[0], 0)
     if shape.split[0] == Split.EVEN:
         return any(
             max((length for _, length in _runs(held >= share)), default=0) >= nodes
@@ -199,45 +201,47 @@ def _runs(mask: BoolArray) -> list[tuple[int, int]]:
     return [(int(a), int(b - a)) for a, b in edges.reshape(-1, 2)]
 
 
-def _reason(shape: Shapes, system: System, eligible: BoolArray) -> str:
+def _reason(shape: Shapes, resources: Sequence[str], kinds: IntArray, counts: IntArray) -> str:
     """Say why one shape never fits: one unit first, then the node bounds, then the whole."""
-    held = _capacity_line(shape, system.capacity, eligible)
-    nodes = eligible[shape.eligible_class[0]]
+    held = _held(shape, kinds, counts.sum())[0]
     units, fewest, most = (
         int(column[0]) for column in (shape.units, shape.nodes_min, shape.nodes_max)
     )
-    usable = int((held > 0).sum())
+    usable = int(counts[held > 0].sum())
     if not usable:
-        return _unit_reason(shape, system, nodes)
+        return _unit_reason(shape, resources, kinds)
     if units < fewest:
         return f"{units} units cannot lie on {fewest} nodes"
     if usable < fewest:
         return f"needs {fewest} nodes, {usable} eligible nodes can hold a unit"
-    total = int(np.sort(held)[::-1][:most].sum())
-    size = _amounts(shape.request[0], system)
-    if total < units:
-        where = f"{min(most, usable)} of the eligible nodes" if most < usable else "eligible nodes"
-        return f"needs {units} units of {size}, {where} hold at most {total}"
-    split = "evenly " if shape.split[0] == Split.EVEN else ""
-    together = "consecutive " if shape.contiguous[0] else ""
-    return f"{units} units of {size} do not fit {split}on {fewest} to {min(most, len(held))}" + (
-        f" {together}eligible nodes"
+    each = np.sort(np.repeat(held, counts))[::-1][:most]
+    size = _amounts(shape.request[0], resources)
+    if each.sum() < units:
+        where = f"{most} eligible nodes" if most < usable else f"all {usable} eligible nodes"
+        return f"needs {units} units of {size}, {where} hold at most {each.sum()}"
+    together = " consecutive" if shape.contiguous[0] else ""
+    evenly = ", as many on each" if shape.split[0] == Split.EVEN else ""
+    return (
+        f"{units} units of {size} do not fit on {fewest} to {min(most, usable)}{together}"
+        f" eligible nodes{evenly}"
     )
 
 
-def _unit_reason(shape: Shapes, system: System, nodes: BoolArray) -> str:
+def _unit_reason(shape: Shapes, resources: Sequence[str], kinds: IntArray) -> str:
     """Say why no eligible node holds even one unit."""
     need = shape.request[0] + shape.per_node[0]
-    roomiest = system.capacity[nodes].max(axis=0, initial=0)
-    for index, kind in enumerate(system.resources):
-        if need[index] > roomiest[index]:
-            what = "one unit needs" if not shape.per_node[0, index] else "one node needs"
-            return f"{what} {need[index]} {kind}, no eligible node has more than {roomiest[index]}"
-    return f"one unit with {_amounts(need, system)} fits on no eligible node"
+    roomiest = kinds.max(axis=0, initial=0)
+    what = "one unit and its node's share" if shape.per_node.any() else "one unit"
+    for kind, amount, room in zip(resources, need.tolist(), roomiest.tolist(), strict=True):
+        if amount > room:
+            return f"{what} needs {_amount(kind, amount)}, no eligible node has more than {room}"
+    return f"{what} with {_amounts(need, resources)} fits on no eligible node"
 
 
-def _amounts(amounts: IntArray, system: System) -> str:
-    parts = [
-        f"{amount} {kind}" for amount, kind in zip(amounts, system.resources, strict=True) if amount
-    ]
-    return " + ".join(parts) or "nothing"
+def _amounts(amounts: IntArray, resources: Sequence[str]) -> str:
+    parts = zip(resources, amounts.tolist(), strict=True)
+    return " + ".join(_amount(kind, amount) for kind, amount in parts if amount) or "nothing"
+
+
+def _amount(kind: str, amount: int) -> str:
+    return f"{amount} KB {kind}" if kind == "mem" else f"{amount} {kind}"

@@ -97,10 +97,9 @@ def check_limits(workload: Workload, system: System, *, enforce_limits: bool) ->
         if queue.users:
             allowed = _member(workload.user, queue) | _member(workload.group, queue)
             for row in rows[~allowed[rows]].tolist():
-                user = workload.user.values[code] if (code := workload.user.codes[row]) >= 0 else ""
                 rejected[row] = (
-                    f"user {shown(user) if user else 'unknown'} is not allowed in queue"
-                    f" {queue.name}, which takes: {', '.join(queue.users)}"
+                    f"{_user(workload, row)} is not allowed in queue {queue.name}, which takes:"
+                    f" {', '.join(queue.users)}"
                 )
     return rejected
 
@@ -119,3 +118,8 @@ def _member(column: Labels, queue: Queue) -> BoolArray:
     """Return the jobs whose user (or group) is on the queue's list, shape ``(J,)``."""
     listed: IntArray = np.asarray([name in queue.users for name in [*column.values, ""]])
     return listed[column.codes].astype(np.bool_)
+
+
+def _user(workload: Workload, row: int) -> str:
+    code = workload.user.codes[row]
+    return f"user {shown(workload.user.values[code])}" if code >= 0 else "an unknown user"

@@ -45,7 +45,7 @@ def align(workload: Workload, system: System) -> tuple[Workload, dict[int, str]]
             amounts = getattr(workload, name)[:, source]
             for row in np.flatnonzero(amounts).tolist():
                 rejected[row] = f"asks for {amounts[row]} {kind} {place}, the system has none"
-    return replace(workload, resources=system.resources, **columns), rejected
+    return workload.with_columns(resources=system.resources, **columns), rejected
 
 
 def pooled(system: System) -> System:
@@ -140,12 +140,13 @@ def _packed(
 ) -> Workload:
     """Return the units with node bounds: as few nodes as can hold them."""
     code, first = distinct([eligible_class, *workload.request.T], workload.num_jobs)
+    kinds = [np.unique(system.capacity[mask], axis=0) for mask in eligible]
     most = np.zeros(len(first), dtype=np.int64)
     least = np.zeros(len(first), dtype=np.int64)
     nothing = np.zeros_like(workload.request[:1])
     for shape, row in enumerate(first.tolist()):
-        kinds = np.unique(system.capacity[eligible[eligible_class[row]]], axis=0)
-        held = unit_capacity(kinds, workload.request[[row]], nothing, system.total[:1])[0]
+        own = kinds[eligible_class[row]]
+        held = unit_capacity(own, workload.request[[row]], nothing, system.total[:1])[0]
         held = held[held > 0]
         if len(held):
             most[shape], least[shape] = held.max(), held.min()

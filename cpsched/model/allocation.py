@@ -50,16 +50,19 @@ class AllocationArena:
         self.amount: IntArray = np.zeros((capacity, num_resources), dtype=np.int64)
         self.used = 0
 
+    def reserve(self, count: int) -> int:
+        """Make room for ``count`` nodes more; return the position of the first."""
+        if self.used + count > len(self.node):
+            self._grow(self.used + count)
+        return self.used
+
     def add(self, allocation: Allocation) -> int:
         """Copy an allocation in; return the position of its first node."""
-        first = self.used
-        end = first + len(allocation.node)
-        if end > len(self.node):
-            self._grow(end)
+        first = self.reserve(len(allocation.node))
+        end = self.used = first + len(allocation.node)
         self.node[first:end] = allocation.node
         self.units[first:end] = allocation.units
         self.amount[first:end] = allocation.amount
-        self.used = end
         return first
 
     def get(self, first: int, count: int) -> Allocation:

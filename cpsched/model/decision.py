@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
     from cpsched.model.types import IntArray
+
+
+_EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Start(NamedTuple):
@@ -40,26 +43,24 @@ class Kill(NamedTuple):
 Action = Start | Resize | Suspend | Kill
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """
     Planned starts of waiting jobs.
 
     Attributes
     ----------
     handle, start
-        Which jobs, and the second each is planned to start; shape ``(P,)``.
+        Which jobs, and the second each is planned to start; P of each.
     nodes
         Node indices for jobs whose place is planned too, by handle.
     """
 
-    handle: IntArray
-    start: IntArray
-    nodes: Mapping[int, IntArray] = field(default_factory=dict)
+    handle: Sequence[int]
+    start: Sequence[int]
+    nodes: Mapping[int, IntArray] = _EMPTY
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """
     A dispatcher's answer to one view.
 
@@ -80,8 +81,8 @@ class Decision:
     actions: Sequence[Action] = ()
     plan: Plan | None = None
     again_at: int | None = None
-    stats: Mapping[str, float] = field(default_factory=dict)
-    notes: Mapping[int, str] = field(default_factory=dict)
+    stats: Mapping[str, float] = _EMPTY
+    notes: Mapping[int, str] = _EMPTY
 
 
 #: Nothing starts, nothing is planned.

@@ -40,7 +40,6 @@ class View:
 
     def __init__(
         self,
-        *,
         now: int,
         system: System,
         free: IntArray,

@@ -110,7 +110,10 @@ class Arrivals:
             Whether new shapes came (and with them, perhaps, new eligibility classes).
         """
         store.append(self._block[first:end])
-        shapes, *codes = self._seen_list[end - 1]
+        seen_now = self._seen_list[end - 1]
+        if first and seen_now == self._seen_list[first - 1]:
+            return False
+        shapes, *codes = seen_now
         for label, seen in zip(LABELS, codes, strict=True):
             known = store.labels[label]
             if seen > len(known):

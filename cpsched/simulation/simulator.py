@@ -52,6 +52,12 @@ class Phase(IntEnum):
     TIMER = 6
 
 
+# The same as plain integers: looking up a member costs more than the comparison.
+_END, _CANCEL, _SUBMIT, _RELEASE, _TIMER = (
+    int(phase) for phase in (Phase.END, Phase.CANCEL, Phase.SUBMIT, Phase.RELEASE, Phase.TIMER)
+)
+
+
 class JobOutcome(IntEnum):
     """What became of a job in the simulation."""
 
@@ -63,6 +69,9 @@ class JobOutcome(IntEnum):
     """Taken out of the queue before it started."""
     REJECTED = 3
     """Can never run on this system; it never entered the queue."""
+
+
+_COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
 class Overrun(StrEnum):
@@ -130,11 +139,12 @@ class Simulator:
         self.dispatcher = dispatcher
         self.predictor = predictor
         self.overrun = Overrun(overrun)
+        self._kills = self.overrun is Overrun.KILL
         self.correction = Correction(correction)
         self.interval = dispatch_interval
         self.runtime_model = runtime_model or Recorded(self.arrivals.runtime)
         self.now = 0
-        num_jobs = len(self.arrivals)
+        num_jobs = self._num_jobs = len(self.arrivals)
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.end_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.outcome: IntArray = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
@@ -146,6 +156,8 @@ class Simulator:
         )
         self._dependents: defaultdict[int, list[int]] = defaultdict(list)
         self._num_held = 0
+        self._rows = np.arange(num_jobs, dtype=np.int64)
+        self._rows.flags.writeable = False
         self._next_submit = 0
         self._heap: list[tuple[int, int, int, int]] = []
         self._counter = 0
@@ -174,12 +186,12 @@ class Simulator:
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
-        times = []
-        if self._heap:
-            times.append(self._heap[0][0])
-        if self._next_submit < len(self.arrivals):
-            times.append(self.arrivals.submit[self._next_submit])
-        return min(times) if times else None
+        if self._next_submit == self._num_jobs:
+            return self._heap[0][0] if self._heap else None
+        submit = self.arrivals.submit[self._next_submit]
+        if self._heap and self._heap[0][0] < submit:
+            return self._heap[0][0]
+        return submit
 
     def run(self, until: int | None = None) -> None:
         """
@@ -210,12 +222,15 @@ class Simulator:
     def _instant(self, now: int) -> None:
         self.now = now
         submits = self.arrivals.submit
-        num_jobs = len(submits)
         heap = self._heap
         while True:
-            while heap and heap[0][0] == now and heap[0][1] < Phase.SUBMIT:
-                self._handle(heapq.heappop(heap))
-            if self._next_submit < num_jobs and submits[self._next_submit] == now:
+            while heap and heap[0][0] == now and heap[0][1] < _SUBMIT:
+                event = heapq.heappop(heap)
+                if event[1] == _END:
+                    self._end(event[3])
+                else:
+                    self._handle(event)
+            if self._next_submit < self._num_jobs and submits[self._next_submit] == now:
                 self._submit()
             while heap and heap[0][0] == now:
                 self._handle(heapq.heappop(heap))
@@ -227,15 +242,15 @@ class Simulator:
 
     def _push(self, time: int, phase: Phase, payload: int) -> None:
         self._counter += 1
-        heapq.heappush(self._heap, (time, phase, self._counter, payload))
+        heapq.heappush(self._heap, (time, int(phase), self._counter, payload))
 
     def _handle(self, event: tuple[int, int, int, int]) -> None:
         _, phase, _, payload = event
-        if phase == Phase.END:
+        if phase == _END:
             self._end(payload)
-        elif phase == Phase.RELEASE:
+        elif phase == _RELEASE:
             self._release(payload)
-        elif phase == Phase.CANCEL:
+        elif phase == _CANCEL:
             self._cancel(payload)
         elif payload == self._timer:
             self._timer = -1
@@ -253,8 +268,7 @@ class Simulator:
         if arrivals.enter(state.store, first, end):
             state.set_eligible(arrivals.eligible(state.store))
         self._next_submit = end
-        rows = np.arange(first, end, dtype=np.int64)
-        self._predict(JobTable(state.store, rows), first, end)
+        self._predict(JobTable(state.store, self._rows[first:end]), first, end)
         for row in range(first, end):
             if self._has_holds and self._hold(row):
                 continue
@@ -270,10 +284,13 @@ class Simulator:
             predictor.on_submit(jobs, now)
         prediction = predictor.predict(jobs, now)
         columns = self.state.store.writable
-        for position, values in zip((c.PRIORITY, c.PLAN, c.BOUND), prediction, strict=True):
-            if predictor.clipped:
-                values = np.clip(values, 1, columns[c.REQUESTED_TIME, first:end])  # noqa: PLW2901
-            columns[position, first:end] = values
+        if prediction.plan is prediction.priority is prediction.bound:
+            columns[c.PRIORITY : c.BOUND + 1, first:end] = prediction.plan
+        else:
+            columns[c.PRIORITY : c.BOUND + 1, first:end] = prediction
+        if predictor.clipped:
+            answers = columns[c.PRIORITY : c.BOUND + 1, first:end]
+            np.clip(answers, 1, columns[c.REQUESTED_TIME, first:end], out=answers)
 
     def _hold(self, row: int) -> bool:
         """Keep a job out of the queue until its begin time and dependency allow it."""
@@ -314,43 +331,45 @@ class Simulator:
     def _start(self, action: Start) -> None:
         row, allocation = action
         state, now = self.state, self.now
-        state.start(row, allocation)
+        state.start(row, allocation, now)
         work = self.runtime_model.start(row, allocation, now)
         end = self.runtime_model.end(row, allocation, work, now)
-        if self.overrun is Overrun.KILL:
-            end = min(end, now + self._requested[row])
-        self._push(end, Phase.END, row)
-        columns = state.store.writable
-        columns[c.START, row] = now
+        if self._kills and end > now + self._requested[row]:
+            end = now + self._requested[row]
+        self._counter += 1
+        heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
-        state.expect_end(row, now + max(int(columns[c.PLAN, row]), 1))
         if self._sees_starts:
-            self.predictor.on_start(JobTable(state.store, np.array([row])), now)
+            self.predictor.on_start(JobTable(state.store, self._rows[row : row + 1]), now)
         for hook in self._on_start:
             hook(row, allocation, now)
 
     def _end(self, row: int) -> None:
         now = self.now
         self.state.end(row)
-        ran = now - int(self.start_time[row])
-        truth = int(self.arrivals.runtime[row])
-        killed = self.overrun is Overrun.KILL and ran == self._requested[row] and truth > ran
+        ran = now - self.start_time.item(row)
+        killed = (
+            self._kills
+            and ran == self._requested[row]
+            and self.arrivals.runtime.item(row) > ran
+        )
         if self._learns:
             status = Status.TIMEOUT if killed else int(self.arrivals.status[row])
             self.predictor.observe(
-                JobTable(self.state.store, np.array([row])),
+                JobTable(self.state.store, self._rows[row : row + 1]),
                 Outcome(np.array([ran]), np.array([status]), np.array([killed])),
                 now,
             )
-        self._finish(row, JobOutcome.TIMEOUT if killed else JobOutcome.COMPLETED)
+        self._finish(row, _TIMEOUT if killed else _COMPLETED)
 
-    def _finish(self, row: int, outcome: JobOutcome) -> None:
+    def _finish(self, row: int, outcome: int) -> None:
         """Write down how a job ended, and let go who waited for it."""
         self.outcome[row] = outcome
         self.end_time[row] = self.now
         self._pending = True
-        for dependent in self._dependents.pop(row, ()):
-            self._push(self.now, Phase.RELEASE, dependent)
+        if self._has_holds:
+            for dependent in self._dependents.pop(row, ()):
+                self._push(self.now, Phase.RELEASE, dependent)
         for hook in self._on_end:
             hook(row, outcome, self.now)
 
@@ -416,13 +435,14 @@ class Simulator:
     def _correct_overdue(self, now: int) -> None:
         """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
         state = self.state
-        while (first := state.first_expected_end()) is not None and first[0] <= now:
-            row = first[1]
-            start = int(self.start_time[row])
+        while (row := state.first_expected_end()) is not None:
+            expected = state.store.columns.item(c.EXPECTED_END, row)
+            if expected > now:
+                break
+            start = self.start_time.item(row)
             end = start + self._requested[row]
             if self.correction is Correction.DOUBLE:
-                end = min(end, start + 2 * (first[0] - start))
-            state.forget_end(row)
+                end = min(end, start + 2 * (expected - start))
             state.expect_end(row, max(end, now + 1))
 
     def _check_nobody_left(self) -> None:

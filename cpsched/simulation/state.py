@@ -6,7 +6,6 @@ It only carries out; when things happen is the simulator's business.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,34 +47,27 @@ class State:
         self._queue: IntArray = np.zeros(256, dtype=np.int64)
         self._queue_first = 0
         self._queue_end = 0
-        # Running jobs by (expected end, row), once for bisection and once for the kernels.
-        self._ends: list[tuple[int, int]] = []
         self._running: IntArray = np.zeros(256, dtype=np.int64)
+        self.num_running = 0
+        # Read-only faces of the two arrays: a slice of one is read-only at no further cost.
+        self._queue_view = _read_only(self._queue)
+        self._running_view = _read_only(self._running)
 
     @property
     def num_waiting(self) -> int:
         """Jobs in the queue."""
         return self._queue_end - self._queue_first
 
-    @property
-    def num_running(self) -> int:
-        """Jobs that hold nodes."""
-        return len(self._ends)
-
     def view(self, now: int) -> View:
         """Return what a dispatcher may know now."""
-        queue = self._queue[self._queue_first : self._queue_end]
-        queue.flags.writeable = False
-        running = self._running[: len(self._ends)]
-        running.flags.writeable = False
         return View(
-            now=now,
-            system=self.system,
-            free=self._free_view,
-            node_up=self.node_up,
-            eligible=self.eligible,
-            waiting=JobTable(self.store, queue),
-            running=RunningTable(self.store, running, self.arena),
+            now,
+            self.system,
+            self._free_view,
+            self.node_up,
+            self.eligible,
+            JobTable(self.store, self._queue_view[self._queue_first : self._queue_end]),
+            RunningTable(self.store, self._running_view[: self.num_running], self.arena),
         )
 
     def set_eligible(self, eligible: BoolArray) -> None:
@@ -101,8 +93,9 @@ class State:
         queue = np.zeros(size, dtype=np.int64)
         queue[: len(waiting)] = waiting
         self._queue, self._queue_first, self._queue_end = queue, 0, len(waiting)
+        self._queue_view = _read_only(queue)
 
-    def start(self, row: int, allocation: Allocation) -> None:
+    def start(self, row: int, allocation: Allocation, now: int) -> None:
         """
         Take an allocation for a waiting job; :meth:`drop_started` then mends the queue.
 
@@ -112,27 +105,35 @@ class State:
             If the job does not wait, or the allocation does not match its request or what is
             free; names job, node, resource, demand and free.
         """
-        store = self.store
-        columns = store.writable
-        if not 0 <= row < store.size or columns[c.STATE, row] != c.WAITING:
+        store, arena = self.store, self.arena
+        if not 0 <= row < store.size or store.columns[c.STATE, row] != c.WAITING:
             raise DispatchError(f"job {row} is started, but it does not wait")
-        code, position, kind = kernels.claim(
-            columns,
+        count = len(allocation.node)
+        first = arena.reserve(count)
+        if self.num_running == len(self._running):
+            self._running = np.concatenate([self._running, np.zeros_like(self._running)])
+            self._running_view = _read_only(self._running)
+        wrong = kernels.claim(
+            store.writable,
             row,
             store.shapes,
             self.eligible,
             self.capacity,
             self.free,
-            allocation.node,
-            allocation.units,
-            allocation.amount,
+            *allocation,
+            arena.node,
+            arena.units,
+            arena.amount,
+            first,
+            self._running,
+            self.num_running,
+            now,
         )
-        if code != kernels.OK:
-            raise DispatchError(self._complaint(row, allocation, code, position, kind))
-        columns[c.ALLOC_FIRST, row] = self.arena.add(allocation)
-        columns[c.ALLOC_COUNT, row] = len(allocation.node)
-        columns[c.STATE, row] = c.RUNNING
-        self._held += len(allocation.node)
+        if wrong:
+            raise DispatchError(self._complaint(row, allocation, -wrong))
+        arena.used += count
+        self.num_running += 1
+        self._held += count
 
     def drop_started(self) -> None:
         """Take the jobs that no longer wait out of the queue."""
@@ -151,86 +152,78 @@ class State:
         """Whether a job is the first in the queue."""
         return self._queue_first < self._queue_end and self._queue[self._queue_first] == row
 
+    def first_expected_end(self) -> int | None:
+        """Return the row of the job expected to end first."""
+        return self._running.item(0) if self.num_running else None
+
     def expect_end(self, row: int, end: int) -> None:
-        """Enter a running job at its expected end."""
-        entry = (end, row)
-        ends = self._ends
-        count = len(ends)
-        if count == len(self._running):
-            self._running = np.concatenate([self._running, np.zeros(count, dtype=np.int64)])
-        at = bisect_left(ends, entry)
-        ends.insert(at, entry)
-        if at < count:
-            self._running[at + 1 : count + 1] = self._running[at:count]
-        self._running[at] = row
-        self.store.writable[c.EXPECTED_END, row] = end
-
-    def forget_end(self, row: int) -> None:
-        """Take a running job out of the order of expected ends."""
-        entry = (int(self.store.writable[c.EXPECTED_END, row]), row)
-        at = bisect_left(self._ends, entry)
-        self._ends.pop(at)
-        count = len(self._ends)
-        if at < count:
-            self._running[at:count] = self._running[at + 1 : count + 1]
-
-    def first_expected_end(self) -> tuple[int, int] | None:
-        """Return (expected end, row) of the job expected to end first."""
-        return self._ends[0] if self._ends else None
+        """Expect a running job at another end than so far."""
+        columns = self.store.writable
+        kernels.forget_end(columns, self._running, self.num_running, row)
+        kernels.expect_end(columns, self._running, self.num_running - 1, row, end)
 
     def end(self, row: int) -> None:
         """Give back what a job holds."""
-        columns = self.store.writable
-        count = int(columns[c.ALLOC_COUNT, row])
         arena = self.arena
-        kernels.release(self.free, columns[c.ALLOC_FIRST, row], count, arena.node, arena.amount)
-        self.forget_end(row)
-        columns[c.STATE, row] = c.ENDED
+        count = kernels.release(
+            self.store.writable,
+            row,
+            self.free,
+            arena.node,
+            arena.amount,
+            self._running,
+            self.num_running,
+        )
+        self.num_running -= 1
         self._held -= count
         if arena.used > 4096 and arena.used > 4 * self._held:
             self._compact()
 
     def _compact(self) -> None:
-        rows = self._running[: len(self._ends)]
+        rows = self._running[: self.num_running]
         columns = self.store.writable
         self.arena, first = self.arena.compacted(
             columns[c.ALLOC_FIRST, rows], columns[c.ALLOC_COUNT, rows]
         )
         columns[c.ALLOC_FIRST, rows] = first
 
-    def _complaint(
-        self, row: int, allocation: Allocation, code: int, position: int, kind: int
-    ) -> str:
+    def _complaint(self, row: int, allocation: Allocation, wrong: int) -> str:
         """Say what is wrong with an allocation, with its numbers."""
+        code, kind, position = wrong % 16, wrong // 16 % 1024, wrong // 16384
         store = self.store
-        units = int(store.columns[c.UNITS, row])
-        low = int(store.columns[c.NODES_MIN, row])
-        high = int(store.columns[c.NODES_MAX, row])
         job = f"job {int(store.columns[c.HANDLE, row])}"
-        if code == kernels.BAD_UNITS and position < 0:
-            return f"{job} is given {int(allocation.units.sum())} units, it has {units}"
+        num_nodes = len(allocation.node)
+        if code == kernels.BAD_UNITS and not position:
+            given, units = int(allocation.units.sum()), int(store.columns[c.UNITS, row])
+            return f"{job} is given {given} units, it has {units}"
         if code == kernels.BAD_BOUNDS:
-            return f"{job} is given {len(allocation.node)} nodes, it may touch {low} to {high}"
-        index = int(allocation.node[position]) if len(allocation.node) > position else -1
+            low, high = (int(store.columns[column, row]) for column in (c.NODES_MIN, c.NODES_MAX))
+            return f"{job} is given {num_nodes} nodes, it may touch {low} to {high}"
+        position -= code == kernels.BAD_UNITS
+        index = int(allocation.node[position]) if position < num_nodes else -1
         if code == kernels.BAD_NODE:
             return (
                 f"{job} is given node {index}: nodes must be within [0, {self.system.num_nodes}),"
                 " strictly increasing, with units and amounts for each"
             )
         node = f"node {self.system.node_names[index]}"
-        if code == kernels.BAD_UNITS:
-            return f"{job} is given {int(allocation.units[position])} units on {node}"
-        if code == kernels.BAD_ELIGIBLE:
-            return f"{job} may not use {node}, or the node is down"
-        if code == kernels.BAD_SPLIT:
-            return f"{job} needs the same number of units on each node; {node} differs"
-        if code == kernels.BAD_RUN:
-            return f"{job} needs consecutive nodes; {node} does not follow the one before"
-        amount = int(allocation.amount[position, kind])
-        resource = self.system.resources[kind]
-        if code == kernels.BAD_AMOUNT:
-            return f"{job} is given {amount} {resource} on {node}, which is not what it asks for"
-        return (
-            f"{job} is given {amount} {resource} on {node},"
-            f" where {int(self.free[index, kind])} are free"
-        )
+        amount, resource = int(allocation.amount[position, kind]), self.system.resources[kind]
+        return {
+            kernels.BAD_UNITS: f"{job} is given {int(allocation.units[position])} units on {node}",
+            kernels.BAD_ELIGIBLE: f"{job} may not use {node}, or the node is down",
+            kernels.BAD_SPLIT: f"{job} needs equally many units on each node; {node} differs",
+            kernels.BAD_RUN: f"{job} needs consecutive nodes; {node} does not follow the last",
+            kernels.BAD_AMOUNT: (
+                f"{job} is given {amount} {resource} on {node}, which is not what it asks for"
+            ),
+            kernels.NO_ROOM: (
+                f"{job} is given {amount} {resource} on {node},"
+                f" where {int(self.free[index, kind])} are free"
+            ),
+        }[code]
+
+
+def _read_only(array: IntArray) -> IntArray:
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.model.types import MAX_AMOUNT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -75,6 +77,10 @@ def read_nodes(
         If positions overlap, leave a gap, or two nodes get one name.
     """
     entries = [_entry(section, resources, shared_features) for section in sections]
+    for index, name in enumerate(resources):
+        total = sum(entry.count * entry.amounts[index] for entry in entries)
+        if total > MAX_AMOUNT:
+            raise entries[-1].section.error(name, f"{total} of it in all is beyond {MAX_AMOUNT}")
     owner = _owners(entries)
     names = _names(entries, owner)
     capacity = np.array([entry.amounts for entry in entries], dtype=np.int64)[owner]

@@ -1,0 +1,89 @@
+"""Checks on a log that was read column by column: which rows are wrong, and why the first is."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cpsched.model.types import BoolArray, IntArray
+
+
+class RowChecks:
+    """
+    Collects what is wrong with the rows of a table.
+
+    Attributes
+    ----------
+    good
+        Shape ``(rows,)``; True where nothing was found wrong so far.
+    """
+
+    def __init__(self, num_rows: int) -> None:
+        self.good: BoolArray = np.ones(num_rows, dtype=np.bool_)
+        self._first: tuple[int, str | None, object, str] | None = None
+
+    def fail(
+        self, wrong: BoolArray, message: str, field: str | None = None, values: Any = None
+    ) -> None:
+        """
+        Mark rows as wrong.
+
+        Parameters
+        ----------
+        wrong
+            Shape ``(rows,)``.
+        message
+            What would be right.
+        field, values
+            The column and what it holds (indexable by row), for the message.
+        """
+        rows = np.flatnonzero(wrong & self.good)
+        if not len(rows):
+            return
+        self.good[rows] = False
+        row = int(rows[0])
+        if self._first is None or row < self._first[0]:
+            value = None if values is None else values[row]
+            self._first = row, field, getattr(value, "item", lambda: value)(), message
+
+    def settle(
+        self, path: Path, line_of: Callable[[int], int | None], *, skip_bad_lines: bool
+    ) -> int:
+        """
+        Return how many rows are wrong.
+
+        Raises
+        ------
+        TraceError
+            For the first wrong row, unless ``skip_bad_lines``; ``line_of`` gives a row's line.
+        """
+        if self._first is not None and not skip_bad_lines:
+            row, field, value, message = self._first
+            raise TraceError(message, file=path, line=line_of(row), field=field, value=value)
+        return int(np.count_nonzero(~self.good))
+
+
+def repeated(values: Sequence[Any] | IntArray) -> BoolArray:
+    """Return True where a value occurred in an earlier row."""
+    array = np.asarray(values)
+    again = np.ones(len(array), dtype=np.bool_)
+    again[np.unique(array, return_index=True)[1]] = False
+    return again
+
+
+def no_jobs(path: Path, set_aside: Sequence[tuple[str, int]]) -> TraceError:
+    """Return the error for a log in which no row is a job."""
+    why = ", ".join(f"{count} {reason}" for reason, count in set_aside)
+    return TraceError(f"no job in it: {why}" if why else "no job in it", file=path)
+
+
+def counted(**reasons: int) -> tuple[tuple[str, int], ...]:
+    """Return the reasons that occurred, ``never_ran=3`` as ``("never ran", 3)``."""
+    return tuple((reason.replace("_", " "), count) for reason, count in reasons.items() if count)

@@ -1,0 +1,213 @@
+"""Building a workload from a log that is read one job at a time (PBS, Slurm)."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
+from cpsched.model.workload import Labels, Workload
+from cpsched.traces.checks import no_jobs
+from cpsched.traces.text import title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from cpsched.errors import TraceError
+    from cpsched.model.types import IntArray
+    from cpsched.traces.text import Place
+
+#: Resource kinds every part of cpsched knows, in their order; others follow by name.
+KINDS = ("core", "gpu", "mic", "mem")
+
+_LABELS = ("constraint", "queue", "partition", "user", "name", "group")
+_NUMBERS = (
+    "submit", "runtime", "recorded_start", "requested_time", "status", "units", "nodes_min",
+    "nodes_max", "exclusive",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How a job lies on nodes; amounts by resource kind, see :class:`Workload`."""
+
+    units: int
+    request: Mapping[str, int]
+    per_node: Mapping[str, int]
+    nodes_min: int = 1
+    nodes_max: int = UNBOUNDED
+    exclusive: bool = False
+    constraint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One job as the log has it; times are unix seconds, ``MISSING`` where unknown."""
+
+    job_id: str
+    submit: int
+    start: int
+    runtime: int
+    requested_time: int
+    status: Status
+    shape: Shape
+    queue: str | None = None
+    partition: str | None = None
+    user: str | None = None
+    name: str | None = None
+    group: str | None = None
+
+
+class NotAJobError(Exception):
+    """Raised by a reader at a row which is true but no job here; the message is the reason."""
+
+
+class Jobs:
+    """
+    Gathers jobs and what is no job, and makes the workload.
+
+    Columns are kept as plain numbers and shared strings, so that a million jobs fit in memory.
+    """
+
+    def __init__(self, path: Path, *, skip_bad_lines: bool) -> None:
+        self._path = path
+        self._skip = skip_bad_lines
+        self._ids: dict[str, None] = {}
+        self._numbers = {name: array("q") for name in _NUMBERS}
+        self._labels = {name: _LabelColumn() for name in _LABELS}
+        self._amounts: dict[tuple[tuple[str, int], ...], int] = {}
+        self._request, self._per_node = array("q"), array("q")
+        self._set_aside: dict[str, int] = {}
+
+    def add(self, job: Job, place: Place) -> None:
+        """
+        Take a job.
+
+        Raises
+        ------
+        TraceError
+            If it is there already, or its numbers cannot be true.
+        """
+        if job.job_id in self._ids:
+            raise place.error("is in the log already", "job id", job.job_id)
+        _check(job, place)
+        self._ids[job.job_id] = None
+        shape = job.shape
+        for name, value in (
+            ("submit", job.submit),
+            ("runtime", job.runtime),
+            ("recorded_start", job.start),
+            ("requested_time", job.requested_time),
+            ("status", job.status),
+            ("units", shape.units),
+            ("nodes_min", shape.nodes_min),
+            ("nodes_max", shape.nodes_max),
+            ("exclusive", shape.exclusive),
+        ):
+            self._numbers[name].append(value)
+        self._labels["constraint"].append(shape.constraint)
+        for name in ("queue", "partition", "user", "name", "group"):
+            self._labels[name].append(getattr(job, name))
+        for column, amounts in ((self._request, shape.request), (self._per_node, shape.per_node)):
+            key = tuple(sorted(amounts.items()))
+            column.append(self._amounts.setdefault(key, len(self._amounts)))
+
+    def set_aside(self, reason: str) -> None:
+        """Count a row which is no job."""
+        self._set_aside[reason] = self._set_aside.get(reason, 0) + 1
+
+    def bad(self, error: TraceError) -> None:
+        """Count a row which cannot be true, or raise its error."""
+        if not self._skip:
+            raise error
+        self.set_aside("bad line")
+
+    def workload(self, header: Iterable[tuple[str, str]] = ()) -> Workload:
+        """
+        Return the workload; its epoch is the first submit.
+
+        Raises
+        ------
+        TraceError
+            If there is no job.
+        """
+        set_aside = tuple(sorted(self._set_aside.items()))
+        if not self._ids:
+            raise no_jobs(self._path, set_aside)
+        columns = {
+            name: np.frombuffer(values, dtype=np.int64) for name, values in self._numbers.items()
+        }
+        epoch = int(columns["submit"].min())
+        start = columns.pop("recorded_start")
+        resources = self._resources()
+        return Workload.build(
+            title=title(self._path),
+            epoch=epoch,
+            resources=resources,
+            layout="units",
+            job_id=list(self._ids),
+            submit=columns.pop("submit") - epoch,
+            recorded_start=np.where(start == MISSING, MISSING, start - epoch),
+            request=self._matrix(self._request, resources),
+            per_node=self._matrix(self._per_node, resources),
+            header=header,
+            set_aside=set_aside,
+            **columns,
+            **{name: column.labels() for name, column in self._labels.items()},
+        )
+
+    def _resources(self) -> tuple[str, ...]:
+        used = {kind for amounts in self._amounts for kind, amount in amounts if amount}
+        return ordered(used)
+
+    def _matrix(self, codes: array[int], resources: tuple[str, ...]) -> IntArray:
+        """Return the amounts of every job, shape ``(J, R)``."""
+        rows = np.zeros((len(self._amounts), len(resources)), dtype=np.int64)
+        for amounts, row in self._amounts.items():
+            for kind, amount in amounts:
+                if amount:
+                    rows[row, resources.index(kind)] = amount
+        matrix: IntArray = rows[np.frombuffer(codes, dtype=np.int64)]
+        return matrix
+
+
+class _LabelColumn:
+    """Strings as codes by first appearance, growing."""
+
+    def __init__(self) -> None:
+        self._codes = array("q")
+        self._seen: dict[str, int] = {}
+
+    def append(self, text: str | None) -> None:
+        self._codes.append(self._seen.setdefault(text, len(self._seen)) if text else -1)
+
+    def labels(self) -> Labels:
+        return Labels(np.frombuffer(self._codes, dtype=np.int64), tuple(self._seen))
+
+
+def ordered(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Return resource kinds in cpsched's order: core (always), gpu, mic, mem, others by name."""
+    present = {"core", *kinds}
+    known = tuple(kind for kind in KINDS if kind in present)
+    return known + tuple(sorted(present - set(KINDS)))
+
+
+def _check(job: Job, place: Place) -> None:
+    """Raise for numbers no single field gives away."""
+    shape = job.shape
+    if not 0 <= job.runtime <= MAX_TIME:
+        raise place.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)
+    if job.requested_time != MISSING and job.requested_time < 1:
+        raise place.error("must be at least one second", "requested time", job.requested_time)
+    if job.start != MISSING and job.start < job.submit:
+        raise place.error("is before the job was submitted", "start", job.start)
+    if not 1 <= shape.units < UNBOUNDED:
+        raise place.error(f"must be from 1 to {UNBOUNDED - 1}", "units", shape.units)
+    for amounts, times in ((shape.request, shape.units), (shape.per_node, shape.nodes_min)):
+        for kind, amount in amounts.items():
+            if not 0 <= amount * times <= MAX_AMOUNT:
+                raise place.error(f"must be at most {MAX_AMOUNT} in all", kind, amount * times)

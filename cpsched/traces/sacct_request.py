@@ -1,0 +1,138 @@
+"""
+What a Slurm job asked for, from the columns of ``sacct``.
+
+A job is ``cores`` units of one core on exactly ``nodes`` nodes:
+
+- cores: ``ReqTRES`` cpu, else ``ReqCPUS``, else what was allocated (``AllocTRES``, ``AllocCPUS``,
+  ``NCPUS``). What Slurm calls a CPU is a core or a hardware thread, as the site configured it.
+- nodes: what was allocated where known (``AllocTRES`` node, ``AllocNodes``, ``NNodes``), else
+  what was asked for (``ReqTRES`` node, ``ReqNodes``). sacct does not tell ``-N 2`` (exactly two)
+  from no ``-N`` at all, so the number it got is taken as the number it needs.
+- generic resources: ``ReqTRES``, else ``AllocTRES``, else ``ReqGRES``, ``AllocGRES``; totals over
+  all nodes (``PER_NODE:``: each node's), so each node needs its share, rounded up. ``gpu`` of a
+  type (``gres/gpu:v100``) counts only where the plain ``gpu`` is not given beside it.
+- memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
+  (``ReqMem`` without letter, ``ReqTRES`` mem, ``AllocTRES`` mem) divided by the nodes and rounded
+  up, goes to the node. ``0`` (all the node's memory) cannot be known here and counts as none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpsched.model.types import UNBOUNDED
+from cpsched.traces.collect import Shape
+from cpsched.traces.text import amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.traces.text import Place
+
+#: KB in a unit of memory; Slurm's own unit is MB.
+MEMORY: Mapping[str, int] = {
+    "": 2**10, "k": 1, "m": 2**10, "g": 2**20, "t": 2**30, "p": 2**40, "e": 2**50,
+}  # fmt: skip
+#: Slurm shortens large counts the same way.
+COUNTS: Mapping[str, int] = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+_NOTHING = ("", "0", "(null)", "N/A", "None")
+_SOCKETS = re.compile(r"\([^)]*\)")
+_OLD_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::([A-Za-z_][\w.\-]*))?(?::([0-9]\w*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Tres:
+    """Trackable resources of a job: totals; memory in KB; None where not said."""
+
+    cores: int | None
+    nodes: int | None
+    memory: int | None
+    generic: Mapping[str, int]
+
+
+def shape(row: Mapping[str, str], place: Place) -> Shape:
+    """
+    Return how a job lies on nodes.
+
+    Parameters
+    ----------
+    row
+        Columns of ``sacct`` by name in lower case, with empty ones left out.
+
+    Raises
+    ------
+    TraceError
+        If a value cannot be read, or cores or nodes cannot be told.
+    """
+    asked = tres(row.get("reqtres", ""), "ReqTRES", place)
+    got = tres(row.get("alloctres", ""), "AllocTRES", place)
+    nodes = _first(got.nodes, *_counts(row, ("AllocNodes", "NNodes"), place), asked.nodes)
+    nodes = _first(nodes, *_counts(row, ("ReqNodes",), place))
+    got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
+    cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place), got_cores)
+    if cores is None:
+        raise place.error("has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores")
+    if nodes is not None and cores < nodes:
+        # Asked for nodes, not for cores: what it got tells the cores.
+        cores = got_cores or 0
+        if cores < nodes:
+            raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
+    generic = asked.generic or got.generic or _old_generic(row, nodes, place)
+    on_node = {kind: _share(total, nodes, kind, place) for kind, total in generic.items()}
+    request = {"core": 1}
+    memory, each = _memory(row, asked, got, place)
+    if memory and each == "core":
+        request["mem"] = memory
+    elif memory:
+        on_node["mem"] = memory if each == "node" else _share(memory, nodes, "mem", place)
+    return Shape(
+        units=cores,
+        request=request,
+        per_node=on_node,
+        nodes_min=nodes or 1,
+        nodes_max=nodes or UNBOUNDED,
+        constraint=row.get("constraints"),
+    )
+
+
+def tres(text: str, column: str, place: Place) -> Tres:
+    """
+    Read ``cpu=4,gres/gpu=2,gres/gpu:v100=2,mem=16G,node=1``; what is not modelled is passed over.
+
+    Raises
+    ------
+    TraceError
+        If it is not of that form, or names something twice.
+    """
+    values: dict[str, str] = {}
+    for item in text.split(",") if text not in _NOTHING else ():
+        name, equals, value = item.partition("=")
+        if not equals or name in values:
+            raise place.error("name=amount,name=amount is expected, each once", column, text)
+        values[name] = value
+
+    def number(name: str, units: Mapping[str, int]) -> int | None:
+        if name not in values:
+            return None
+        return place.parse(lambda value: amount(value, units), f"{column} {name}", values[name])
+
+    generic = {
+        name.removeprefix("gres/"): number(name, COUNTS) or 0
+        for name in values
+        if name.startswith("gres/")
+    }
+    return Tres(
+        cores=number("cpu", COUNTS),
+        nodes=number("node", COUNTS),
+        memory=number("mem", MEMORY),
+        generic=_untyped((*name.partition(":")[::2], count) for name, count in generic.items()),
+    )
+
+
+def _untyped(items: object) -> dict[str, int]: ...
+
+
+def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]: ...

@@ -1,0 +1,181 @@
+"""
+Standard Workload Format: the logs of the Parallel Workloads Archive, plain or gzip.
+
+How its 18 fields become a workload of layout ``processors``:
+
+- 1 job number, 2 submit time, 4 run time: ``job_id``, ``submit``, ``runtime``.
+- 3 wait time: ``recorded_start`` = submit + wait, where known.
+- 8 requested processors where known, else 5 allocated processors: ``units`` of one core.
+- 10 requested memory (KB per processor): resource ``mem``, if any job's is known; a job whose
+  own is unknown asks for none.
+- 9 requested time, 11 status, 12 user, 13 group, 14 executable (``name``), 15 queue, 16
+  partition, as they are; numbers as strings.
+- 6 average CPU time, 7 used memory: not kept (they tell what a job used, not what it asked).
+- 17 preceding job, 18 think time: not kept. They describe how users react to answers; the
+  recorded submit time contains that already, and making them a dependency would count it twice.
+
+Rows without a run time (``never ran``) or without processors (``no processors``) and the lines
+that repeat a checkpointed job's pieces (status 2, 3, 4: ``partial execution``; the job has its
+own line with status 0 or 1) are set aside and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import TraceError
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
+from cpsched.model.workload import Labels, Workload
+from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
+from cpsched.traces.swf_lines import FIELDS, KEPT, Lines, read_lines
+from cpsched.traces.text import title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
+
+_COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
+_UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")
+_PARTIAL = (2, 3, 4)
+_NUMBERS_LINE = re.compile(rb"\s*-?[0-9]+(?:[ \t]+-?[0-9.]+){9,}\s*")
+
+
+class Swf:
+    """The Standard Workload Format; see the module for what its fields become."""
+
+    name = "swf"
+    summary = "Standard Workload Format (Parallel Workloads Archive), plain or gzip"
+    suffixes = (".swf",)
+
+    def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        """Tell whether a file starts with ``;`` comments or a line of many numbers."""
+        start = head.lstrip()
+        return start.startswith(b";") or bool(_NUMBERS_LINE.fullmatch(start.split(b"\n", 1)[0]))
+
+    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+        """
+        Read a log.
+
+        Raises
+        ------
+        TraceError
+            At the first line which cannot be true (unless ``skip_bad_lines``), and if the file
+            cannot be read or holds no job.
+        """
+        lines = read_lines(path, skip_bad_lines=skip_bad_lines)
+        return _workload(path, lines, skip_bad_lines=skip_bad_lines)
+
+    def write(self, workload: Workload, path: Path) -> None:
+        """Write a workload; see :mod:`cpsched.traces.swf_write` for what SWF cannot hold."""
+        from cpsched.traces.swf_write import write
+
+        write(workload, path)
+
+
+SWF = Swf()
+
+
+def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
+    header = tuple(_header(lines.comments))
+    field = {KEPT[index] + 1: lines.table[:, index] for index in range(len(KEPT))}
+    processors = np.where(field[8] > 0, field[8], field[5])
+    partial = np.isin(field[11], _PARTIAL)
+    never_ran = ~partial & (field[4] < 0)
+    nowhere = ~partial & ~never_ran & (processors <= 0)
+    checks = _check(field, processors, job=~(partial | never_ran | nowhere), partial=partial)
+    bad = checks.settle(path, lambda row: int(lines.line[row]), skip_bad_lines=skip_bad_lines)
+    set_aside = counted(
+        never_ran=int((never_ran & checks.good).sum()),
+        no_processors=int((nowhere & checks.good).sum()),
+        partial_execution=int((partial & checks.good).sum()),
+        bad_line=lines.bad + bad,
+    )
+    rows = np.flatnonzero(checks.good & ~(partial | never_ran | nowhere))
+    if not len(rows):
+        raise no_jobs(path, set_aside)
+    jobs = {number: column[rows] for number, column in field.items()}
+    memory_known = bool((jobs[10] >= 0).any())
+    request = np.ones((len(rows), 1 + memory_known), dtype=np.int64)
+    if memory_known:
+        request[:, 1] = np.maximum(jobs[10], 0)
+    return Workload.build(
+        title=title(path),
+        epoch=_epoch(path, header),
+        resources=("core", "mem") if memory_known else ("core",),
+        layout="processors",
+        job_id=_numerals(jobs[1]),
+        submit=jobs[2],
+        recorded_start=np.where(jobs[3] >= 0, jobs[2] + jobs[3], MISSING),
+        runtime=jobs[4],
+        units=processors[rows],
+        request=request,
+        requested_time=np.where(jobs[9] >= 0, jobs[9], MISSING),
+        status=np.where(jobs[11] >= 0, jobs[11], Status.UNKNOWN),
+        user=_labels(jobs[12]),
+        group=_labels(jobs[13]),
+        name=_labels(jobs[14]),
+        queue=_labels(jobs[15]),
+        partition=_labels(jobs[16]),
+        header=header,
+        set_aside=set_aside,
+    )
+
+
+def _check(
+    field: dict[int, IntArray], processors: IntArray, *, job: BoolArray, partial: BoolArray
+) -> RowChecks:
+    """Find what no single number gives away."""
+    checks = RowChecks(len(job))
+
+    def fail(wrong: BoolArray, number: int, message: str) -> None:
+        checks.fail(wrong, message, FIELDS[number - 1].name, field[number])
+
+    fail(field[1] < 0, 1, "every job needs its number")
+    again = np.zeros(len(job), dtype=np.bool_)
+    again[~partial] = repeated(field[1][~partial])
+    fail(again, 1, "another line has this number")
+    fail(job & (field[2] < 0), 2, "a job that ran was submitted at some time (0 or later)")
+    fail(job & (field[9] == 0), 9, "must be at least 1, or -1 for unknown")
+    too_much = field[10] > MAX_AMOUNT // np.maximum(processors, 1)
+    fail(job & too_much, 10, f"times the processors, this must be at most {MAX_AMOUNT} KB")
+    return checks
+
+
+def _header(comments: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield ``Key: text`` comments as pairs; other comments (continued text) have the key ''."""
+    for comment in comments:
+        match = _COMMENT.fullmatch(comment)
+        yield (match[1], (match[2] or "").strip()) if match else ("", comment)
+
+
+def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
+    """Return what ``UnixStartTime`` says, None where it is absent or -1."""
+    texts = [text for key, text in header if key == "UnixStartTime"]
+    if not texts:
+        return None
+    match = _UNIX_TIME.match(texts[0])
+    if not match or not -1 <= int(match[0]) <= MAX_TIME:
+        raise TraceError(
+            "must be seconds since 1970", file=path, field="header UnixStartTime", value=texts[0]
+        )
+    return int(match[0]) if int(match[0]) >= 0 else None
+
+
+def _labels(values: IntArray) -> Labels:
+    """Turn numbers (-1: unknown) into a column of strings, coded by first appearance."""
+    distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    order = order[distinct[order] >= 0]
+    codes = np.full(len(distinct), -1, dtype=np.int64)
+    codes[order] = np.arange(len(order))
+    return Labels(codes[inverse], tuple(str(value) for value in distinct[order].tolist()))
+
+
+def _numerals(values: IntArray) -> AnyArray:
+    """Return non-negative numbers as text, no wider than the longest."""
+    return values.astype(f"U{len(str(values.max()))}")

@@ -1,0 +1,251 @@
+"""
+The lines of a Standard Workload Format file as a table of whole numbers.
+
+Two readers give the same table. Pieces of plain digits are parsed in bulk; a piece with
+anything else in it, or with a value out of bounds, is read again line by line, which accepts
+what is allowed after all (comments between the jobs) and says exactly what is not.
+
+The format is that of the Parallel Workloads Archive, version 2.2: Feitelson et al., "The
+Standard Workload Format", www.cs.huji.ac.il/labs/parallel/workload/swf.html.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import TraceError
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
+from cpsched.traces.text import Place, chunks, decode, whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.model.types import AnyArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One of the 18 fields: name, largest value believed, and whether it may have a fraction."""
+
+    name: str
+    high: int
+    measured: bool = False
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("1 (job number)", MAX_AMOUNT),
+    Field("2 (submit time)", MAX_TIME),
+    Field("3 (wait time)", MAX_TIME),
+    Field("4 (run time)", MAX_TIME),
+    Field("5 (allocated processors)", UNBOUNDED),
+    Field("6 (average CPU time)", MAX_TIME, measured=True),
+    Field("7 (used memory)", MAX_AMOUNT, measured=True),
+    Field("8 (requested processors)", UNBOUNDED),
+    Field("9 (requested time)", MAX_TIME),
+    Field("10 (requested memory)", MAX_AMOUNT),
+    Field("11 (status)", 5),
+    Field("12 (user)", MAX_AMOUNT),
+    Field("13 (group)", MAX_AMOUNT),
+    Field("14 (executable)", MAX_AMOUNT),
+    Field("15 (queue)", MAX_AMOUNT),
+    Field("16 (partition)", MAX_AMOUNT),
+    Field("17 (preceding job)", MAX_AMOUNT),
+    Field("18 (think time)", MAX_TIME),
+)
+#: Columns of the table, as indices into ``FIELDS``: all that a workload has a place for.
+KEPT = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+_HIGH = np.array([field.high for field in FIELDS])
+_PLAIN = b"0123456789-+. \n\t"
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """
+    A file's job lines.
+
+    Attributes
+    ----------
+    table
+        Shape ``(rows, len(KEPT))``; -1 is unknown, as in the file.
+    line
+        Shape ``(rows,)``; number of each row's line, from 1.
+    comments
+        Text of the comment lines, without the semicolon.
+    bad
+        Number of lines that could not be read.
+    """
+
+    table: IntArray
+    line: IntArray
+    comments: list[str]
+    bad: int
+
+
+def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -> Lines:
+    """
+    Read every line of a file.
+
+    Parameters
+    ----------
+    skip_bad_lines
+        Count lines that cannot be read instead of raising.
+    bulk
+        False reads every line by itself; the result is the same.
+
+    Raises
+    ------
+    TraceError
+        If the file or (unless they are skipped) a line cannot be read: not 18 fields, not
+        numbers, fractions where none can be, negative other than -1, or beyond belief.
+    """
+    reader = _LineReader(path, skip_bad_lines)
+    for first, piece in chunks(path):
+        start = reader.comments_at_start(first, piece)
+        number = first + piece.count(b"\n", 0, start)
+        rest = piece[start:] if start else piece
+        if rest and not (bulk and reader.bulk(number, rest)):
+            reader.one_by_one(number, rest)
+    return reader.result()
+
+
+def parse_line(text: str, place: Place) -> list[int]:
+    """
+    Read one job line; fractions are allowed, and dropped, in the two measured fields.
+
+    Raises
+    ------
+    TraceError
+        If it is not a possible line.
+    """
+    values = text.split()
+    if len(values) != len(FIELDS):
+        raise place.error(f"{len(FIELDS)} fields are expected, here are {len(values)}")
+    return [
+        _parse_field(value, field, place) for value, field in zip(values, FIELDS, strict=True)
+    ]
+
+
+def _parse_field(text: str, field: Field, place: Place) -> int:
+    if field.measured:
+        value = place.parse(_measured, field.name, text)
+    else:
+        value = place.parse(whole, field.name, text)
+    if value != -1 and not 0 <= value <= field.high:
+        raise place.error(f"must be from 0 to {field.high}, or -1 for unknown", field.name, text)
+    return int(value)
+
+
+def _measured(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("is no number")
+    return float(text)
+
+
+class _LineReader:
+    """Gathers the rows of a file, piece by piece."""
+
+    def __init__(self, path: Path, skip_bad_lines: bool) -> None:
+        self._path = path
+        self._skip = skip_bad_lines
+        self._tables: list[IntArray] = []
+        self._lines: list[IntArray] = []
+        self._comments: list[str] = []
+        self._bad = 0
+
+    def result(self) -> Lines:
+        """Return all rows gathered."""
+        empty = np.empty((0, len(KEPT)), dtype=np.int64)
+        return Lines(
+            np.concatenate([empty, *self._tables]),
+            np.concatenate([np.empty(0, dtype=np.int64), *self._lines]),
+            self._comments,
+            self._bad,
+        )
+
+    def comments_at_start(self, first: int, piece: bytes) -> int:
+        """Read the comment and blank lines a piece begins with; return the bytes they take."""
+        start = 0
+        while start < len(piece):
+            end = piece.index(b"\n", start) + 1
+            if not self._comment(piece[start:end].strip(), first):
+                break
+            first, start = first + 1, end
+        return start
+
+    def bulk(self, first: int, piece: bytes) -> bool:
+        """Read plain job lines at once; False (and nothing read) if they are not so plain."""
+        if piece.translate(None, _PLAIN):
+            return False
+        columns = _parse_plain(piece)
+        num_rows = piece.count(b"\n")
+        # A blank line between jobs would make the line numbers wrong.
+        if len(columns) != len(FIELDS) or len(columns[0]) != num_rows:
+            return False
+        for column, field in zip(columns, FIELDS, strict=True):
+            if column.dtype != np.int64 and not (field.measured and column.dtype == np.float64):
+                return False
+            if not (((column >= 0) | (column == -1)) & (column <= field.high)).all():
+                return False
+        self._tables.append(np.stack([columns[index] for index in KEPT], axis=1))
+        self._lines.append(np.arange(first, first + num_rows, dtype=np.int64))
+        return True
+
+    def one_by_one(self, first: int, piece: bytes) -> None:
+        """Read a piece line by line."""
+        rows: list[list[int]] = []
+        numbers: list[int] = []
+        for number, raw in enumerate(piece[:-1].split(b"\n"), start=first):
+            if self._comment(raw.strip(), number):
+                continue
+            place = Place(self._path, number)
+            try:
+                row = parse_line(decode(raw, place), place)
+            except TraceError:
+                if not self._skip:
+                    raise
+                self._bad += 1
+                continue
+            rows.append([row[index] for index in KEPT])
+            numbers.append(number)
+        self._tables.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(KEPT)))
+        self._lines.append(np.array(numbers, dtype=np.int64))
+
+    def _comment(self, raw: bytes, number: int) -> bool:
+        """Keep a comment; False if the (stripped) line is none and not blank either."""
+        if raw and not raw.startswith(b";"):
+            return False
+        try:
+            text = decode(raw, Place(self._path, number)).lstrip(";").strip()
+        except TraceError:
+            if not self._skip:
+                raise
+            self._bad += 1
+        else:
+            self._comments.extend([text] if text else [])
+        return True
+
+
+def _parse_plain(piece: bytes) -> list[AnyArray]:
+    """Return the columns of lines of plain numbers; none where the lines differ in length."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(
+            BytesIO(piece),
+            sep=r"\s+",
+            header=None,
+            engine="c",
+            quoting=3,
+            keep_default_na=False,
+            low_memory=False,
+        )
+    except pd.errors.ParserError:
+        return []
+    return [frame[column].to_numpy() for column in frame]
