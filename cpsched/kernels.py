@@ -82,6 +82,38 @@ def kernel(function: _F) -> _F:
 
 
 @kernel
+def sort_by(key, order, count):
+    """
+    Sort the first ``count`` entries of ``order`` by their ``key`` (aligned with it), stably.
+
+    A bottom-up merge sort: numpy's own takes several seconds to compile. ``key`` is sorted along.
+    """
+    spare_key = np.empty_like(key)
+    spare_order = np.empty_like(order)
+    width = 1
+    while width < count:
+        low = 0
+        while low < count:
+            middle = min(low + width, count)
+            high = min(low + 2 * width, count)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or key[i] <= key[j]):
+                    spare_key[k] = key[i]
+                    spare_order[k] = order[i]
+                    i += 1
+                else:
+                    spare_key[k] = key[j]
+                    spare_order[k] = order[j]
+                    j += 1
+            low = high
+        for k in range(count):
+            key[k] = spare_key[k]
+            order[k] = spare_order[k]
+        width *= 2
+
+
+@kernel
 def unit_capacity(free, capacity, eligible, shapes, shape, caps):
     """Fill ``caps`` with the units of a request that fit on each node; return their sum."""
     num_nodes, num_kinds = free.shape
@@ -140,8 +172,7 @@ def rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order):
                     wasted = 1.0
         # Nodes differ by at most num_kinds in idleness, so waste always outweighs it.
         key[i] = idle if policy == CONSOLIDATE else wasted * (num_kinds + 1) - idle
-    ranked = np.argsort(key, kind="mergesort")
-    order[:count] = order[:count][ranked]
+    sort_by(key, order, count)
     return count
 
 
@@ -233,8 +264,11 @@ def choose_nodes(caps, order, count, units, nodes_min, nodes_max, split, contigu
         return True
     if nodes_max >= count:
         return False
-    roomiest = np.argsort(-caps[order[:count]], kind="mergesort")
-    return _take_greedy(caps, order[:count][roomiest], count, units, nodes_min, nodes_max, takes)
+    key = np.empty(count)
+    for i in range(count):
+        key[i] = -caps[order[i]]
+    sort_by(key, order, count)
+    return _take_greedy(caps, order, count, units, nodes_min, nodes_max, takes)
 
 
 @kernel
@@ -242,7 +276,8 @@ def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, ord
     """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
     shape = cols[SHAPE, row]
     units = cols[UNITS, row]
-    takes[:] = 0
+    for n in range(len(takes)):
+        takes[n] = 0
     if unit_capacity(free, capacity, eligible, shapes, shape, caps) < units:
         return False
     count = rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order)
@@ -272,8 +307,9 @@ def place_preferring(
     """
     shape = cols[SHAPE, row]
     units = cols[UNITS, row]
-    takes[:] = 0
     num_nodes, num_kinds = free.shape
+    for n in range(num_nodes):
+        takes[n] = 0
     plain = (
         cols[NODES_MIN, row] == 1
         and cols[NODES_MAX, row] >= min(units, num_nodes)
@@ -342,67 +378,111 @@ def _subtract(takes, shapes, shape, capacity, free):
 
 
 # --- what a pass starts --------------------------------------------------------------------------
+# Loops instead of array expressions throughout: they run as fast and compile several times faster.
 
 
 @kernel
-def _grown(array, used, needed):
-    """Return an array with room for ``needed`` rows more."""
-    if used + needed <= len(array):
-        return array
-    new = np.empty(max(2 * len(array), used + needed), dtype=np.int64)
-    new[:used] = array[:used]
-    return new
+def _copied(source):
+    """Return a writable copy of a matrix."""
+    copy = np.empty(source.shape, dtype=np.int64)
+    for n in range(source.shape[0]):
+        for r in range(source.shape[1]):
+            copy[n, r] = source[n, r]
+    return copy
 
 
 @kernel
-def _emit(takes, node, units, used):
-    """Append the nodes of a placement; return the grown arrays and their new length."""
-    needed = 0
+def _filled(length, value):
+    """Return an array of one value."""
+    array = np.empty(length, dtype=np.int64)
+    for i in range(length):
+        array[i] = value
+    return array
+
+
+@kernel
+def _sum(values):
+    """Return the sum of an array."""
+    total = 0
+    for value in values:
+        total += value
+    return total
+
+
+@kernel
+def _note_start(log, used, row, takes):
+    """
+    Append a started job to the log of a pass: row, number of nodes, then node and units of each.
+
+    Returns the log (grown if need be) and its new length.
+    """
+    count = 0
     for n in range(len(takes)):
         if takes[n] > 0:
-            needed += 1
-    node = _grown(node, used, needed)
-    units = _grown(units, used, needed)
+            count += 1
+    needed = used + 2 + 2 * count
+    if needed > len(log):
+        grown = np.empty(2 * needed, dtype=np.int64)
+        for i in range(used):
+            grown[i] = log[i]
+        log = grown
+    log[used] = row
+    log[used + 1] = count
+    used += 2
     for n in range(len(takes)):
         if takes[n] > 0:
-            node[used] = n
-            units[used] = takes[n]
-            used += 1
-    return node, units, used
+            log[used] = n
+            log[used + 1] = takes[n]
+            used += 2
+    return log, used
 
 
 @kernel
-def _packed(started, count, ends, node, units, used, cols, shapes, capacity, head, shadow, takes):
+def _packed(log, used, cols, shapes, capacity, head, shadow, takes):
     """
     Put what a pass found into one array: returning many arrays costs more than the pass.
 
-    Layout: count, used, head row, shadow, number of head nodes; ``count`` rows that start,
-    ``count + 1`` bounds of their nodes, ``used`` nodes, units, and amounts (R each); the head's
-    reserved nodes.
+    Layout: number of starts and of their nodes, head row, shadow, number of head nodes; the rows
+    that start, the bounds of their nodes (one more), nodes, units, and amounts (R each); the
+    head's reserved nodes.
     """
     num_kinds = capacity.shape[1]
+    count = 0
+    total = 0
+    at = 0
+    while at < used:
+        count += 1
+        total += log[at + 1]
+        at += 2 + 2 * log[at + 1]
     held = 0
     for n in range(len(takes)):
         if takes[n] > 0:
             held += 1
-    size = HEADER + 2 * count + 1 + used * (2 + num_kinds) + held
-    out = np.empty(size, dtype=np.int64)
-    out[0], out[1], out[2], out[3], out[4] = count, used, head, shadow, held
-    at = HEADER
-    out[at : at + count] = started[:count]
-    at += count
-    out[at : at + count + 1] = ends[: count + 1]
-    at += count + 1
-    out[at : at + used] = node[:used]
-    at += used
-    out[at : at + used] = units[:used]
-    at += used
+    out = np.empty(HEADER + 2 * count + 1 + total * (2 + num_kinds) + held, dtype=np.int64)
+    out[0], out[1], out[2], out[3], out[4] = count, total, head, shadow, held
+    rows = HEADER
+    bounds = rows + count
+    nodes = bounds + count + 1
+    amounts = nodes + 2 * total
+    out[bounds] = 0
+    at = 0
+    k = 0
     for i in range(count):
-        shape = cols[SHAPE, started[i]]
-        for k in range(ends[i], ends[i + 1]):
+        row = log[at]
+        out[rows + i] = row
+        out[bounds + i + 1] = out[bounds + i] + log[at + 1]
+        first = at + 2
+        at = first + 2 * log[at + 1]
+        for entry in range(first, at, 2):
+            node, units = log[entry], log[entry + 1]
+            out[nodes + k] = node
+            out[nodes + total + k] = units
             for r in range(num_kinds):
-                out[at] = amount_on(shapes, shape, capacity, node[k], units[k], r)
-                at += 1
+                out[amounts + k * num_kinds + r] = amount_on(
+                    shapes, cols[SHAPE, row], capacity, node, units, r
+                )
+            k += 1
+    at = amounts + total * num_kinds
     for n in range(len(takes)):
         if takes[n] > 0:
             out[at] = n
@@ -418,16 +498,45 @@ def fits_now(rows, cols, shapes, eligible, capacity, free):
     Exact but for bounds on the number of nodes, even splits and contiguity, where True may be too
     optimistic; never False for a job that fits.
     """
-    num_nodes = free.shape[0]
-    fits = np.zeros(len(rows), dtype=np.bool_)
-    caps = np.empty(num_nodes, dtype=np.int64)
-    known = np.full(len(shapes), -1, dtype=np.int64)
+    fits = np.empty(len(rows), dtype=np.bool_)
+    caps = np.empty(free.shape[0], dtype=np.int64)
+    known = _filled(len(shapes), -1)
     for i in range(len(rows)):
         shape = cols[SHAPE, rows[i]]
         if known[shape] < 0:
             known[shape] = unit_capacity(free, capacity, eligible, shapes, shape, caps)
         fits[i] = known[shape] >= cols[UNITS, rows[i]]
     return fits
+
+
+@kernel
+def _start_all(
+    policy, stop, rows, cols, shapes, eligible, capacity, scarce, work, caps, order, takes
+):
+    """
+    Start jobs in order on ``work`` (changed); return the log, its length, and where it stopped.
+
+    With ``stop``, the position is that of the first job that does not fit.
+    """
+    log = np.empty(64, dtype=np.int64)
+    used = 0
+    # Upper bounds of what fits, by request; valid all pass long because room only shrinks.
+    known = _filled(len(shapes), _FAR)
+    for i in range(len(rows)):
+        row = rows[i]
+        shape = cols[SHAPE, row]
+        fits = known[shape] >= cols[UNITS, row]
+        if fits:
+            fits = place(
+                policy, cols, row, shapes, eligible, capacity, scarce, work, caps, order, takes
+            )
+            known[shape] = _sum(caps)
+        if fits:
+            _subtract(takes, shapes, shape, capacity, work)
+            log, used = _note_start(log, used, row, takes)
+        elif stop:
+            return log, used, i
+    return log, used, len(rows)
 
 
 @kernel
@@ -448,112 +557,168 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, capacity, scarce, free
         Packed as by :func:`_packed`, with no head.
     """
     num_nodes = free.shape[0]
-    work = free.copy()
     caps = np.empty(num_nodes, dtype=np.int64)
     order = np.empty(num_nodes, dtype=np.int64)
     takes = np.empty(num_nodes, dtype=np.int64)
-    started = np.empty(4, dtype=np.int64)
-    ends = np.zeros(5, dtype=np.int64)
-    node = np.empty(16, dtype=np.int64)
-    units = np.empty(16, dtype=np.int64)
-    count = 0
-    used = 0
-    # Upper bounds of what fits, by request; valid all pass long because room only shrinks.
-    known = np.full(len(shapes), _FAR, dtype=np.int64)
-    for row in rows:
-        shape = cols[SHAPE, row]
-        fits = known[shape] >= cols[UNITS, row]
-        if fits:
-            fits = place(
-                policy, cols, row, shapes, eligible, capacity, scarce, work, caps, order, takes
-            )
-            known[shape] = caps.sum()
-        if fits:
-            _subtract(takes, shapes, shape, capacity, work)
-            started = _grown(started, count, 1)
-            ends = _grown(ends, count + 1, 1)
-            node, units, used = _emit(takes, node, units, used)
-            started[count] = row
-            count += 1
-            ends[count] = used
-        elif stop:
-            break
-    return _packed(
-        started, count, ends, node, units, used, cols, shapes, capacity, -1, 0, ends[:0]
-    )
+    log, used, _ = _start_all(
+        policy, stop, rows, cols, shapes, eligible, capacity, scarce, _copied(free),
+        caps, order, takes,
+    )  # fmt: skip
+    return _packed(log, used, cols, shapes, capacity, -1, 0, takes[:0])
 
 
 @kernel
 def _reserve(
     policy, now, head, cols, shapes, eligible, capacity, scarce, work,
-    running, arena_node, arena_amount,
-    started, count, ends, node, units, extra, head_takes,
+    running, arena_node, arena_amount, log, used, extra, head_takes, caps, order,
 ):  # fmt: skip
     """
     Find the first second at which the head can be placed, and where.
 
-    Fills ``extra`` with what is left then on each node beside the reservation, and
-    ``head_takes``. Returns that second, or _FAR if the head cannot be placed even when all
-    running jobs have ended (nodes are down): then nothing is reserved.
+    ``log`` holds the jobs that start now. Fills ``extra`` with what is left at that second on
+    each node beside the reservation, and ``head_takes``. Returns the second, or _FAR if the head
+    cannot be placed even when all running jobs have ended (nodes are down): then nothing is
+    reserved.
     """
     num_nodes, num_kinds = work.shape
     shape = cols[SHAPE, head]
-    caps = np.empty(num_nodes, dtype=np.int64)
-    order = np.empty(num_nodes, dtype=np.int64)
-    ahead = work.copy()
-    room = np.zeros(num_kinds, dtype=np.int64)
+    ahead = _copied(work)
+    freed = np.empty((num_nodes, num_kinds), dtype=np.int64)
+    room = _filled(num_kinds, 0)
     for n in range(num_nodes):
         for r in range(num_kinds):
+            freed[n, r] = 0
             room[r] += ahead[n, r]
-    new_end = np.empty(count, dtype=np.int64)
-    for i in range(count):
-        new_end[i] = now + max(cols[PLAN, started[i]], 1)
-    new_order = np.argsort(new_end, kind="mergesort")
+    num_new = 0
+    at = 0
+    while at < used:
+        num_new += 1
+        at += 2 + 2 * log[at + 1]
+    new_at = np.empty(num_new, dtype=np.int64)
+    new_end = np.empty(num_new)
+    at = 0
+    for i in range(num_new):
+        new_at[i] = at
+        new_end[i] = now + max(cols[PLAN, log[at]], 1)
+        at += 2 + 2 * log[at + 1]
+    sort_by(new_end, new_at, num_new)
     i = 0
     j = 0
-    while i < len(running) or j < count:
+    while i < len(running) or j < num_new:
         time = _FAR
         if i < len(running):
             time = cols[EXPECTED_END, running[i]]
-        if j < count:
-            time = min(time, new_end[new_order[j]])
+        if j < num_new:
+            time = min(time, np.int64(new_end[j]))
         while i < len(running) and cols[EXPECTED_END, running[i]] <= time:
             first = cols[ALLOC_FIRST, running[i]]
             for k in range(first, first + cols[ALLOC_COUNT, running[i]]):
                 for r in range(num_kinds):
-                    ahead[arena_node[k], r] += arena_amount[k, r]
+                    freed[arena_node[k], r] += arena_amount[k, r]
                     room[r] += arena_amount[k, r]
             i += 1
-        while j < count and new_end[new_order[j]] <= time:
-            job = new_order[j]
-            for k in range(ends[job], ends[job + 1]):
+        while j < num_new and new_end[j] <= time:
+            at = new_at[j]
+            done = cols[SHAPE, log[at]]
+            for entry in range(at + 2, at + 2 + 2 * log[at + 1], 2):
+                node, units = log[entry], log[entry + 1]
                 for r in range(num_kinds):
-                    back = amount_on(
-                        shapes, cols[SHAPE, started[job]], capacity, node[k], units[k], r
-                    )
-                    ahead[node[k], r] += back
+                    back = amount_on(shapes, done, capacity, node, units, r)
+                    freed[node, r] += back
                     room[r] += back
             j += 1
         enough = True
         for r in range(num_kinds):
             if room[r] < cols[UNITS, head] * shapes[shape, SHAPE_REQUEST + r]:
                 enough = False
-        if enough and place_preferring(
+        if not enough:
+            continue
+        for n in range(num_nodes):
+            for r in range(num_kinds):
+                ahead[n, r] = work[n, r] + freed[n, r]
+        if place_preferring(
             policy, cols, head, shapes, eligible, capacity, scarce,
-            ahead, ahead - work, caps, order, head_takes,
+            ahead, freed, caps, order, head_takes,
         ):  # fmt: skip
             _subtract(head_takes, shapes, shape, capacity, ahead)
-            extra[:] = ahead
+            for n in range(num_nodes):
+                for r in range(num_kinds):
+                    extra[n, r] = ahead[n, r]
             return time
-    head_takes[:] = 0
+    for n in range(num_nodes):
+        head_takes[n] = 0
+        for r in range(num_kinds):
+            extra[n, r] = _FAR
     return _FAR
+
+
+@kernel
+def _backfill(
+    policy, now, shadow, head, backfill, cols, shapes, eligible, capacity, scarce,
+    work, extra, log, used, caps, order, takes,
+):  # fmt: skip
+    """
+    Start jobs that do not delay the head's reservation; return the log and its length.
+
+    ``work`` is free now, ``extra`` at the shadow time beside the reservation; both change. A job
+    that ends by then may use all that is free, and uses up what is reserved first; any other may
+    only use what stays free then too.
+    """
+    num_nodes, num_kinds = work.shape
+    both = _copied(work)
+    reserved = _copied(work)
+    for n in range(num_nodes):
+        for r in range(num_kinds):
+            both[n, r] = min(work[n, r], extra[n, r])
+            reserved[n, r] = work[n, r] - both[n, r]
+    known_short = _filled(len(shapes), _FAR)
+    known_long = _filled(len(shapes), _FAR)
+    heads = used
+    for row in backfill:
+        done = row == head
+        at = 0
+        while at < heads:
+            if log[at] == row:
+                done = True
+            at += 2 + 2 * log[at + 1]
+        if done:
+            continue
+        shape = cols[SHAPE, row]
+        short = now + max(cols[PLAN, row], 1) <= shadow
+        if short:
+            fits = known_short[shape] >= cols[UNITS, row]
+            if fits:
+                fits = place_preferring(
+                    policy, cols, row, shapes, eligible, capacity, scarce,
+                    work, reserved, caps, order, takes,
+                )  # fmt: skip
+                known_short[shape] = _sum(caps)
+        else:
+            fits = known_long[shape] >= cols[UNITS, row]
+            if fits:
+                fits = place(
+                    policy, cols, row, shapes, eligible, capacity, scarce, both, caps, order, takes
+                )
+                known_long[shape] = _sum(caps)
+        if not fits:
+            continue
+        _subtract(takes, shapes, shape, capacity, work)
+        if not short:
+            _subtract(takes, shapes, shape, capacity, extra)
+        for n in range(num_nodes):
+            if takes[n] > 0:
+                for r in range(num_kinds):
+                    both[n, r] = min(work[n, r], extra[n, r])
+                    reserved[n, r] = work[n, r] - both[n, r]
+        log, used = _note_start(log, used, row, takes)
+    return log, used
 
 
 @kernel
 def easy_pass(
     policy, now, rows, backfill, cols, shapes, eligible, capacity, scarce, free,
     running, arena_node, arena_amount,
-):
+):  # fmt: skip
     """
     Start jobs from the head of the queue, reserve for the first that does not fit, backfill.
 
@@ -575,89 +740,28 @@ def easy_pass(
         nothing is reserved.
     """
     num_nodes, num_kinds = free.shape
-    work = free.copy()
+    work = _copied(free)
     caps = np.empty(num_nodes, dtype=np.int64)
     order = np.empty(num_nodes, dtype=np.int64)
     takes = np.empty(num_nodes, dtype=np.int64)
-    started = np.empty(4, dtype=np.int64)
-    ends = np.zeros(5, dtype=np.int64)
-    node = np.empty(16, dtype=np.int64)
-    units = np.empty(16, dtype=np.int64)
-    count = 0
-    used = 0
-    head = -1
-    for row in rows:
-        if not place(
-            policy, cols, row, shapes, eligible, capacity, scarce, work, caps, order, takes
-        ):
-            head = row
-            break
-        _subtract(takes, shapes, cols[SHAPE, row], capacity, work)
-        started = _grown(started, count, 1)
-        ends = _grown(ends, count + 1, 1)
-        node, units, used = _emit(takes, node, units, used)
-        started[count] = row
-        count += 1
-        ends[count] = used
-
-    shadow = _FAR
-    extra = np.full((num_nodes, num_kinds), _FAR, dtype=np.int64)
-    head_takes = np.zeros(num_nodes, dtype=np.int64)
-    if head >= 0 and count < len(rows) - 1:
-        shadow = _reserve(
-            policy, now, head, cols, shapes, eligible, capacity, scarce, work,
-            running, arena_node, arena_amount,
-            started, count, ends, node, units, extra, head_takes,
-        )  # fmt: skip
-        both = np.minimum(work, extra)
-        reserved = work - both
-        known_short = np.full(len(shapes), _FAR, dtype=np.int64)
-        known_long = np.full(len(shapes), _FAR, dtype=np.int64)
-        heads = count
-        for row in backfill:
-            done = row == head
-            for i in range(heads):
-                if started[i] == row:
-                    done = True
-            if done:
-                continue
-            shape = cols[SHAPE, row]
-            short = now + max(cols[PLAN, row], 1) <= shadow
-            if short:
-                fits = known_short[shape] >= cols[UNITS, row]
-                if fits:
-                    fits = place_preferring(
-                        policy, cols, row, shapes, eligible, capacity, scarce,
-                        work, reserved, caps, order, takes,
-                    )  # fmt: skip
-                    known_short[shape] = caps.sum()
-            else:
-                fits = known_long[shape] >= cols[UNITS, row]
-                if fits:
-                    fits = place(
-                        policy, cols, row, shapes, eligible, capacity, scarce,
-                        both, caps, order, takes,
-                    )  # fmt: skip
-                    known_long[shape] = caps.sum()
-            if not fits:
-                continue
-            _subtract(takes, shapes, shape, capacity, work)
-            if not short:
-                _subtract(takes, shapes, shape, capacity, extra)
-            for n in range(num_nodes):
-                if takes[n] > 0:
-                    for r in range(num_kinds):
-                        both[n, r] = min(work[n, r], extra[n, r])
-                        reserved[n, r] = work[n, r] - both[n, r]
-            started = _grown(started, count, 1)
-            ends = _grown(ends, count + 1, 1)
-            node, units, used = _emit(takes, node, units, used)
-            started[count] = row
-            count += 1
-            ends[count] = used
-    return _packed(
-        started, count, ends, node, units, used, cols, shapes, capacity, head, shadow, head_takes
+    head_takes = _filled(num_nodes, 0)
+    log, used, stopped = _start_all(
+        policy, True, rows, cols, shapes, eligible, capacity, scarce, work, caps, order, takes
     )
+    if stopped >= len(rows) - 1:
+        head = -1 if stopped == len(rows) else rows[stopped]
+        return _packed(log, used, cols, shapes, capacity, head, 0, head_takes)
+    head = rows[stopped]
+    extra = np.empty((num_nodes, num_kinds), dtype=np.int64)
+    shadow = _reserve(
+        policy, now, head, cols, shapes, eligible, capacity, scarce, work,
+        running, arena_node, arena_amount, log, used, extra, head_takes, caps, order,
+    )  # fmt: skip
+    log, used = _backfill(
+        policy, now, shadow, head, backfill, cols, shapes, eligible, capacity, scarce,
+        work, extra, log, used, caps, order, takes,
+    )  # fmt: skip
+    return _packed(log, used, cols, shapes, capacity, head, shadow, head_takes)
 
 
 # --- the simulator's own steps -------------------------------------------------------------------
@@ -800,28 +904,28 @@ def keep_waiting(rows, state):
 
 
 @kernel
-def node_runs(node, units, amount, runs):
+def record_runs(job, now, node, units, amount, rows, used):
     """
-    Fold an allocation into runs of neighbouring nodes that give the same.
+    Append an allocation to ``rows``, folded into runs of neighbouring nodes that give the same.
 
-    ``runs`` has room for one run a node: columns first node, number of nodes, units on each,
-    then R amounts on each. Returns the number of runs.
+    Columns: job, start, first node, number of nodes, units on each, then R amounts on each.
+    ``rows`` has room for one run a node. Returns how many rows are used now.
     """
-    num_kinds = amount.shape[1]
-    count = 0
     for k in range(len(node)):
         same = k > 0 and node[k] == node[k - 1] + 1 and units[k] == units[k - 1]
         if same:
-            for r in range(num_kinds):
+            for r in range(amount.shape[1]):
                 if amount[k, r] != amount[k - 1, r]:
                     same = False
         if same:
-            runs[count - 1, 1] += 1
+            rows[used - 1, 3] += 1
             continue
-        runs[count, 0] = node[k]
-        runs[count, 1] = 1
-        runs[count, 2] = units[k]
-        for r in range(num_kinds):
-            runs[count, 3 + r] = amount[k, r]
-        count += 1
-    return count
+        rows[used, 0] = job
+        rows[used, 1] = now
+        rows[used, 2] = node[k]
+        rows[used, 3] = 1
+        rows[used, 4] = units[k]
+        for r in range(amount.shape[1]):
+            rows[used, 5 + r] = amount[k, r]
+        used += 1
+    return used

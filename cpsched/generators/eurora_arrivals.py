@@ -46,12 +46,14 @@ LIGHT, HEAVY, GPU = 0, 1, 2
 #: Calibrated: log deviation of daily activity and its day-to-day correlation, by kind of work.
 _DAILY = ((0.45, 0.5), (0.35, 0.6), (0.80, 0.6))
 
-#: Calibrated: most of a burst and of a day's pace, in days of the whole machine's work.
-_MOST_AT_ONCE = (0.3, 0.3, 0.8)
-_PACE = (0.4, 0.4, 1.2)
+#: Calibrated: most work a burst brings, and a campaign on a working day, in days of the whole
+#: machine: short jobs, longer ones without and with GPUs.
+_MOST_AT_ONCE = (0.1, 0.3, 0.4)
+_PACE = (0.2, 0.4, 0.8)
 #: Assumed: jobs of a burst, working days between bursts, seconds between jobs of a burst: median
 #: and log deviation over campaigns.
 _BURST = (8.0, 1.3)
+_LARGEST_BURST = 100.0
 _BETWEEN_BURSTS = (0.06, 1.2)
 _WITHIN_BURST = (0.8, 0.8)
 #: Assumed: mean working days between a debugging campaign and the one it prepares.
@@ -84,9 +86,10 @@ def draw_submits(
     kind = kind_of_work(campaigns, widths)
     work = machine_days(runs, widths)
     calendars = [_calendar(rng, which, days) for which in (LIGHT, HEAVY, GPU)]
-    start = _draw_starts(rng, kind, np.bincount(runs.campaign, weights=work), days)
+    start = _draw_starts(rng, kind, campaigns.size, np.bincount(runs.campaign, weights=work), days)
     start = _move_ahead(rng, start, kind, follows, calendars)
-    first, offset = _draw_bursts(rng, kind[runs.campaign], runs.campaign, campaigns.size, work)
+    pace = np.where(campaigns.job_class == known.SHORT, LIGHT, kind)
+    first, offset = _draw_bursts(rng, pace, campaigns.size, runs.campaign, work)
     clock = (start[runs.campaign] + offset) % days
     submit = np.empty(len(clock))
     for which, (edges, elapsed) in enumerate(calendars):
@@ -121,13 +124,17 @@ def _calendar(rng: np.random.Generator, which: int, days: float) -> Calendar:
 
 
 def _draw_starts(
-    rng: np.random.Generator, kind: IntArray, work: FloatArray, days: float
+    rng: np.random.Generator, kind: IntArray, size: IntArray, work: FloatArray, days: float
 ) -> FloatArray:
-    """Return the start of each campaign on the working clock; equal times bring equal work."""
+    """
+    Return the start of each campaign on the working clock.
+
+    Equal times bring equal numbers of light jobs, and equal work of the others.
+    """
     start = np.zeros(len(kind))
     for which in (LIGHT, HEAVY, GPU):
         rows = np.flatnonzero(kind == which)
-        start[rows] = days * stratified(rng, work[rows])
+        start[rows] = days * stratified(rng, (size if which == LIGHT else work)[rows])
     return start
 
 
@@ -152,7 +159,7 @@ def _move_ahead(
 
 
 def _draw_bursts(
-    rng: np.random.Generator, kind: IntArray, campaign: IntArray, size: IntArray, work: FloatArray
+    rng: np.random.Generator, pace: IntArray, size: IntArray, campaign: IntArray, work: FloatArray
 ) -> tuple[BoolArray, FloatArray]:
     """
     Return which jobs begin a burst, and each job's offset from its campaign's start.
@@ -161,14 +168,15 @@ def _draw_bursts(
     off: so one campaign cannot bury the machine for a week.
     """
     jobs = len(campaign)
-    wish = np.maximum(1.0, log_normal(rng, *_BURST, len(size)))[campaign]
-    most = np.maximum(1, np.asarray(_MOST_AT_ONCE)[kind] / np.maximum(work, 1e-9)).astype(np.int64)
+    wish = np.clip(log_normal(rng, *_BURST, len(size)), 1.0, _LARGEST_BURST)[campaign]
+    room = np.asarray(_MOST_AT_ONCE)[pace][campaign] / np.maximum(work, 1e-9)
+    most = np.maximum(1, room).astype(np.int64)
     number = np.arange(jobs) - np.repeat(np.cumsum(size) - size, size)
     first = (number == 0) | (rng.random(jobs) * wish < 1) | (number % most == 0)
     burst = np.cumsum(first) - 1
     begins = np.flatnonzero(first)
     owner = campaign[begins]
-    worked = np.bincount(burst, weights=work) / np.asarray(_PACE)[kind[begins]]
+    worked = np.bincount(burst, weights=work) / np.asarray(_PACE)[pace[owner]]
     gap = rng.exponential(1.0, len(begins)) * log_normal(rng, *_BETWEEN_BURSTS, len(size))[owner]
     step = np.maximum(gap[1:], worked[:-1])
     position = np.concatenate([[0.0], np.cumsum(step)])

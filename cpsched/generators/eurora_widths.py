@@ -151,6 +151,7 @@ def _draw_memory(rng: np.random.Generator, shape: IntArray) -> IntArray:
         rows = np.flatnonzero((shape[:, 1] == cores) & ((shape[:, 2] > 0) == with_gpu))
         chosen = pick(uniforms[rows], [share for _, share in table])
         memory[rows] = np.array([amount for amount, _ in table])[chosen]
-    several = shape[:, 0] > 1
-    memory[several] = np.minimum(memory[several], known.COMMON_MEMORY)
+    # The nodes with more memory are few, and have no MICs.
+    common = (shape[:, 0] > 1) | (shape[:, 3] > 0)
+    memory[common] = np.minimum(memory[common], known.COMMON_MEMORY)
     return memory * 1024

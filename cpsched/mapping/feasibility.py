@@ -231,11 +231,11 @@ def _unit_reason(shape: Shapes, resources: Sequence[str], kinds: IntArray) -> st
     """Say why no eligible node holds even one unit."""
     need = shape.request[0] + shape.per_node[0]
     roomiest = kinds.max(axis=0, initial=0)
-    what = "one unit and its node's share" if shape.per_node.any() else "one unit"
+    what = "a node with one unit" if shape.per_node.any() else "one unit"
     for kind, amount, room in zip(resources, need.tolist(), roomiest.tolist(), strict=True):
         if amount > room:
             return f"{what} needs {_amount(kind, amount)}, no eligible node has more than {room}"
-    return f"{what} with {_amounts(need, resources)} fits on no eligible node"
+    return f"{what} needs {_amounts(need, resources)} together, which no eligible node has"
 
 
 def _amounts(amounts: IntArray, resources: Sequence[str]) -> str:

@@ -71,8 +71,8 @@ def fill_requested_time(workload: Workload, system: System) -> Workload:
     unknown = np.flatnonzero(missing & (filled == MISSING))
     if len(unknown):
         raise ConfigError(
-            f"job {workload.job_id[unknown[0]]} and {len(unknown) - 1} others name no requested"
-            " time; set default_time in the system file or for the queue",
+            f"job {workload.job_id[unknown[0]]} names no requested time ({len(unknown)} jobs do"
+            " not); set default_time in the system file, at the top or for the queue",
             where=f"system {system.name}",
         )
     return workload.with_columns(

@@ -19,6 +19,7 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.jobtable import JobTable
+from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING, Status
 from cpsched.prediction import Outcome, RuntimePredictor
 from cpsched.simulation.arrivals import Arrivals
@@ -56,19 +57,6 @@ class Phase(IntEnum):
 _END, _CANCEL, _SUBMIT, _RELEASE, _TIMER = (
     int(phase) for phase in (Phase.END, Phase.CANCEL, Phase.SUBMIT, Phase.RELEASE, Phase.TIMER)
 )
-
-
-class JobOutcome(IntEnum):
-    """What became of a job in the simulation."""
-
-    NOT_ENDED = -1
-    COMPLETED = 0
-    TIMEOUT = 1
-    """Ended at its requested time, because of overrun policy ``kill``."""
-    CANCELLED = 2
-    """Taken out of the queue before it started."""
-    REJECTED = 3
-    """Can never run on this system; it never entered the queue."""
 
 
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)

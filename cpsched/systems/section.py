@@ -45,7 +45,8 @@ class Section:
         return list(self._data)
 
     def error(self, key: str, message: str) -> ConfigError:
-        """Return the error that says what is wrong with a key."""
+        """Return the error that says what is wrong with a key, on one line whatever the key."""
+        key = key if key.isprintable() else repr(key)
         place = f"{self._place}.{key}" if self._place and key else self._place or key
         return ConfigError(message, where=self._where, key=place)
 

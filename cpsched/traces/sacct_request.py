@@ -27,7 +27,7 @@ from cpsched.traces.collect import Shape
 from cpsched.traces.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cpsched.traces.text import Place
 
@@ -39,6 +39,8 @@ MEMORY: Mapping[str, int] = {
 COUNTS: Mapping[str, int] = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 _NOTHING = ("", "0", "(null)", "N/A", "None")
+#: How busy GPUs were; nothing a job holds.
+_MEASURED = ("gres/gpumem", "gres/gpuutil")
 _SOCKETS = re.compile(r"\([^)]*\)")
 _OLD_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::([A-Za-z_][\w.\-]*))?(?::([0-9]\w*))?")
 
@@ -119,20 +121,74 @@ def tres(text: str, column: str, place: Place) -> Tres:
             return None
         return place.parse(lambda value: amount(value, units), f"{column} {name}", values[name])
 
-    generic = {
-        name.removeprefix("gres/"): number(name, COUNTS) or 0
-        for name in values
-        if name.startswith("gres/")
-    }
+    generic = []
+    for name in values:
+        if name.startswith("gres/") and name not in _MEASURED:
+            kind, _, model = name.removeprefix("gres/").partition(":")
+            generic.append((kind, model, number(name, COUNTS) or 0))
     return Tres(
         cores=number("cpu", COUNTS),
         nodes=number("node", COUNTS),
         memory=number("mem", MEMORY),
-        generic=_untyped((*name.partition(":")[::2], count) for name, count in generic.items()),
+        generic=_untyped(generic),
     )
 
 
-def _untyped(items: object) -> dict[str, int]: ...
+def _untyped(items: Iterable[tuple[str, str, int]]) -> dict[str, int]:
+    """Add up (name, type, count) by name, without counting types beside their own total."""
+    plain: dict[str, int] = {}
+    typed: dict[str, int] = {}
+    for name, kind, count in items:
+        into = typed if kind else plain
+        into[name] = into.get(name, 0) + count
+    return {name: plain.get(name, typed.get(name, 0)) for name in {**typed, **plain}}
 
 
-def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]: ...
+def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]:
+    """Read ``gpu:2`` or ``gpu:tesla:2(S:0)`` from the columns Slurm had before 20.11, as totals."""
+    for column in ("ReqGRES", "AllocGRES"):
+        text = row.get(column.lower(), "")
+        if text in _NOTHING:
+            continue
+        text, times = text.removeprefix("PER_NODE:"), 1
+        if len(text) < len(row[column.lower()]):
+            times = nodes or 1
+        items = []
+        for item in _SOCKETS.sub("", text).split(","):
+            match = _OLD_GRES.fullmatch(item)
+            if not match:
+                raise place.error("name:count or name:type:count is expected", column, text)
+            count = place.parse(lambda value: amount(value, COUNTS), column, match[3] or "1")
+            items.append((match[1], match[2] or "", count * times))
+        return _untyped(items)
+    return {}
+
+
+def _memory(row: Mapping[str, str], asked: Tres, got: Tres, place: Place) -> tuple[int, str]:
+    """Return KB, and what for: ``core``, ``node`` or ``job``."""
+    text = row.get("reqmem", "")
+    each = {"c": "core", "n": "node"}.get(text[-1:], "job")
+    if text:
+        number = text if each == "job" else text[:-1]
+        return place.parse(lambda value: amount(value, MEMORY), "ReqMem", number), each
+    return _first(asked.memory, got.memory) or 0, "job"
+
+
+def _share(total: int, nodes: int | None, kind: str, place: Place) -> int:
+    if nodes is None:
+        raise place.error(
+            "needs AllocTRES, NNodes or ReqNodes beside it to tell each node's share", kind, total
+        )
+    return -(-total // nodes)
+
+
+def _counts(row: Mapping[str, str], columns: Iterable[str], place: Place) -> Iterator[int | None]:
+    """Yield the counts in columns, None where empty or 0 (nothing was allocated)."""
+    for column in columns:
+        text = row.get(column.lower())
+        count = text and place.parse(lambda value: amount(value, COUNTS), column, text)
+        yield count or None
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)

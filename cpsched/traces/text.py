@@ -102,12 +102,14 @@ def head(path: Path, size: int = 2**16) -> bytes:
         return file.read(size).removeprefix(_BYTE_ORDER_MARK)
 
 
-def chunks(path: Path, size: int = CHUNK) -> Iterator[tuple[int, bytes]]:
+def chunks(
+    path: Path, size: int = CHUNK, *, keep_returns: bool = False
+) -> Iterator[tuple[int, bytes]]:
     """
     Yield a file as pieces of whole lines: number of the first line (from 1), bytes.
 
-    Every piece ends in a newline, CR LF is read as one newline, a byte order mark is dropped.
-    Memory stays bounded by ``size`` and the longest line.
+    Every piece ends in a newline, CR LF is read as one newline (unless ``keep_returns``), a byte
+    order mark is dropped. Memory stays bounded by ``size`` and the longest line.
 
     Raises
     ------
@@ -115,6 +117,7 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[tuple[int, bytes]]:
         As :func:`opened`, and if a line is longer than ``MAX_LINE``.
     """
     line, rest = 1, b""
+    end_lines = bytes if keep_returns else _one_newline
     with opened(path) as file:
         first = True
         while block := file.read(size):
@@ -124,7 +127,7 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[tuple[int, bytes]]:
             if not newline:
                 rest += tail
             else:
-                piece = _one_newline(rest + whole_lines + newline)
+                piece = end_lines(rest + whole_lines + newline)
                 yield line, piece
                 line += piece.count(b"\n")
                 rest = tail
@@ -133,7 +136,7 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[tuple[int, bytes]]:
                     f"longer than {MAX_LINE} bytes, so no line of a job log", file=path, line=line
                 )
     if rest:
-        yield line, _one_newline(rest + b"\n")
+        yield line, end_lines(rest + b"\n")
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:

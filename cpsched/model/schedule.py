@@ -1,0 +1,92 @@
+"""What a simulation leaves behind: when and where every job ran."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.workload import Workload
+
+
+class JobOutcome(IntEnum):
+    """What became of a job in the simulation."""
+
+    NOT_ENDED = -1
+    COMPLETED = 0
+    TIMEOUT = 1
+    """Ended at its requested time, because of overrun policy ``kill``."""
+    CANCELLED = 2
+    """Taken out of the queue before it started."""
+    REJECTED = 3
+    """Can never run on this system; it never entered the queue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Segments:
+    """
+    Who held what from when to when, nodes folded into runs; M segments, R resource kinds.
+
+    A job that is never resized has the same ``start`` and ``end`` in all its segments.
+
+    Attributes
+    ----------
+    job
+        Row of the workload, shape ``(M,)``.
+    start, end
+        Seconds, ``[start, end)``.
+    node, count
+        Node indices ``[node, node + count)``.
+    units
+        Units on each of these nodes.
+    amount
+        What is taken of each of these nodes, shape ``(M, R)``.
+    """
+
+    job: IntArray
+    start: IntArray
+    end: IntArray
+    node: IntArray
+    count: IntArray
+    units: IntArray
+    amount: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Schedule:
+    """
+    A finished (or cut) simulation; J jobs of the workload, in workload order.
+
+    Attributes
+    ----------
+    workload, system
+        As simulated: the workload mapped onto the system, rejected jobs included.
+    start, end
+        Seconds, or ``MISSING``; ``(J,)``. A job cancelled in the queue has an end, no start.
+    outcome
+        :class:`JobOutcome` codes.
+    priority, plan, bound
+        The runtime predicted at submit, seconds; ``MISSING`` for rejected jobs.
+    segments
+        Allocations, by (start, job, node).
+    rejected
+        Why a job can never run, by row.
+    overrun
+        ``kill`` or ``extend``, see :class:`cpsched.simulation.simulator.Overrun`.
+    """
+
+    workload: Workload
+    system: System
+    start: IntArray
+    end: IntArray
+    outcome: IntArray
+    priority: IntArray
+    plan: IntArray
+    bound: IntArray
+    segments: Segments
+    rejected: Mapping[int, str]
+    overrun: str

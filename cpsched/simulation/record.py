@@ -1,0 +1,134 @@
+"""Observers that write down what happens: allocations, and what decisions cost."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched import kernels
+from cpsched.model import columns as c
+from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.types import MISSING
+from cpsched.simulation.observers import Observer
+
+if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+    from cpsched.simulation.simulator import Simulator
+
+#: Columns of a recorded run of nodes before its R amounts.
+_JOB, _START, _NODE, _COUNT, _UNITS, _AMOUNT = range(6)
+
+
+class AllocationRecorder(Observer):
+    """
+    Writes down every allocation as runs of neighbouring nodes.
+
+    Parameters
+    ----------
+    num_resources
+        R.
+    """
+
+    def __init__(self, num_resources: int) -> None:
+        self._rows: IntArray = np.zeros((1024, _AMOUNT + num_resources), dtype=np.int64)
+        self._used = 0
+
+    def on_start(self, job: int, allocation: Allocation, now: int) -> None:
+        """Append the nodes a job starts on."""
+        needed = self._used + len(allocation.node)
+        if needed > len(self._rows):
+            grown = np.zeros((max(2 * len(self._rows), needed), self._rows.shape[1]), np.int64)
+            grown[: self._used] = self._rows[: self._used]
+            self._rows = grown
+        self._used = kernels.record_runs(job, now, *allocation, self._rows, self._used)
+
+    def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:
+        """
+        Return what was recorded.
+
+        Parameters
+        ----------
+        workload_row, end_time
+            Row of the workload and end by handle.
+        horizon
+            Where the segments of jobs that still run are cut.
+        """
+        rows = self._rows[: self._used]
+        end = end_time[rows[:, _JOB]]
+        return Segments(
+            job=workload_row[rows[:, _JOB]],
+            start=rows[:, _START].copy(),
+            end=np.where(end == MISSING, horizon, end),
+            node=rows[:, _NODE].copy(),
+            count=rows[:, _COUNT].copy(),
+            units=rows[:, _UNITS].copy(),
+            amount=rows[:, _AMOUNT:].copy(),
+        )
+
+
+class DecisionRecorder(Observer):
+    """Counts decisions, sums their statistics, and keeps how long each took."""
+
+    def __init__(self) -> None:
+        self._seconds = array("d")
+        self._starts = 0
+        self._stats: Counter[str] = Counter()
+
+    def on_decision(self, view: View, decision: Decision, seconds: float) -> None:  # noqa: ARG002
+        """Count one."""
+        self._seconds.append(seconds)
+        self._starts += len(decision.actions)
+        if decision.stats:
+            self._stats.update(decision.stats)
+
+    def counts(self) -> dict[str, Any]:
+        """Return what is the same in every equal run."""
+        return {
+            "decisions": len(self._seconds),
+            "starts": self._starts,
+            **dict(sorted(self._stats.items())),
+        }
+
+    def timing(self) -> dict[str, float]:
+        """Return what differs from run to run: seconds per decision."""
+        seconds = np.frombuffer(self._seconds) if self._seconds else np.zeros(1)
+        return {
+            "decision_total_s": float(seconds.sum()),
+            "decision_median_s": float(np.median(seconds)),
+            "decision_p99_s": float(np.quantile(seconds, 0.99)),
+            "decision_max_s": float(seconds.max()),
+        }
+
+
+def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:
+    """Return what a simulation has left behind, by row of the workload."""
+    arrivals, store = simulator.arrivals, simulator.state.store
+    rows = arrivals.workload_row
+
+    def by_row(values: IntArray) -> IntArray:
+        full = np.full(len(fitted.workload), MISSING, dtype=np.int64)
+        full[rows[: len(values)]] = values
+        return full
+
+    outcome = by_row(simulator.outcome)
+    outcome[outcome == MISSING] = JobOutcome.REJECTED
+    return Schedule(
+        workload=fitted.workload,
+        system=fitted.system,
+        start=by_row(simulator.start_time),
+        end=by_row(simulator.end_time),
+        outcome=outcome,
+        priority=by_row(store.columns[c.PRIORITY, : store.size]),
+        plan=by_row(store.columns[c.PLAN, : store.size]),
+        bound=by_row(store.columns[c.BOUND, : store.size]),
+        segments=allocations.segments(rows, simulator.end_time, simulator.now),
+        rejected=dict(fitted.rejected),
+        overrun=str(simulator.overrun),
+    )

@@ -1,0 +1,192 @@
+"""The cells of a table, whether they came as text (CSV) or typed (Parquet), as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cpsched.errors import TraceError
+from cpsched.model.types import MAX_TIME
+from cpsched.model.workload import Labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import IntEnum
+    from pathlib import Path
+
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.traces.checks import RowChecks
+
+_WHOLE = r"^-?[0-9]{1,18}$"
+_FLAGS = {"true": 1, "false": 0, "1": 1, "0": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """
+    A table as read from a file.
+
+    Attributes
+    ----------
+    columns
+        Column by name; text is ``""`` or null where a cell is empty.
+    line
+        Shape ``(rows,)``: line each row starts on; None where the file has no lines.
+    metadata
+        What the file says of itself, by key.
+    comments
+        Comment lines that are no metadata.
+    bad
+        Number of rows that could not be read at all.
+    """
+
+    path: Path
+    columns: Mapping[str, pa.ChunkedArray]
+    num_rows: int
+    line: IntArray | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    comments: tuple[str, ...] = ()
+    bad: int = 0
+
+
+class Cells:
+    """Columns of a table as arrays; cells that cannot be true are marked in ``checks``."""
+
+    def __init__(self, table: Table, checks: RowChecks) -> None:
+        self._table = table
+        self._checks = checks
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._table.columns
+
+    def whole(self, column: str, low: int, high: int, blank: int | None = None) -> IntArray:
+        """
+        Return whole numbers from ``low`` to ``high``, shape ``(rows,)``.
+
+        ``blank`` is what an empty cell stands for; None: it must not be empty. A column the
+        table does not have is empty.
+        """
+        values, empty, wrong = self._numbers(column)
+        if blank is None:
+            self._fail(empty, "must not be empty", column)
+        self._fail(wrong, "is no whole number", column)
+        outside = ~empty & ~wrong & ((values < low) | (values > high))
+        self._fail(outside, f"must be from {low} to {high}", column)
+        return np.where(empty, blank if blank is not None else low, values)
+
+    def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
+        """Return times or lengths of time in seconds."""
+        return self.whole(column, low, MAX_TIME, blank)
+
+    def flag(self, column: str) -> BoolArray:
+        """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
+        return self._coded(column, _FLAGS, 0, "is neither true nor false").astype(np.bool_)
+
+    def choice(self, column: str, choices: type[IntEnum], blank: IntEnum) -> IntArray:
+        """Return members of an enumeration, written by their names in lower case."""
+        codes = {choice.name.lower(): int(choice) for choice in choices}
+        return self._coded(column, codes, int(blank), f"is none of {', '.join(codes)}")
+
+    def labels(self, column: str) -> Labels:
+        """Return strings, empty cells as unknown."""
+        if column not in self:
+            return Labels.unknown(self._table.num_rows)
+        text = self._text(column)
+        encoded = pc.if_else(pc.equal(text, ""), None, text).combine_chunks().dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return Labels(codes.astype(np.int64), tuple(encoded.dictionary.to_pylist()))
+
+    def strings(self, column: str) -> list[str]:
+        """Return strings, ``""`` where empty."""
+        if column not in self:
+            return [""] * self._table.num_rows
+        texts: list[str] = self._text(column).to_pylist()
+        return texts
+
+    def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
+        values = self._table.columns.get(column)
+        self._checks.fail(wrong, message, column, None if values is None else _Shown(values))
+
+    def _coded(self, column: str, codes: Mapping[str, int], blank: int, wrong: str) -> IntArray:
+        """Return the numbers that words stand for."""
+        labels = self.labels(column)
+        known = [codes.get(value.strip().lower()) for value in labels.values]
+        table = np.array([*(blank if code is None else code for code in known), blank])
+        unknown = np.array([*(code is None for code in known), False])
+        self._fail(unknown[labels.codes], wrong, column)
+        coded: IntArray = table[labels.codes].astype(np.int64)
+        return coded
+
+    def _numbers(self, column: str) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Return values, which cells are empty, and which are no whole numbers."""
+        num_rows = self._table.num_rows
+        if column not in self:
+            empty = np.ones(num_rows, dtype=np.bool_)
+            return np.zeros(num_rows, dtype=np.int64), empty, ~empty
+        cells = self._table.columns[column]
+        if pa.types.is_floating(cells.type):
+            return _from_floats(cells)
+        if not pa.types.is_integer(cells.type):
+            return _from_text(self._text(column))
+        empty = _numpy(cells.is_null())
+        big = _numpy(pc.greater(pc.fill_null(cells, 0), np.iinfo(np.int64).max))
+        values = pc.if_else(pa.array(big | empty), 0, cells)
+        return _numpy(values.cast(pa.int64())), empty, big
+
+    def _text(self, column: str) -> pa.ChunkedArray:
+        """Return a column as strings without nulls."""
+        cells = self._table.columns[column]
+        kind = cells.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if not (_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+            raise TraceError(
+                f"the column has type {kind}; text or whole numbers are expected",
+                file=self._table.path,
+                field=column,
+            )
+        return pc.fill_null(cells.cast(pa.string()), "")
+
+
+class _Shown:
+    """A column to take single values from, for messages."""
+
+    def __init__(self, values: pa.ChunkedArray) -> None:
+        self._values = values
+
+    def __getitem__(self, row: int) -> Any:
+        return self._values[row].as_py()
+
+
+def _from_text(text: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
+    text = pc.utf8_trim_whitespace(text)
+    empty = _numpy(pc.equal(text, ""))
+    right = pc.match_substring_regex(text, _WHOLE)
+    values = pc.if_else(right, text, "0").cast(pa.int64())
+    return _numpy(values), empty, ~_numpy(right) & ~empty
+
+
+def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
+    """Other tools turn whole columns with gaps into floats; NaN is a gap."""
+    floats = _numpy(pc.fill_null(cells.cast(pa.float64()), np.nan))
+    empty = np.isnan(floats)
+    wrong = ~empty & ((np.abs(floats) > 2**53) | (floats != np.round(floats)))
+    return np.where(empty | wrong, 0, floats).astype(np.int64), empty, wrong
+
+
+def _numpy(values: pa.ChunkedArray | pa.Array) -> Any:
+    return values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else (
+        values.to_numpy()
+    )
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    )

@@ -1,0 +1,574 @@
+"""A log's jobs on a machine: units, queues, constraints, and exactly the jobs that never fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpsched import systems, traces
+from cpsched.errors import ConfigError
+from cpsched.mapping import Fitted, fit
+from cpsched.mapping.constraint import Constraint, parse
+from cpsched.mapping.distinct import distinct
+from cpsched.model.types import MISSING, UNBOUNDED, Split
+from cpsched.model.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cpsched.model.system import System
+
+
+def machine(log: str = "", *, queues: str = "", head: str = "") -> System:
+    """Three nodes of 4 cores and 8 MB, one of 8 cores, 16 MB and 2 GPUs."""
+    return systems.parse(
+        f"""
+        resources = ["core", "gpu", "mem"]
+        {head}
+        [[nodes]]
+        group = "thin"
+        count = 3
+        names = "t{{}}.site"
+        features = ["slow"]
+        core = 4
+        mem = 8000
+        [[nodes]]
+        group = "fat"
+        count = 1
+        names = "f{{}}.site"
+        features = ["fast", "big"]
+        core = 8
+        gpu = 2
+        mem = 16000
+        {queues}
+        [log]
+        {log}
+        """,
+        name="m",
+    )
+
+
+def jobs(**columns: Any) -> Workload:
+    """Jobs of one core each, an hour long, unless said."""
+    num_jobs = next(len(value) for name, value in columns.items() if name != "resources")
+    given: dict[str, Any] = {
+        "units": [1] * num_jobs,
+        "request": [[1]] * num_jobs,
+        "resources": ("core",),
+        "requested_time": [3600] * num_jobs,
+        **columns,
+    }
+    return Workload.build(
+        title="w",
+        job_id=[f"j{i}" for i in range(num_jobs)],
+        submit=np.arange(num_jobs),
+        runtime=np.full(num_jobs, 60),
+        **given,
+    )
+
+
+def processors(counts: list[int], memory: list[int] | None = None, **columns: Any) -> Workload:
+    """Jobs of a log that only counts processors."""
+    if memory is not None:
+        columns |= {"request": [[1, kb] for kb in memory], "resources": ("core", "mem")}
+    return jobs(units=counts, layout="processors", **columns)
+
+
+def reasons(fitted: Fitted) -> dict[int, str]:
+    return dict(fitted.rejected)
+
+
+# --- processors to units ---------------------------------------------------------------------
+
+
+def test_pool_merges_each_group_into_one_node() -> None:
+    fitted = fit(processors([1, 20, 21]), machine('processors = "pool"'))
+    assert fitted.system.node_names == ("thin", "fat")
+    assert fitted.system.capacity.tolist() == [[12, 0, 24000], [8, 2, 16000]]
+    assert fitted.system.features == (frozenset({"slow"}), frozenset({"fast", "big"}))
+    assert fitted.workload.layout == "units"
+    assert fitted.workload.units.tolist() == [1, 20, 21]
+    assert fitted.workload.request.tolist() == [[1, 0, 0]] * 3
+    assert fitted.workload.nodes_max.tolist() == [UNBOUNDED] * 3
+    # 12 + 8 processors hold 20, not 21.
+    assert fitted.rejected == (
+        (2, "needs 21 units of 1 core, all 2 eligible nodes hold at most 20"),
+    )
+
+
+def test_pool_sums_the_memory_of_its_nodes() -> None:
+    """A processor may take more memory from a pool than any one node has."""
+    system = machine('processors = "pool"')
+    fitted = fit(processors([1, 1, 3], memory=[24000, 24001, 8001]), system)
+    # Three processors of 8001 KB: two fit in 24000 KB, one in 16000 KB.
+    assert list(reasons(fitted)) == [1]
+
+
+def test_hpc2n_is_one_pool_of_240_processors_without_memory() -> None:
+    fitted = fit(processors([1, 240, 241], memory=[0, 0, 0]), systems.load("hpc2n"))
+    assert fitted.system.num_nodes == 1
+    assert fitted.system.capacity[0, 0] == 240
+    fitted = fit(processors([240, 241], memory=[10**9, 10**9]), systems.load("hpc2n"))
+    assert fitted.workload.request.tolist() == [[1, 0], [1, 0]]
+    assert list(reasons(fitted)) == [1]
+
+
+def test_pool_keeps_the_nodes_of_a_log_that_knows_them() -> None:
+    fitted = fit(jobs(units=[4], nodes_min=[4]), machine('processors = "pool"'))
+    assert fitted.system.num_nodes == 4
+    assert fitted.rejected == ()
+
+
+THIN = '[[queues]]\nname = "q"\ngroups = ["thin"]\n'
+
+
+def test_whole_nodes_round_up_and_share_memory_evenly() -> None:
+    workload = processors([3, 4, 5, 12, 13], memory=[2000] * 5, queue=["q"] * 5)
+    fitted = fit(workload, machine('processors = "whole-nodes"', queues=THIN))
+    assert fitted.workload.units.tolist() == [1, 1, 2, 3, 4]
+    # 5 processors on two nodes are at most 3 on one; 13 on four at most 4.
+    assert fitted.workload.request.tolist() == [
+        [4, 0, 6000],
+        [4, 0, 8000],
+        [4, 0, 6000],
+        [4, 0, 8000],
+        [4, 0, 8000],
+    ]
+    assert (
+        fitted.workload.nodes_min.tolist() == fitted.workload.nodes_max.tolist() == [1, 1, 2, 3, 4]
+    )
+    assert fitted.workload.units_max.tolist() == [1, 1, 2, 3, 4]
+    assert fitted.rejected == ((4, "needs 4 nodes, 3 eligible nodes can hold a unit"),)
+
+
+def test_whole_nodes_need_nodes_of_one_size() -> None:
+    with pytest.raises(ConfigError, match=r"system m: whole nodes of job j0 .* 4 or 8 cores"):
+        fit(processors([3]), machine('processors = "whole-nodes"'))
+
+
+def test_packed_takes_as_few_nodes_as_hold_the_processors() -> None:
+    workload = processors([1, 4, 5, 12, 13], queue=["q"] * 5)
+    fitted = fit(workload, machine('processors = "packed"', queues=THIN))
+    assert fitted.workload.units.tolist() == [1, 4, 5, 12, 13]
+    assert (
+        fitted.workload.nodes_min.tolist() == fitted.workload.nodes_max.tolist() == [1, 1, 2, 3, 4]
+    )
+    assert list(reasons(fitted)) == [4]
+
+
+def test_packed_counts_memory_when_it_says_how_many_nodes() -> None:
+    """With 3000 KB a processor, a node of 8000 KB holds two."""
+    workload = processors([4, 6, 7, 1], memory=[3000, 3000, 3000, 8001], queue=["q"] * 4)
+    fitted = fit(workload, machine('processors = "packed"', queues=THIN))
+    assert fitted.workload.nodes_min.tolist() == [2, 3, 4, 1]
+    assert fitted.workload.nodes_max.tolist() == [2, 3, 4, UNBOUNDED]
+    assert reasons(fitted) == {
+        2: "needs 4 nodes, 3 eligible nodes can hold a unit",
+        3: "one unit needs 8001 KB mem, no eligible node has more than 8000",
+    }
+
+
+def test_packed_on_unlike_nodes_lies_between_the_roomiest_and_the_smallest() -> None:
+    fitted = fit(processors([8, 9, 20]), machine('processors = "packed"'))
+    assert fitted.workload.nodes_min.tolist() == [1, 2, 3]
+    assert fitted.workload.nodes_max.tolist() == [2, 3, 5]
+    assert fitted.rejected == ()
+
+
+def test_counted_processors_need_a_mapping() -> None:
+    with pytest.raises(ConfigError, match=r"processors in .log. to one of: pool, whole-nodes, pac"):
+        fit(processors([1]), machine())
+
+
+# --- resource kinds ---------------------------------------------------------------------------
+
+
+def test_amounts_follow_the_systems_kinds() -> None:
+    workload = jobs(
+        request=[[100, 2]], per_node=[[5, 0]], per_node_max=[[7, 0]], resources=("mem", "core")
+    )
+    fitted = fit(workload, machine())
+    assert fitted.workload.resources == ("core", "gpu", "mem")
+    assert fitted.workload.request.tolist() == [[2, 0, 100]]
+    assert fitted.workload.per_node.tolist() == [[0, 0, 5]]
+    assert fitted.workload.per_node_max.tolist() == [[0, 0, 7]]
+
+
+def test_kind_the_system_lacks_is_a_reason() -> None:
+    workload = jobs(
+        request=[[1, 0], [1, 2], [1, 0], [1, 0]],
+        per_node=[[0, 0], [0, 0], [0, 1], [0, 0]],
+        per_node_max=[[0, 0], [0, 0], [0, 1], [0, 3]],
+        resources=("core", "mic"),
+    )
+    fitted = fit(workload, machine())
+    assert fitted.rejected == (
+        (1, "asks for 2 mic in each unit, the system has none"),
+        (2, "asks for 1 mic on each node, the system has none"),
+    )
+    assert fitted.workload.num_jobs == 4
+
+
+def test_memory_is_dropped_where_the_system_says_so() -> None:
+    workload = jobs(request=[[1, 99999]], resources=("core", "mem"))
+    assert reasons(fit(workload, machine())) == {
+        0: "one unit needs 99999 KB mem, no eligible node has more than 16000"
+    }
+    ignored = fit(workload, machine('memory = "ignored"'))
+    assert ignored.rejected == ()
+    assert ignored.workload.request.tolist() == [[1, 0, 0]]
+
+
+# --- queues, times, users -----------------------------------------------------------------------
+
+QUEUES = """
+[[queues]]
+name = "short"
+max_time = 100
+groups = ["thin"]
+[[queues]]
+name = "long"
+default_time = 50
+max_time = 1000
+[[queues]]
+name = "own"
+users = ["ann", "staff"]
+"""
+
+
+def test_queues_are_renamed_and_coded_anew() -> None:
+    system = machine('[log.queues]\n"7" = "short"\n"8" = "short"', queues=QUEUES)
+    workload = jobs(queue=["8", "long", None, "7"], requested_time=[9] * 4)
+    fitted = fit(workload, system)
+    assert fitted.workload.queue.decode() == ["short", "long", None, "short"]
+    assert fitted.workload.queue.values == ("short", "long")
+    # Thin nodes for short, all nodes for the others.
+    assert fitted.eligible_class.tolist() == [0, 1, 1, 0]
+    assert fitted.eligible.tolist() == [[True, True, True, False], [True] * 4]
+
+
+def test_partition_may_name_the_queue() -> None:
+    system = machine('queue_field = "partition"', queues=QUEUES)
+    fitted = fit(jobs(queue=["x"], partition=["long"], requested_time=[9]), system)
+    assert fitted.workload.queue.decode() == ["long"]
+
+
+def test_system_without_queues_takes_any() -> None:
+    assert fit(jobs(queue=["x", None]), machine()).workload.queue.decode() == ["x", None]
+
+
+def test_queue_the_system_does_not_have_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"job j1 is in queue 'x\\n'.* it has: short, long, own"):
+        fit(jobs(queue=["own", "x\n"]), machine(queues=QUEUES))
+
+
+def test_missing_time_is_the_queues_default_then_its_limit_then_the_systems() -> None:
+    system = machine(queues=QUEUES, head="default_time = 7")
+    workload = jobs(
+        queue=["long", "short", "own", None, "long"],
+        user=["ann"] * 5,
+        requested_time=[MISSING, MISSING, MISSING, MISSING, 8],
+    )
+    fitted = fit(workload, system)
+    assert fitted.workload.requested_time.tolist() == [50, 100, 7, 7, 8]
+    assert fitted.workload.requested_time_assumed.tolist() == [True, True, True, True, False]
+
+
+def test_missing_time_without_any_default_is_an_error() -> None:
+    workload = jobs(queue=["long", "own", None], requested_time=[MISSING] * 3)
+    with pytest.raises(ConfigError, match=r"job j1 names no .* \(2 jobs do not\); set def"):
+        fit(workload, machine(queues=QUEUES))
+
+
+def test_queue_limit_rejects_unless_told_not_to() -> None:
+    workload = jobs(queue=["short", "short"], requested_time=[100, 101])
+    system = machine(queues=QUEUES)
+    assert fit(workload, system).rejected == ((1, "requested 101 s, queue short allows 100 s"),)
+    assert fit(workload, system, enforce_limits=False).rejected == ()
+
+
+def test_queue_admits_listed_users_and_groups() -> None:
+    workload = jobs(
+        queue=["own"] * 4, user=["ann", "bob", "bob", None], group=[None, "staff", "x", None]
+    )
+    assert fit(workload, machine(queues=QUEUES)).rejected == (
+        (2, "user 'bob' is not allowed in queue own, which takes: ann, staff"),
+        (3, "an unknown user is not allowed in queue own, which takes: ann, staff"),
+    )
+
+
+# --- constraints --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "required", "exclusive"),
+    [
+        ("a", (("a",),), False),
+        ("a:b", (("a",), ("b",)), False),
+        ("a&b,c", (("a",), ("b",), ("c",)), False),
+        ("a|^b", (("a", "^b"),), False),
+        ("a:a:a", (("a",),), False),
+        ("x86_64:a#excl", (("x86_64",), ("a",)), True),
+        ("#excl", (), True),
+        ("exclusive", (), True),
+        ("a|exclusive", (("a",),), True),
+        (" a : b ", (("a",), ("b",)), False),
+        (":", (), False),
+    ],
+)
+def test_constraint_string_is_read(
+    text: str, required: tuple[tuple[str, ...], ...], exclusive: bool
+) -> None:
+    assert parse(text) == Constraint(required, exclusive)
+
+
+@pytest.mark.parametrize("text", ["1:ppn=1+2:ppn=2", "a*2", "[a|b]", "(a&b)|c", "a#shared"])
+def test_constraint_that_cannot_be_honoured_says_so(text: str) -> None:
+    assert parse(text).problem is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("slow", [0, 1, 2]),
+        ("fast:big", [3]),
+        ("slow|big", [0, 1, 2, 3]),
+        ("^slow", [3]),
+        ("t2.site", [1]),
+        ("host=t2", [1]),
+        ("^t2", [0, 2, 3]),
+        ("^unheard", [0, 1, 2, 3]),
+        ("unheard|fast", [3]),
+        ("slow:^t1:^t3.site", [1]),
+    ],
+)
+def test_constraint_picks_its_nodes(text: str, nodes: list[int]) -> None:
+    fitted = fit(jobs(constraint=[text]), machine())
+    assert np.flatnonzero(fitted.eligible[0]).tolist() == nodes
+    assert fitted.rejected == ()
+
+
+def test_constraint_nobody_satisfies_is_a_reason() -> None:
+    workload = jobs(constraint=["slow:fast", "gone|lost", "a+b", None, "fast#excl"])
+    fitted = fit(workload, machine())
+    assert fitted.rejected == (
+        (0, "no node of its queue satisfies the constraint 'slow:fast'"),
+        (1, "no node has the feature 'gone' or 'lost'"),
+        (2, "its compound constraint 'a+b' cannot be honoured"),
+    )
+    # No nodes for the first two, all for the third and fourth, the fat one for the last.
+    assert fitted.eligible_class.tolist() == [0, 0, 1, 1, 2]
+    assert fitted.workload.exclusive.tolist() == [False, False, False, False, True]
+
+
+def test_constraint_meets_the_queues_groups() -> None:
+    workload = jobs(queue=["short"], constraint=["fast"], requested_time=[9])
+    assert reasons(fit(workload, machine(queues=QUEUES))) == {
+        0: "no node of its queue satisfies the constraint 'fast'"
+    }
+
+
+def test_constraints_may_be_ignored() -> None:
+    fitted = fit(jobs(constraint=["gone#excl", "a+b"]), machine('constraints = "ignore"'))
+    assert fitted.rejected == ()
+    assert not fitted.workload.exclusive.any()
+    assert fitted.eligible.all()
+
+
+def test_hostile_constraint_stays_on_one_line() -> None:
+    (reason,) = reasons(fit(jobs(constraint=["x\n" * 500]), machine())).values()
+    assert "\n" not in reason
+    assert len(reason) < 120
+
+
+# --- what can never fit -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"units": [21]}, "needs 21 units of 1 core, all 4 eligible nodes hold at most 20"),
+        ({"units": [13], "nodes_max": [2]}, "needs 13 units of 1 core, 2 eligible nodes hold at"),
+        ({"units": [2], "nodes_min": [3]}, "2 units cannot lie on 3 nodes"),
+        ({"units": [9], "nodes_min": [5]}, "needs 5 nodes, 4 eligible nodes can hold a unit"),
+        ({"request": [[9]]}, "one unit needs 9 core, no eligible node has more than 8"),
+        (
+            {"per_node": [[6]], "request": [[3]]},
+            "a node with one unit needs 9 core, no eligible node has more than 8",
+        ),
+        (
+            {"units": [7], "split": [Split.EVEN], "nodes_min": [2], "nodes_max": [4]},
+            "7 units of 1 core do not fit on 2 to 4 eligible nodes, as many on each",
+        ),
+    ],
+)
+def test_reason_names_what_does_not_fit(columns: dict[str, Any], reason: str) -> None:
+    (found,) = reasons(fit(jobs(**columns), machine())).values()
+    assert found.startswith(reason)
+
+
+def test_kinds_that_never_meet_on_one_node_are_a_reason() -> None:
+    """16000 KB and 5 cores exist, but not 16000 KB beside 5 cores of the fat node's share."""
+    system = systems.parse(
+        'resources = ["core", "mem"]\n'
+        '[[nodes]]\ngroup = "a"\ncount = 1\ncore = 8\nmem = 10\n'
+        '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 2\nmem = 100\n'
+    )
+    workload = jobs(request=[[4, 50]], resources=("core", "mem"))
+    assert reasons(fit(workload, system)) == {
+        0: "one unit needs 4 core + 50 KB mem together, which no eligible node has"
+    }
+
+
+def test_contiguous_job_needs_neighbours() -> None:
+    """``t1 t2 t3 f1``: without t2, two thin nodes are not neighbours, t3 and f1 are."""
+    workload = jobs(
+        units=[8, 12, 13],
+        contiguous=[True] * 3,
+        constraint=["^t2"] * 3,
+        nodes_max=[2, 2, 3],
+    )
+    assert fit(workload, machine()).rejected == (
+        (2, "13 units of 1 core do not fit on 1 to 3 consecutive eligible nodes"),
+    )
+
+
+def test_equal_requests_are_judged_alike() -> None:
+    fitted = fit(jobs(units=[21, 1, 21]), machine())
+    assert [row for row, _ in fitted.rejected] == [0, 2]
+
+
+def test_empty_workload_fits() -> None:
+    fitted = fit(jobs(units=np.zeros(0, dtype=np.int64), request=np.zeros((0, 1))), machine())
+    assert fitted.workload.num_jobs == 0
+    assert fitted.eligible.shape == (0, 4)
+    assert fitted.rejected == ()
+
+
+def spread(units: int, num_nodes: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to put units on nodes."""
+    if num_nodes == 1:
+        yield (units,)
+        return
+    for here in range(units + 1):
+        for rest in spread(units - here, num_nodes - 1):
+            yield (here, *rest)
+
+
+def brute_force(capacity: Any, eligible: Any, job: dict[str, Any]) -> bool:
+    """Try every number of units on every node."""
+    units, request, per_node = job["units"], job["request"], job["per_node"]
+    for placed in spread(units, len(capacity)):
+        touched = [node for node, number in enumerate(placed) if number]
+        if not job["nodes_min"] <= len(touched) <= job["nodes_max"]:
+            continue
+        if job["split"] == Split.EVEN and len({placed[node] for node in touched}) > 1:
+            continue
+        if job["contiguous"] and touched[-1] - touched[0] + 1 != len(touched):
+            continue
+        if all(
+            eligible[node]
+            and all(
+                placed[node] * need + once <= room
+                for need, once, room in zip(request, per_node, capacity[node], strict=True)
+            )
+            for node in touched
+        ):
+            return True
+    return False
+
+
+amount = st.integers(0, 3)
+job_strategy = st.fixed_dictionaries(
+    {
+        "units": st.integers(1, 5),
+        "request": st.tuples(amount, amount),
+        "per_node": st.tuples(st.integers(0, 2), st.integers(0, 2)),
+        "nodes_min": st.integers(1, 4),
+        "nodes_more": st.integers(0, 4),
+        "split": st.sampled_from([Split.ANY, Split.EVEN]),
+        "contiguous": st.booleans(),
+        "exclusive": st.booleans(),
+        "constraint": st.sampled_from(["all", "a", "b", "a|b"]),
+    }
+)
+node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(["a", "b", "ab"]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    nodes=st.lists(node_strategy, min_size=1, max_size=4),
+    wanted=st.lists(job_strategy, min_size=1, max_size=6),
+)
+def test_rejected_are_exactly_the_jobs_no_placement_fits(
+    nodes: list[tuple[int, int, str]], wanted: list[dict[str, Any]]
+) -> None:
+    entries = "".join(
+        f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n'
+        + (f"gpu = {gpu}\n" if gpu else "")
+        + f"features = {[*own]}\n"
+        for core, gpu, own in nodes
+    )
+    system = systems.parse(
+        'resources = ["core", "gpu"]\nfeatures = ["all"]\n'
+        + entries
+        # The last node makes sure that there are GPUs; nobody asks for its feature "c".
+        + '[[nodes]]\ngroup = "g"\ncount = 1\ncore = 1\ngpu = 1\nfeatures = ["c"]\n'
+    )
+    for job in wanted:
+        job["nodes_max"] = job["nodes_min"] + job["nodes_more"]
+    columns = {key: [job[key] for job in wanted] for key in wanted[0] if key != "nodes_more"}
+    fitted = fit(jobs(resources=("core", "gpu"), **columns), system)
+    found = reasons(fitted)
+    for row, job in enumerate(wanted):
+        eligible = fitted.eligible[fitted.eligible_class[row]]
+        fits = brute_force(system.capacity.tolist(), eligible, job)
+        assert (row not in found) == fits, (job, found.get(row))
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 1)), max_size=30))
+def test_distinct_rows_are_found(rows: list[tuple[int, int]]) -> None:
+    table = np.asarray(rows, dtype=np.int64).reshape(len(rows), 2)
+    code, first = distinct([*table.T], len(rows))
+    assert len(first) == len(set(rows))
+    assert [rows[first[own]] for own in code] == rows
+    assert all(rows.index(rows[row]) == row for row in first)
+
+
+def test_distinct_survives_many_wide_columns() -> None:
+    """The product of the columns' sizes is beyond 64 bits."""
+    column = np.arange(2000)
+    code, first = distinct([column, column[::-1], column, column, column, column, column], 2000)
+    assert len(first) == 2000
+    assert len(np.unique(code)) == 2000
+
+
+# --- the real logs ------------------------------------------------------------------------------
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("file", "name", "rejected"),
+    [
+        ("ANL-Intrepid-2009-1.swf.gz", "anl-intrepid", 1),
+        ("CTC-SP2-1996-3.1-cln.swf.gz", "ctc-sp2", 0),
+        ("KTH-SP2-1996-2.1-cln.swf.gz", "kth-sp2", 0),
+        ("LLNL-Atlas-2006-2.1-cln.swf.gz", "llnl-atlas", 0),
+        ("cerit-wagap-2013.swf.gz", "cerit-wagap", 0),
+        ("cerit-wagap-2013.ext.csv.gz", "cerit-wagap", 13),
+        ("eurora-2014.swf.gz", "eurora", 0),
+        ("eurora-2014.ext.csv.gz", "eurora", 0),
+        ("graham-2021-sample.ext.csv.gz", "graham-sample", 2595),
+        ("ub-hpc-week.swf.gz", "ub-hpc", 0),
+        ("ub-hpc-week.ext.csv.gz", "ub-hpc", 0),
+    ],
+)
+def test_real_log_fits_its_machine(shared: Path, file: str, name: str, rejected: int) -> None:
+    """As many as docs/systems.md says; 2595 is what the traces' README counts for Graham."""
+    fitted = fit(traces.read(shared / "traces" / file), systems.load(name))
+    assert len(fitted.rejected) == rejected

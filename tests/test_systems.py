@@ -1,0 +1,348 @@
+"""System files: the shipped machines, the format, and every way to get it wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.model.system import MemoryMapping, ProcessorMapping, System
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = """
+resources = ["core", "mem"]
+
+[[nodes]]
+group = "a"
+count = 2
+core = 4
+mem = 1000
+"""
+
+#: Nodes and the sum of every resource, from the logs' headers and the papers.
+SHIPPED = {
+    "anl-intrepid": (40960, {"core": 163840}),
+    "cea-curie": (5544, {"core": 93312, "gpu": 288}),
+    "cerit-wagap": (68, {"core": 2176, "mem": 20 * 529426432 + 48 * 94035968}),
+    "ctc-sp2": (338, {"core": 338}),
+    "esp-1024": (1024, {"core": 8192, "gpu": 2048}),
+    "eurora": (64, {"core": 1024, "gpu": 64, "mic": 64, "mem": 59 * 16294372 + 5 * 32841176}),
+    "graham-sample": (264, {"core": 8448, "gpu": 96, "mem": 248 * 131072000 + 16 * 524288000}),
+    "hpc2n": (120, {"core": 240, "mem": 120 * 1048576}),
+    "kth-sp2": (100, {"core": 100}),
+    "llnl-atlas": (1152, {"core": 9216}),
+    "ricc": (1024, {"core": 8192, "mem": 1024 * 12000000}),
+    "sdsc-blue": (144, {"core": 1152, "mem": 144 * 4194304}),
+    "tree-1024": (1024, {"core": 16384, "gpu": 3072}),
+    "tsubame2": (1408, {"core": 16896, "gpu": 4224}),
+    "ub-hpc": (217, {"core": 7968, "gpu": 20, "mem": 193 * 191488000 + 24 * 772096000}),
+}
+
+
+def parse(text: str, head: str = "") -> System:
+    return systems.parse(head + SMALL + text, where="x.toml", name="x")
+
+
+def test_names_are_the_shipped_machines() -> None:
+    assert systems.names() == sorted(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_machine_has_the_known_totals(name: str) -> None:
+    system = systems.load(name)
+    nodes, totals = SHIPPED[name]
+    assert system.name == name
+    assert system.num_nodes == nodes
+    assert dict(zip(system.resources, system.total.tolist(), strict=True)) == totals
+    assert system.source != "not stated"
+    assert system.default_expected_wait is not None
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_machine_survives_its_own_record(name: str) -> None:
+    system = systems.load(name)
+    assert System.from_dict(system.to_dict()).digest() == system.digest()
+
+
+def test_eurora_nodes_lie_as_in_the_node_list() -> None:
+    system = systems.load("eurora")
+    mic, gpu = system.resource_index("mic"), system.resource_index("gpu")
+    assert system.node_names[0] == "node001"
+    assert system.node_names[63] == "node064"
+    assert (system.capacity[:32, mic] == 2).all()
+    assert (system.capacity[32:, mic] == 0).all()
+    assert (system.capacity[:32, gpu] == 0).all()
+    assert (system.capacity[32:, gpu] == 2).all()
+    big = [n for n, group in enumerate(system.node_groups, start=1) if group == "gpu_bigmem"]
+    assert big == [39, 44, 45, 55, 64]
+    waits = {name: queue.expected_wait for name, queue in system.queues.items()}
+    assert waits == {
+        "debug": 3600,
+        "parallel": 21600,
+        "longpar": 86400,
+        "np_longpar": 86400,
+        "R": 1800,
+    }
+    assert system.queues["parallel"].max_time == 21600
+    assert system.queues["longpar"].max_time == system.queues["np_longpar"].max_time == 86400
+
+
+def test_tsubame_has_88_leaf_switches_and_11_above() -> None:
+    topology = systems.load("tsubame2").topology
+    assert topology.level_group(0).max() + 1 == 88
+    assert topology.level_group(1).max() + 1 == 11
+    assert topology.num_levels == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "processors"),
+    [
+        ("hpc2n", ProcessorMapping.POOL),
+        ("ctc-sp2", ProcessorMapping.POOL),
+        ("kth-sp2", ProcessorMapping.POOL),
+        ("sdsc-blue", ProcessorMapping.WHOLE_NODES),
+        ("anl-intrepid", ProcessorMapping.WHOLE_NODES),
+        ("llnl-atlas", ProcessorMapping.WHOLE_NODES),
+        ("cea-curie", ProcessorMapping.PACKED),
+        ("ricc", ProcessorMapping.PACKED),
+        ("tsubame2", None),
+    ],
+)
+def test_processors_are_mapped_as_the_log_is(name: str, processors: ProcessorMapping) -> None:
+    assert systems.load(name).log.processors is processors
+
+
+def test_unknown_name_lists_the_machines() -> None:
+    with pytest.raises(UnknownNameError, match=r"no system is called 'eurorra'.*Did you mean 'eu"):
+        systems.load("eurorra")
+
+
+def test_path_is_read_as_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    assert systems.load(file).name == "mine"
+    assert systems.load(str(file)).total.tolist() == [8, 2000]
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file"):
+        systems.load(str(tmp_path / "none.toml"))
+    with pytest.raises(ConfigError, match="cannot be read"):
+        systems.load(tmp_path)
+
+
+def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_bytes(b"name = '\xff'")
+    with pytest.raises(ConfigError, match=r"is not UTF-8 text \(byte 8\)"):
+        systems.load(file)
+
+
+def test_broken_toml_says_where() -> None:
+    with pytest.raises(ConfigError, match=r"x\.toml: is no valid TOML: .*line 2, column"):
+        systems.parse("a = 1\nb =\n", where="x.toml")
+
+
+def test_capacity_is_read_only() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        parse("").capacity[0, 0] = 5
+
+
+def test_ids_and_counts_share_the_line() -> None:
+    """Counted entries take the positions that ids leave, in file order."""
+    system = systems.parse(
+        """
+        resources = ["core"]
+        [[nodes]]
+        group = "few"
+        count = 2
+        core = 1
+        [[nodes]]
+        group = "some"
+        ids = "2-3, 5"
+        names = "s{:02d}.x"
+        core = 2
+        [[nodes]]
+        group = "last"
+        count = 1
+        names = "z{}"
+        core = 3
+        """
+    )
+    assert system.node_groups == ("few", "some", "some", "few", "some", "last")
+    # ids number by position, count numbers in its entry, plain names by position.
+    assert system.node_names == ("node1", "s02.x", "s03.x", "node4", "s05.x", "z1")
+    assert system.capacity[:, 0].tolist() == [1, 2, 2, 1, 2, 3]
+
+
+def test_features_of_all_and_of_an_entry_add_up() -> None:
+    system = parse(
+        '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nfeatures = ["fast"]\n',
+        head='features = ["linux"]\n',
+    )
+    assert system.features == (
+        frozenset({"linux"}),
+        frozenset({"linux"}),
+        frozenset({"linux", "fast"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "kb"),
+    [("7", 7), ('"7 KB"', 7), ('"2MB"', 2048), ('"16 GB"', 16 << 20), ('"1 TB"', 1 << 30)],
+)
+def test_memory_takes_units(value: str, kb: int) -> None:
+    system = systems.parse(SMALL.replace("mem = 1000", f"mem = {value}"))
+    assert system.capacity[:, 1].tolist() == [kb, kb]
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("90", 90), ('"0:01:30"', 90), ('"6:00:00"', 21600), ('"1-00:00:00"', 86400)],
+)
+def test_times_take_clock_and_days(value: str, seconds: int) -> None:
+    assert parse("", head=f"default_time = {value}\n").default_time == seconds
+
+
+def test_memory_counts_only_where_there_is_some() -> None:
+    assert parse("").log.memory is MemoryMapping.REQUESTED
+    bare = systems.parse('resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1\n')
+    assert bare.log.memory is MemoryMapping.IGNORED
+
+
+def test_log_section_is_read() -> None:
+    system = parse(
+        """
+        [[queues]]
+        name = "q"
+        groups = ["a"]
+        users = ["ann"]
+        [log]
+        processors = "packed"
+        memory = "ignored"
+        queue_field = "partition"
+        constraints = "ignore"
+        [log.queues]
+        "1" = "q"
+        """
+    )
+    assert system.log.processors is ProcessorMapping.PACKED
+    assert system.log.memory is MemoryMapping.IGNORED
+    assert system.log.queue_field == "partition"
+    assert system.log.constraints == "ignore"
+    assert system.log.queues == {"1": "q"}
+    assert system.queues["q"].users == ("ann",)
+
+
+def test_everything_optional_has_its_neutral_value() -> None:
+    system = parse("")
+    assert (system.name, system.title, system.source) == ("x", "x", "not stated")
+    assert system.default_time is system.default_expected_wait is None
+    assert system.placements == ("any", "even")
+    assert system.log.processors is None
+    assert np.array_equal(system.topology.order, [0, 1])
+
+
+BAD_HEADS = {
+    "resourcs = 1": r"resourcs: there is no such key; .*Did you mean 'resources'\?",
+    "name = 3": r"name: is 3, must be text in quotes",
+    'name = ""': r"name: is '', must be text",
+    'default_time = "6h"': r"default_time: is '6h', must be seconds.*\"6:00:00\"",
+    "default_time = 0": r"default_time: is 0, must be seconds",
+    "default_time = true": r"default_time: is True, must be",
+    'default_time = "0:60:00"': r"default_time: is '0:60:00', must be",
+    "default_expected_wait = -5": r"default_expected_wait: is -5, must be",
+    "default_expected_wait = 10000000000000": r"default_expected_wait: is 1000",
+    'placements = ["odd"]': r"placements: there is no placement 'odd'; there are: any, even",
+    "placements = []": r"placements: is empty; list some of: any, even",
+    'placements = ["any", "any"]': r"placements: 'any' is listed twice",
+    'features = "a"': r"features: is 'a', must be a list of texts",
+    "features = [1]": r"features: is \[1\], must be a list of texts",
+    "topology = 3": r"topology: is 3, must be a table",
+    '"two\\nlines" = 3': r"'two\\nlines': there is no such key",
+    "queues = 3": r"queues: is 3, must be entries of the form \[\[queues\]\]",
+}
+
+
+@pytest.mark.parametrize("head", BAD_HEADS)
+def test_bad_top_level_key_is_named(head: str) -> None:
+    with pytest.raises(ConfigError, match=r"^x\.toml: " + BAD_HEADS[head]):
+        parse("", head=head + "\n")
+
+
+BAD_TABLES = {
+    "[[queues]]\nexpected_wait = 5": r"queues\[1\]\.name: is missing; it must be text",
+    '[[queues]]\nname = "q"\nmaxtime = 5': r"queues\[1\]\.maxtime: .*Did you mean 'max_time'\?",
+    '[[queues]]\nname = "q"\ngroups = ["b"]': r"queues\[1\]\.groups: there is no node group 'b';",
+    '[[queues]]\nname = "q"\n[[queues]]\nname = "q"': r"queues\[2\]\.name: there is another queue",
+    '[[queues]]\nname = "q"\nmax_time = 5\ndefault_time = 6': r"default_time: 6 s is more than",
+    '[[queues]]\nname = "q"\nusers = "ann"': r"queues\[1\]\.users: is 'ann', must be a list",
+    "[topology]\nlevel_sizes = [16, 24]": r"topology\.level_sizes: switch level of 24 nodes must",
+    "[topology]\nlevel_sizes = 16": r"topology\.level_sizes: is 16, must be a list of whole",
+    "[topology]\nlevels = [16]": r"topology\.levels: .*Did you mean 'level_sizes'\?",
+    '[log]\nprocessors = "packet"': r"log\.processors: .*one of: pool, whole-nodes, packed",
+    '[log]\nmemory = "all"': r"log\.memory: is 'all', must be one of: requested, ignored",
+    '[log]\nqueue_field = "user"': r"log\.queue_field: .*one of: queue, partition",
+    '[log]\nconstraints = "no"': r"log\.constraints: .*one of: honour, ignore",
+    "[log]\nprocessor = 3": r"log\.processor: .*Did you mean 'processors'\?",
+    '[log.queues]\n"1" = "q"': r"log\.queues\.1: there is no queue 'q'; there are: none",
+    '[[queues]]\nname = "q"\n[log.queues]\na = 3': r"log\.queues\.a: is 3, must be text",
+    '[[nodes]]\ngroup = "b"\ncore = 1': r"nodes\[2\]: give either count = 32 or ids = \"1-32\"",
+    '[[nodes]]\ngroup = "b"\ncore = 1\ncount = 1\nids = "3"': r"nodes\[2\]: give either",
+    "[[nodes]]\ncount = 1\ncore = 1": r"nodes\[2\]\.group: is missing",
+    '[[nodes]]\ngroup = "b"\ncount = 0\ncore = 1': r"nodes\[2\]\.count: is 0, must be a whole",
+    '[[nodes]]\ngroup = "b"\ncount = 2000000\ncore = 1': r"nodes\[2\]\.count: is 2000000, must",
+    '[[nodes]]\ngroup = "b"\ncount = 1.5\ncore = 1': r"nodes\[2\]\.count: is 1\.5, must",
+    '[[nodes]]\ngroup = "b"\ncount = 1': r"nodes\[2\]\.core: is missing; every node has",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = -1': r"nodes\[2\]\.core: is -1, must be a whole",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = 0': r"nodes\[2\]\.mem: is 0, must be KB",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = "1.5 GB"': r"mem: is '1\.5 GB', must be",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\ngpu = 2': r"nodes\[2\]\.gpu: there is no such",
+    '[[nodes]]\ngroup = "b"\nids = "4"\ncore = 1': r"ids: position 4 is beyond the 3 nodes",
+    '[[nodes]]\ngroup = "b"\nids = "3,3"\ncore = 1': r"ids: position 3 is given twice",
+    '[[nodes]]\ngroup = "b"\nids = "3-1"\ncore = 1': r"ids: '3-1' is no range of positions",
+    '[[nodes]]\ngroup = "b"\nids = "0"\ncore = 1': r"ids: '0' is no range of positions",
+    '[[nodes]]\ngroup = "b"\nids = "x"\ncore = 1': r"ids: 'x' is no range of positions",
+    '[[nodes]]\ngroup = "b"\nids = 3\ncore = 1': r"ids: is 3, must be text",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "n"': r"names: 'n' must hold one {}",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "{0.x}"': r"names: '{0\.x}' must hold",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "node{}"': r"node 3 would be called",
+}
+
+
+@pytest.mark.parametrize("text", BAD_TABLES)
+def test_bad_table_is_named(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^x\.toml: .*" + BAD_TABLES[text]):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"resources: must be a list that begins with \"core\""),
+        ('resources = ["gpu", "core"]', r"resources: must be a list that begins with \"core\""),
+        ('resources = ["core", "count"]', r"resources: a resource cannot be called 'count'"),
+        ('resources = ["core"]', r"nodes: there are none; give at least one \[\[nodes\]\]"),
+        (
+            'resources = ["core", "gpu"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1',
+            r"resources: 'gpu' is listed, and no node has any",
+        ),
+        (
+            'resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 9\ncore = 9007199254740992',
+            r"nodes\[1\]\.core: 81064793292668928 of it in all is beyond",
+        ),
+        (
+            'resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1\n'
+            '[log]\nmemory = "requested"',
+            r"log\.memory: \"requested\" needs nodes with mem",
+        ),
+    ],
+)
+def test_machine_without_its_essentials_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        systems.parse(text)
