@@ -764,6 +764,203 @@ def easy_pass(
     return _packed(log, used, cols, shapes, capacity, head, shadow, head_takes)
 
 
+# --- planning the whole queue ---------------------------------------------------------------------
+
+
+@kernel
+def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
+    """
+    Return free capacity over time as running jobs end, with room for more segments.
+
+    Returns
+    -------
+    times, rows, levels, room, count
+        Segment i begins at ``times[i]``; ``levels[rows[i]]`` is what is free then, shape
+        ``(N, R)``, and ``room[rows[i]]`` its sum over the nodes. The last one never ends. Rows
+        are numbers into ``levels``, so that a new segment moves no level.
+    """
+    num_nodes, num_kinds = free.shape
+    size = len(running) + 1 + room_for
+    times = np.empty(size, dtype=np.int64)
+    rows = np.empty(size, dtype=np.int64)
+    levels = np.empty((size, num_nodes, num_kinds), dtype=np.int64)
+    room = np.empty((size, num_kinds), dtype=np.int64)
+    times[0] = now
+    count = 1
+    for r in range(num_kinds):
+        room[0, r] = 0
+    for n in range(num_nodes):
+        for r in range(num_kinds):
+            levels[0, n, r] = free[n, r]
+            room[0, r] += free[n, r]
+    for job in running:
+        end = cols[EXPECTED_END, job]
+        if end > times[count - 1]:
+            times[count] = end
+            for r in range(num_kinds):
+                room[count, r] = room[count - 1, r]
+            for n in range(num_nodes):
+                for r in range(num_kinds):
+                    levels[count, n, r] = levels[count - 1, n, r]
+            count += 1
+        first = cols[ALLOC_FIRST, job]
+        for k in range(first, first + cols[ALLOC_COUNT, job]):
+            for r in range(num_kinds):
+                levels[count - 1, arena_node[k], r] += arena_amount[k, r]
+                room[count - 1, r] += arena_amount[k, r]
+    for i in range(count):
+        rows[i] = i
+    return times, rows, levels, room, count
+
+
+@kernel
+def first_window(
+    policy, job, duration, begin, times, rows, levels, room, count,
+    cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
+):  # fmt: skip
+    """
+    Find the first segment, from ``begin`` on, at which a job fits for its whole duration.
+
+    Returns the segment (or -1), with the placement in ``takes``.
+    """
+    num_nodes, num_kinds = capacity.shape
+    shape = cols[SHAPE, job]
+    units = cols[UNITS, job]
+    at = begin
+    while at < count:
+        end = times[at] + duration
+        last = at
+        blocked = -1
+        while last < count and times[last] < end:
+            for r in range(num_kinds):
+                if room[rows[last], r] < units * shapes[shape, SHAPE_REQUEST + r]:
+                    blocked = last
+            if blocked >= 0:
+                break
+            last += 1
+        if blocked >= 0:
+            at = blocked + 1
+            continue
+        for n in range(num_nodes):
+            for r in range(num_kinds):
+                low[n, r] = levels[rows[at], n, r]
+        for i in range(at + 1, last):
+            for n in range(num_nodes):
+                for r in range(num_kinds):
+                    low[n, r] = min(low[n, r], levels[rows[i], n, r])
+        if place(policy, cols, job, shapes, eligible, capacity, scarce, low, caps, order, takes):
+            return at
+        at += 1
+    return -1
+
+
+@kernel
+def occupy(
+    at, end, takes, shape, shapes, capacity, times, rows, levels, room, count
+):
+    """Take a placement off the profile from segment ``at`` to ``end``; return the new count."""
+    num_nodes, num_kinds = capacity.shape
+    last = at
+    while last < count and times[last] < end:
+        last += 1
+    if last == count or times[last] > end:
+        # Split the segment that holds ``end``.
+        for i in range(count, last, -1):
+            times[i] = times[i - 1]
+            rows[i] = rows[i - 1]
+        times[last] = end
+        rows[last] = count
+        source = rows[last - 1]
+        for r in range(num_kinds):
+            room[count, r] = room[source, r]
+        for n in range(num_nodes):
+            for r in range(num_kinds):
+                levels[count, n, r] = levels[source, n, r]
+        count += 1
+    for n in range(num_nodes):
+        if takes[n] > 0:
+            for r in range(num_kinds):
+                amount = amount_on(shapes, shape, capacity, n, takes[n], r)
+                for i in range(at, last):
+                    levels[rows[i], n, r] -= amount
+                    room[rows[i], r] -= amount
+    return count
+
+
+@kernel
+def plan_pass(
+    policy, now, jobs, depth, full, cols, shapes, eligible, capacity, scarce, free,
+    running, arena_node, arena_amount,
+):  # fmt: skip
+    """
+    Give jobs, in the order given, the first window in which they fit behind those before them.
+
+    Parameters
+    ----------
+    jobs
+        Rows of the job store, in order.
+    depth
+        How many of the jobs that cannot start now get a reservation; jobs behind them only start
+        where they disturb none.
+    full
+        1: plan every job. 0: stop as soon as no job behind could start now.
+
+    Returns
+    -------
+    packed, planned
+        Starts, packed as by :func:`_packed` with no head; and the planned start of each job, -1
+        where it was not planned.
+    """
+    num_nodes, num_kinds = free.shape
+    caps = np.empty(num_nodes, dtype=np.int64)
+    order = np.empty(num_nodes, dtype=np.int64)
+    takes = np.empty(num_nodes, dtype=np.int64)
+    low = np.empty((num_nodes, num_kinds), dtype=np.int64)
+    planned = _filled(len(jobs), -1)
+    log = np.empty(64, dtype=np.int64)
+    used = 0
+    fits = fits_now(jobs, cols, shapes, eligible, capacity, free)
+    last = len(jobs) - 1
+    if full == 0:
+        while last >= 0 and not fits[last]:
+            last -= 1
+    if last < 0:
+        return _packed(log, used, cols, shapes, capacity, -1, 0, takes[:0]), planned
+    times, rows, levels, room, count = build_profile(
+        now, cols, running, arena_node, arena_amount, free, min(len(jobs), last + 1)
+    )
+    reserved = 0
+    i = 0
+    while i <= last:
+        job = jobs[i]
+        # Without a reservation to give, only a start now matters.
+        if reserved >= depth and full == 0 and not fits[i]:
+            i += 1
+            continue
+        duration = max(cols[PLAN, job], 1)
+        at = first_window(
+            policy, job, duration, 0, times, rows, levels, room, count,
+            cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
+        )  # fmt: skip
+        if at >= 0:
+            planned[i] = times[at]
+            if at == 0 or reserved < depth:
+                count = occupy(
+                    at, times[at] + duration, takes, cols[SHAPE, job], shapes, capacity,
+                    times, rows, levels, room, count,
+                )  # fmt: skip
+            if at == 0:
+                log, used = _note_start(log, used, job, takes)
+                if full == 0:
+                    fits = fits_now(jobs, cols, shapes, eligible, capacity, levels[rows[0]])
+                    while last > i and not fits[last]:
+                        last -= 1
+            else:
+                reserved += 1
+        i += 1
+    return _packed(log, used, cols, shapes, capacity, -1, 0, takes[:0]), planned
+
+
 # --- the simulator's own steps -------------------------------------------------------------------
 
 #: What :func:`claim` finds wrong with an allocation.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +10,6 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, ProcessorMapping, System
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = """
 resources = ["core", "mem"]
@@ -346,3 +343,15 @@ def test_bad_table_is_named(text: str) -> None:
 def test_machine_without_its_essentials_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         systems.parse(text)
+
+
+def test_documented_example_is_a_machine() -> None:
+    """The full example of docs/systems.md, and every shipped machine is listed there."""
+    text = (Path(__file__).resolve().parents[1] / "docs" / "systems.md").read_text("utf-8")
+    example = text.split("```toml\n")[1].split("```")[0]
+    system = systems.parse(example)
+    assert system.num_nodes == 64
+    assert system.node_names[0] == "node1"
+    assert system.node_names[3] == "thin001"
+    assert system.node_names[63] == "node64"
+    assert all(f"| `{name}` |" in text for name in SHIPPED)

@@ -94,8 +94,8 @@ class Eurora:
             streams[2],
             campaigns,
             seconds,
-            core_seconds=options.load * known.MACHINE_CORES * span * _DAY,
-            gpu_seconds=_GPU_LOAD * options.load * known.MACHINE_GPUS * span * _DAY,
+            core_seconds=options.load * known.MACHINE[0] * span * _DAY,
+            gpu_seconds=_GPU_LOAD * options.load * known.MACHINE[1] * span * _DAY,
         )
         accelerator = _accelerator(widths)
         follows = _draw_preparations(streams[4], campaigns, accelerator)

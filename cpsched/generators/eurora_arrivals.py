@@ -44,12 +44,12 @@ _MONTH_LENGTHS = (31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 28, 31, 30, 31, 30
 #: Kinds of work with a calendar of their own.
 LIGHT, HEAVY, GPU = 0, 1, 2
 #: Calibrated: log deviation of daily activity and its day-to-day correlation, by kind of work.
-_DAILY = ((0.45, 0.5), (0.35, 0.6), (0.80, 0.6))
+_DAILY = ((0.45, 0.5), (0.45, 0.6), (0.80, 0.5))
 
 #: Calibrated: most work a burst brings, and a campaign on a working day, in days of the whole
 #: machine: short jobs, longer ones without and with GPUs.
-_MOST_AT_ONCE = (0.1, 0.3, 0.4)
-_PACE = (0.2, 0.4, 0.8)
+_MOST_AT_ONCE = (0.04, 0.3, 0.4)
+_PACE = (0.12, 0.4, 0.8)
 #: Assumed: jobs of a burst, working days between bursts, seconds between jobs of a burst: median
 #: and log deviation over campaigns.
 _BURST = (8.0, 1.3)
@@ -100,11 +100,9 @@ def draw_submits(
 
 
 def machine_days(runs: Runs, widths: Widths) -> FloatArray:
-    """Return each job's work in days of the whole machine, by its scarcer resource."""
-    share = np.maximum(
-        widths.total("core") / known.MACHINE_CORES, widths.total("gpu") / known.MACHINE_GPUS
-    )
-    return np.asarray(share[runs.campaign] * runs.runtime / _DAY)
+    """Return each job's work in days of the whole machine, by its scarcest resource."""
+    parts = widths.units[:, None] * widths.request / np.asarray(known.MACHINE)
+    return np.asarray(parts.max(axis=1)[runs.campaign] * runs.runtime / _DAY)
 
 
 def _calendar(rng: np.random.Generator, which: int, days: float) -> Calendar:

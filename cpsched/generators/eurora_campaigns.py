@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, FloatArray, IntArray
 
 #: Assumed: median and log deviation of a campaign's jobs, and its most jobs, by class.
-_SIZES = ((8.0, 1.6, 1500), (6.0, 1.1, 150), (2.0, 0.8, 12))
+_SIZES = ((8.0, 1.6, 1000), (6.0, 1.1, 150), (2.0, 0.8, 12))
 #: Assumed: no campaign is a larger part of its class than this.
 _LARGEST_PART = 0.03
 #: Assumed: log deviations of runtimes within a campaign, and the share of campaigns with each.

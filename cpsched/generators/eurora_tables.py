@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 #: Resource kinds in the order of every request.
 RESOURCES = ("core", "gpu", "mic", "mem")
-#: Cores, GPUs and MICs of the whole machine, and nodes of one kind of accelerator.
-MACHINE_CORES, MACHINE_GPUS = 1024, 64
+#: What the whole machine holds of each, memory in KB.
+MACHINE = (1024, 64, 64, 59 * 16_294_372 + 5 * 32_841_176)
 #: First second: 2014-03-01 00:00 UTC, a Saturday.
 EPOCH = 1393632000
 #: Published: jobs, and days from 2014-03-01 to 2015-08-31.

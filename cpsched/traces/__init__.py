@@ -72,9 +72,7 @@ def write(
     path = Path(path)
     name = format or _named(path)
     if name is None:
-        raise TraceError(
-            f"the name asks for no format that can be written; {_choice()}", file=path
-        )
+        raise TraceError(f"the name asks for no format that can be written; {_choice()}", file=path)
     writer = registry.load("traces", name).write
     if writer is None:
         raise TraceError(f"the format '{name}' can only be read", file=path)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpsched.errors import TraceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
 
 
 class RowChecks:
@@ -53,28 +53,33 @@ class RowChecks:
             value = None if values is None else values[row]
             self._first = row, field, getattr(value, "item", lambda: value)(), message
 
-    def settle(
-        self, path: Path, line_of: Callable[[int], int | None], *, skip_bad_lines: bool
-    ) -> int:
+    def settle(self, path: Path, lines: IntArray | None, *, skip_bad_lines: bool) -> int:
         """
         Return how many rows are wrong.
+
+        Parameters
+        ----------
+        lines
+            Shape ``(rows,)``: line of each row, None where the file has no lines.
 
         Raises
         ------
         TraceError
-            For the first wrong row, unless ``skip_bad_lines``; ``line_of`` gives a row's line.
+            For the first wrong row, unless ``skip_bad_lines``.
         """
         if self._first is not None and not skip_bad_lines:
             row, field, value, message = self._first
-            raise TraceError(message, file=path, line=line_of(row), field=field, value=value)
+            if lines is None:
+                message = f"{message} (row {row + 1})"
+            line = None if lines is None else int(lines[row])
+            raise TraceError(message, file=path, line=line, field=field, value=value)
         return int(np.count_nonzero(~self.good))
 
 
-def repeated(values: Sequence[Any] | IntArray) -> BoolArray:
+def repeated(values: AnyArray) -> BoolArray:
     """Return True where a value occurred in an earlier row."""
-    array = np.asarray(values)
-    again = np.ones(len(array), dtype=np.bool_)
-    again[np.unique(array, return_index=True)[1]] = False
+    again = np.ones(len(values), dtype=np.bool_)
+    again[np.unique(values, return_index=True)[1]] = False
     return again
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -143,6 +143,7 @@ class Jobs:
         }
         epoch = int(columns["submit"].min())
         start = columns.pop("recorded_start")
+        labels: dict[str, Any] = {name: column.labels() for name, column in self._labels.items()}
         resources = self._resources()
         return Workload.build(
             title=title(self._path),
@@ -157,7 +158,7 @@ class Jobs:
             header=header,
             set_aside=set_aside,
             **columns,
-            **{name: column.labels() for name, column in self._labels.items()},
+            **labels,
         )
 
     def _resources(self) -> tuple[str, ...]:

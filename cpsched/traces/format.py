@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 class Writer(Protocol):
     """Write a workload to a file; raises :class:`~cpsched.errors.TraceError` if it cannot."""
 
-    def __call__(self, workload: Workload, path: Path) -> None: ...
+    def __call__(self, workload: Workload, path: Path) -> None:
+        """Write the file, complete or not at all."""
+        ...
 
 
 class TraceFormat(Protocol):

@@ -116,11 +116,11 @@ def _values(text: str, place: Place) -> dict[str, str]:
                 raise place.error("key=value is expected", "message", more)
             values[last] += f" {more}"
             continue
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]  # noqa: PLW2901
-        if values.get(key, value) != value:
-            raise place.error("the key is there twice with different values", key, value)
-        values[key] = value
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+        plain = value[1:-1] if quoted else value
+        if values.get(key, plain) != plain:
+            raise place.error("the key is there twice with different values", key, plain)
+        values[key] = plain
         last = key
     return values
 

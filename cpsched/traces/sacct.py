@@ -1,9 +1,9 @@
-"""
+r"""
 Slurm accounting: ``sacct --parsable2`` (or ``--parsable``) with its header line, plain or gzip.
 
 Columns may come in any order; those not named here are passed over. Good to have::
 
-    TZ=UTC sacct -a -X -P -S 2024-01-01 -E 2024-02-01 -o JobID,JobName,User,Account,Partition,\\
+    TZ=UTC sacct -a -X -P -S 2024-01-01 -E 2024-02-01 -o JobID,JobName,User,Account,Partition,\
         State,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqTRES,AllocTRES,ReqMem,NNodes,Constraints
 
 =================  ==============================================================================
@@ -31,7 +31,7 @@ clock can seem to start before their submit; export with ``TZ=UTC``.
 from __future__ import annotations
 
 from itertools import groupby
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, Status
@@ -58,8 +58,10 @@ _STATES = {
 }
 _NO_JOBS = {
     **dict.fromkeys(
-        ("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "RESIZING", "STOPPED", "SIGNALING")
-        + ("STAGE_OUT",),
+        (
+            *("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "RESIZING"),
+            *("SIGNALING", "STAGE_OUT"),
+        ),
         "still running",
     ),
     **dict.fromkeys(("PENDING", "REVOKED", "RESV_DEL_HOLD"), "never ran"),
@@ -242,7 +244,9 @@ def _runtime(row: Row, start: int, *, exact: bool) -> int:
     values, place = row
     end, end_exact = _time(row, "End")
     if values.get("elapsedraw"):
-        elapsed = place.parse(lambda t: seconds_within(whole(t)), "ElapsedRaw", values["elapsedraw"])
+        elapsed = place.parse(
+            lambda t: seconds_within(whole(t)), "ElapsedRaw", values["elapsedraw"]
+        )
     elif values.get("elapsed"):
         elapsed = place.parse(duration, "Elapsed", values["elapsed"])
     elif end == MISSING:

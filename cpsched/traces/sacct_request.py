@@ -76,7 +76,9 @@ def shape(row: Mapping[str, str], place: Place) -> Shape:
     got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
     cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place), got_cores)
     if cores is None:
-        raise place.error("has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores")
+        raise place.error(
+            "has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores"
+        )
     if nodes is not None and cores < nodes:
         # Asked for nodes, not for cores: what it got tells the cores.
         cores = got_cores or 0

@@ -88,7 +88,7 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
     never_ran = ~partial & (field[4] < 0)
     nowhere = ~partial & ~never_ran & (processors <= 0)
     checks = _check(field, processors, job=~(partial | never_ran | nowhere), partial=partial)
-    bad = checks.settle(path, lambda row: int(lines.line[row]), skip_bad_lines=skip_bad_lines)
+    bad = checks.settle(path, lines.line, skip_bad_lines=skip_bad_lines)
     set_aside = counted(
         never_ran=int((never_ran & checks.good).sum()),
         no_processors=int((nowhere & checks.good).sum()),

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -127,9 +128,7 @@ def parse_line(text: str, place: Place) -> list[int]:
     values = text.split()
     if len(values) != len(FIELDS):
         raise place.error(f"{len(FIELDS)} fields are expected, here are {len(values)}")
-    return [
-        _parse_field(value, field, place) for value, field in zip(values, FIELDS, strict=True)
-    ]
+    return [_parse_field(value, field, place) for value, field in zip(values, FIELDS, strict=True)]
 
 
 def _parse_field(text: str, field: Field, place: Place) -> int:
@@ -234,10 +233,9 @@ class _LineReader:
 
 def _parse_plain(piece: bytes) -> list[AnyArray]:
     """Return the columns of lines of plain numbers; none where the lines differ in length."""
-    import pandas as pd
-
+    pandas: Any = import_module("pandas")  # not before it is needed: importing takes a while
     try:
-        frame = pd.read_csv(
+        frame = pandas.read_csv(
             BytesIO(piece),
             sep=r"\s+",
             header=None,
@@ -246,6 +244,6 @@ def _parse_plain(piece: bytes) -> list[AnyArray]:
             keep_default_na=False,
             low_memory=False,
         )
-    except pd.errors.ParserError:
+    except pandas.errors.ParserError:
         return []
     return [frame[column].to_numpy() for column in frame]

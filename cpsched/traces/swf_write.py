@@ -21,15 +21,13 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_AMOUNT, MISSING, Status
-from cpsched.model.workload import Labels
 from cpsched.traces.text import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import IntArray
-    from cpsched.model.workload import Workload
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.workload import Labels, Workload
 
 _NUMERAL = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROWS_AT_ONCE = 50_000
@@ -149,7 +147,7 @@ def _is_numeral(text: str) -> bool:
     return bool(_NUMERAL.fullmatch(text)) and int(text) <= MAX_AMOUNT
 
 
-def _note(notes: list[str], rows: Sequence[bool] | IntArray, text: str) -> None:
+def _note(notes: list[str], rows: BoolArray, text: str) -> None:
     count = int(np.count_nonzero(rows))
     if count:
         notes.append(f"{count} {text}")

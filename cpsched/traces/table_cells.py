@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -181,8 +181,10 @@ def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray
 
 
 def _numpy(values: pa.ChunkedArray | pa.Array) -> Any:
-    return values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else (
-        values.to_numpy()
+    return (
+        values.to_numpy(zero_copy_only=False)
+        if isinstance(values, pa.Array)
+        else (values.to_numpy())
     )
 
 

@@ -13,7 +13,7 @@ import json
 import re
 from array import array
 from itertools import islice
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,18 +39,16 @@ from cpsched.model.workload import COLUMNS, Labels, Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
 from cpsched.traces.collect import ordered
 from cpsched.traces.table_cells import Cells
+from cpsched.traces.table_metadata import Metadata
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from enum import IntEnum
-    from pathlib import Path
 
     from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.traces.table_cells import Table
 
-#: Version of the columns and metadata written.
-VERSION = 1
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 
 _AMOUNTS = ("request", "per_node", "per_node_max")
@@ -78,7 +76,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         there is no job.
     """
     _check_columns(table)
-    metadata = _Metadata(table)
+    metadata = Metadata(table)
     checks = RowChecks(table.num_rows)
     cells = Cells(table, checks)
     resources = metadata.resources(_resources(table.columns))
@@ -86,15 +84,9 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     never_ran = columns["runtime"] == MISSING
     _check_rows(columns, checks, never_ran)
     position = _positions(cells, checks, columns["job_id"])
-    bad = checks.settle(
-        table.path,
-        lambda row: row + 1 if table.line is None else int(table.line[row]),
-        skip_bad_lines=skip_bad_lines,
-    )
+    bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
     rows = np.flatnonzero(checks.good & ~never_ran)
-    set_aside = counted(
-        never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad
-    )
+    set_aside = counted(never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad)
     if not len(rows):
         raise no_jobs(table.path, set_aside)
     new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
@@ -107,5 +99,172 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         layout=metadata.layout("processors" if "cores" in cells else "units"),
         header=metadata.header(),
         set_aside=_added(metadata.set_aside(), set_aside),
-        **{name: _rows(column, rows) for name, column in columns.items()},
+        **_taken(columns, rows),
     )
+
+
+def columns_of(workload: Workload) -> dict[str, pa.Array]:
+    """
+    Return a workload as columns of a table.
+
+    Columns in which no job asks for anything special are left out: reading gives them back.
+
+    Raises
+    ------
+    TraceError
+        If two jobs have the same id, or an id is empty.
+    """
+    ids = workload.job_id.tolist()
+    if len(set(ids)) < len(ids) or "" in ids:
+        raise TraceError("a table needs a job_id for every job, each a different one")
+    neutral = Workload.build(
+        title="",
+        **{name: getattr(workload, name) for name in ("job_id", "submit", "runtime", "units")},
+        request=workload.request,
+        resources=workload.resources,
+    )
+    columns = {
+        "job_id": pa.array(ids, pa.string()),
+        "submit": pa.array(workload.submit),
+        "runtime": pa.array(workload.runtime),
+        "requested_time": _gaps(workload.requested_time, MISSING),
+        "units": pa.array(workload.units),
+    }
+    for kind in _AMOUNTS:
+        for position, resource in enumerate(workload.resources):
+            amounts = getattr(workload, kind)[:, position]
+            if kind == "request" or amounts.any():
+                columns[f"{kind}.{resource}"] = pa.array(np.ascontiguousarray(amounts))
+    for name in (name for name in COLUMNS if name not in columns and name not in _AMOUNTS):
+        value = getattr(workload, name)
+        if not _same(value, getattr(neutral, name)):
+            columns[name] = _array(name, value, ids)
+    return columns
+
+
+def _check_columns(table: Table) -> None:
+    """Raise for columns that are missing, unknown or contradict each other."""
+
+    def wrong(message: str, column: str) -> TraceError:
+        return TraceError(message, file=table.path, field=f"column {column or repr(column)}")
+
+    names = set(table.columns)
+    for name in table.columns:
+        if name not in _KNOWN and not _AMOUNT_COLUMN.fullmatch(name):
+            close = get_close_matches(name, (*_KNOWN, *_AMOUNTS), n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise wrong(f"a table of jobs has no such column{hint}", name)
+    for name in REQUIRED:
+        if name not in names:
+            raise wrong("a table of jobs needs it", name)
+    if ("units" in names) == ("cores" in names):
+        raise wrong("a table of jobs needs either this or cores", "units")
+    if "cores" in names and "request.core" in names:
+        raise wrong("contradicts the column cores (each unit has one core)", "request.core")
+
+
+def _resources(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the resource kinds that columns name, in cpsched's order."""
+    matches = [_AMOUNT_COLUMN.fullmatch(name) for name in names]
+    return ordered(match[2] for match in matches if match)
+
+
+def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
+    """Return a table's columns as a workload has them, all rows, dependencies left out."""
+    units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
+    return {
+        "job_id": np.array(cells.strings("job_id"), dtype=np.str_),
+        "submit": cells.seconds("submit"),
+        "runtime": cells.seconds("runtime", blank=MISSING),
+        "requested_time": cells.seconds("requested_time", 1, MISSING),
+        "units": units,
+        **{kind: _amounts(cells, kind, resources) for kind in _AMOUNTS},
+        "nodes_min": cells.whole("nodes_min", 1, UNBOUNDED, 1),
+        "nodes_max": cells.whole("nodes_max", 1, UNBOUNDED, UNBOUNDED),
+        "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
+        "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
+        **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
+        **{name: cells.flag(name) for name in _FLAGS},
+        **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
+        **{name: cells.labels(name) for name in _LABELS},
+    }
+
+
+def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
+    """Return the amounts of a kind, shape ``(rows, R)``."""
+    one_core = kind == "request" and not any(f"request.{name}" in cells for name in resources)
+    columns = []
+    for resource in resources:
+        absent = int(kind == "request" and resource == "core" and (one_core or "cores" in cells))
+        columns.append(cells.whole(f"{kind}.{resource}", 0, MAX_AMOUNT, absent))
+    return np.stack(columns, axis=1)
+
+
+def _check_rows(columns: Mapping[str, Any], checks: RowChecks, never_ran: BoolArray) -> None:
+    """Find what no single cell gives away."""
+    ids = columns["job_id"]
+    checks.fail(ids == "", "must not be empty", "job_id")
+    checks.fail(repeated(ids), "another row has this id", "job_id", ids)
+    checks.fail(
+        columns["nodes_max"] < columns["nodes_min"],
+        "must be at least nodes_min",
+        "nodes_max",
+        columns["nodes_max"],
+    )
+    total = MAX_AMOUNT // np.maximum(columns["units"], 1)
+    too_much = (columns["request"] > total[:, None]).any(axis=1)
+    checks.fail(too_much & ~never_ran, f"times request must be at most {MAX_AMOUNT}", "units")
+
+
+def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
+    """Return the row each job depends on, -1 for none."""
+    names = cells.labels("dependency")
+    row_of = {job_id: row for row, job_id in enumerate(ids.tolist())}
+    rows = np.array([*(row_of.get(name, -1) for name in names.values), -1], dtype=np.int64)
+    unknown = np.array([*(name not in row_of for name in names.values), False])
+    checks.fail(unknown[names.codes], "no job has this id", "dependency", names.decode())
+    positions: IntArray = rows[names.codes]
+    return positions
+
+
+def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
+    """Return a workload's column as a column of a table."""
+    if isinstance(value, Labels):
+        return pa.array(value.decode(), pa.string())
+    if name == "dependency":
+        return pa.array([ids[row] if row >= 0 else None for row in value], pa.string())
+    if name in _CHOICES:
+        words = {int(choice): choice.name.lower() for choice in _CHOICES[name][0]}
+        return pa.array([words[code] for code in value.tolist()], pa.string())
+    if name in _TIMES:
+        return _gaps(value, MISSING)
+    return _gaps(value, UNBOUNDED) if name == "nodes_max" else pa.array(value)
+
+
+def _taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
+    return {
+        name: column.take(rows) if isinstance(column, Labels) else column[rows]
+        for name, column in columns.items()
+    }
+
+
+def _gaps(values: IntArray, blank: int) -> pa.Array:
+    return pa.array(values, mask=values == blank)
+
+
+def _same(value: Any, neutral: Any) -> bool:
+    if isinstance(value, Labels):
+        return bool((value.codes == -1).all())
+    return bool(np.array_equal(value, neutral))
+
+
+def _or(values: IntArray, instead: IntArray) -> IntArray:
+    return np.where(values == MISSING, instead, values)
+
+
+def _added(*counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Return counts by reason, added up."""
+    total: dict[str, int] = {}
+    for reason, count in (pair for pairs in counts for pair in pairs):
+        total[reason] = total.get(reason, 0) + count
+    return tuple(total.items())

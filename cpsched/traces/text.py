@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
@@ -72,7 +72,7 @@ class Place:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[BinaryIO]:
     """
     Open a file for reading, unpacked where its first bytes say gzip (whatever its name says).
 
@@ -87,7 +87,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             file.seek(0)
             if magic == _GZIP_MAGIC:
                 with gzip.GzipFile(fileobj=file) as unpacked:
-                    yield unpacked
+                    yield cast("BinaryIO", unpacked)
             else:
                 yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -162,12 +162,12 @@ def decode(raw: bytes, place: Place) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise place.error(
-            f"is not UTF-8 text (byte {error.start + 1} is {raw[error.start] :#04x})"
+            f"is not UTF-8 text (byte {error.start + 1} is {raw[error.start]:#04x})"
         ) from None
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     Open a file for writing, packed where its name ends in ``.gz``; it appears when complete.
 
@@ -182,7 +182,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             if path.suffix.lower() == ".gz":
                 # No time and no name inside: the same workload gives the same bytes.
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    yield packed
+                    yield cast("BinaryIO", packed)
             else:
                 yield file
         partial.replace(path)
@@ -275,7 +275,8 @@ def amount(value: str, units: Mapping[str, int], *, per: int = 1) -> int:
         known = ", ".join(unit for unit in units if unit)
         raise ValueError(f"is no amount (a number, then nothing or one of {known})")
     digits, fraction, unit = match[1], match[2] or "", units[match[3].lower()]
-    return -(-int(digits + fraction) * unit // (per * 10 ** len(fraction)))
+    parts = int(digits + fraction) * unit
+    return -(-parts // (per * int("1" + "0" * len(fraction))))
 
 
 def _one_newline(piece: bytes) -> bytes:
