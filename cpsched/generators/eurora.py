@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from cpsched.generators.eurora_campaigns import Campaigns, Runs
     from cpsched.generators.eurora_people import People
     from cpsched.generators.eurora_widths import Widths
-    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.model.types import IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1
-_FEWEST, _MOST = 500, 20_000_000
+_FEWEST, _MOST = 1000, 20_000_000
+#: By how much of itself the load may miss what is asked for.
+_TOLERANCE = 0.02
 #: Calibrated: the GPUs' load for a core load of 1; the excerpt has 1.02.
 _GPU_LOAD = 1.06
 #: Assumed: share of campaigns beyond an hour that short debugging runs precede.
@@ -50,6 +52,9 @@ class EuroraOptions:
     load: float = option(0.47, "core seconds used, as a part of what the machine has")
 
     def __post_init__(self) -> None:
+        for key, number in (("jobs", self.jobs), ("seed", self.seed)):
+            if not isinstance(number, int):
+                raise ConfigError(f"{number!r} is no whole number", key=key)
         for key, value, low, high in (
             ("jobs", self.jobs, _FEWEST, _MOST),
             ("seed", self.seed, 0, 2**63 - 1),
@@ -88,7 +93,7 @@ class Eurora:
         streams = [np.random.Generator(np.random.PCG64(seed)) for seed in seeds]
         campaigns = draw_campaigns(streams[0], options.jobs)
         runs = draw_runs(streams[1], campaigns, options.jobs)
-        seconds = np.bincount(runs.campaign, weights=runs.runtime)
+        seconds = runs.per_campaign(runs.runtime.astype(np.float64))
         span = options.span
         widths = draw_widths(
             streams[2],
@@ -97,17 +102,27 @@ class Eurora:
             core_seconds=options.load * known.MACHINE[0] * span * _DAY,
             gpu_seconds=_GPU_LOAD * options.load * known.MACHINE[1] * span * _DAY,
         )
+        _check_load(options, float(seconds @ widths.total("core")))
         accelerator = _accelerator(widths)
         follows = _draw_preparations(streams[4], campaigns, accelerator)
-        submit = draw_submits(
-            streams[3], campaigns, runs, widths, days=span, follows=follows
-        )
+        submit = draw_submits(streams[3], campaigns, runs, widths, days=span, follows=follows)
         first_day = submit[np.cumsum(campaigns.size) - campaigns.size] / _DAY
         people = draw_people(streams[4], accelerator, first_day, days=span, follows=follows)
         return _assemble(options, campaigns, runs, widths, people, submit)
 
 
 EURORA = Eurora()
+
+
+def _check_load(options: EuroraOptions, core_seconds: float) -> None:
+    """Refuse options that cannot be met together, and say what the nearest possible load is."""
+    load = core_seconds / (known.MACHINE[0] * options.span * _DAY)
+    if abs(load - options.load) > _TOLERANCE * options.load:
+        raise ConfigError(
+            f"{options.jobs} jobs in {options.span:.4g} days cannot have a load of {options.load}"
+            f" with Eurora's runtimes and shapes; the nearest possible is {load:.3g}",
+            key="load",
+        )
 
 
 def _accelerator(widths: Widths) -> IntArray:
@@ -153,8 +168,12 @@ def _assemble(
         units=widths.units[of_job],
         request=widths.request[of_job],
         queue=_labels(list(known.QUEUES), campaigns.queue[of_job]),
-        user=_labels([f"u{user:03d}" for user in range(int(people.user.max()) + 1)], people.user[of_job]),
-        group=_labels([f"prj{g:02d}" for g in range(int(people.group.max()) + 1)], people.group[of_job]),
+        user=_labels(
+            [f"u{user:03d}" for user in range(int(people.user.max()) + 1)], people.user[of_job]
+        ),
+        group=_labels(
+            [f"prj{g:02d}" for g in range(int(people.group.max()) + 1)], people.group[of_job]
+        ),
         name=_job_names(people, of_job),
         runtime=runs.runtime[order],
         status=runs.status[order],

@@ -40,11 +40,10 @@ _MONTHS = (
 )  # fmt: skip
 _MONTH_LENGTHS = (31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 31, 28, 31, 30, 31, 30, 31, 31)
 
-
 #: Kinds of work with a calendar of their own.
 LIGHT, HEAVY, GPU = 0, 1, 2
 #: Calibrated: log deviation of daily activity and its day-to-day correlation, by kind of work.
-_DAILY = ((0.45, 0.5), (0.45, 0.6), (0.80, 0.5))
+_DAILY = ((0.45, 0.5), (0.45, 0.6), (0.83, 0.5))
 
 #: Calibrated: most work a burst brings, and a campaign on a working day, in days of the whole
 #: machine: short jobs, longer ones without and with GPUs.
@@ -86,7 +85,7 @@ def draw_submits(
     kind = kind_of_work(campaigns, widths)
     work = machine_days(runs, widths)
     calendars = [_calendar(rng, which, days) for which in (LIGHT, HEAVY, GPU)]
-    start = _draw_starts(rng, kind, campaigns.size, np.bincount(runs.campaign, weights=work), days)
+    start = _draw_starts(rng, kind, campaigns.size, runs.per_campaign(work), days)
     start = _move_ahead(rng, start, kind, follows, calendars)
     pace = np.where(campaigns.job_class == known.SHORT, LIGHT, kind)
     first, offset = _draw_bursts(rng, pace, campaigns.size, runs.campaign, work)

@@ -70,6 +70,10 @@ class Runs:
     runtime: IntArray
     status: IntArray
 
+    def per_campaign(self, amounts: FloatArray) -> FloatArray:
+        """Return the sum of something of each job over the jobs of each campaign."""
+        return np.asarray(np.bincount(self.campaign, weights=amounts), dtype=np.float64)
+
 
 def class_counts(jobs: int) -> IntArray:
     """Return the number of short, medium and long jobs among ``jobs``, as published."""
@@ -146,28 +150,34 @@ def draw_runs(rng: np.random.Generator, campaigns: Campaigns, jobs: int) -> Runs
     the published number of jobs falls into each class.
     """
     campaign = np.repeat(np.arange(len(campaigns)), campaigns.size)
-    kind = campaigns.job_class[campaign]
     requested = campaigns.requested[campaign]
-    limit = campaigns.limit[campaign]
-    spread = np.exp(campaigns.noise[campaign] * rng.standard_normal(jobs))
-    wanted = np.where(limit, requested, campaigns.base[campaign] * spread)
-    # A debug job that computes "until time is up" mostly stops itself some seconds before.
-    stops = limit & (kind == known.SHORT) & (rng.random(jobs) >= _KILLED_IN_DEBUG)
-    wanted -= np.where(stops, rng.integers(3, 9, jobs), 0)
+    wanted = _draw_wanted(rng, campaigns, campaign)
+    kind = campaigns.job_class[campaign]
     ends = np.asarray(known.CLASS_ENDS)[kind]
     starts = np.array([known.LEAST_RUNTIME, *(end + 1 for end in known.CLASS_ENDS[:-1])])[kind]
     killed = (wanted >= requested) & (requested <= ends)
     inside = _fold(rng, wanted, starts, np.minimum(ends, requested - 1).astype(np.float64))
-    runtime = np.where(killed, requested, inside)
     failed = _draw_failures(rng, kind, jobs)
-    early = known.LEAST_RUNTIME * np.exp(rng.random(jobs) * np.log(20.0))
-    runtime = np.where(failed, np.minimum(early, 0.5 * requested), runtime)
+    early = np.minimum(known.LEAST_RUNTIME * 20.0 ** rng.random(jobs), 0.5 * requested)
+    runtime = np.where(failed, early, np.where(killed, requested, inside))
     status = np.where(failed, Status.FAILED, np.where(killed, Status.TIMEOUT, Status.COMPLETED))
     return Runs(
         campaign=campaign,
         runtime=np.maximum(runtime, known.LEAST_RUNTIME).astype(np.int64),
         status=status.astype(np.int64),
     )
+
+
+def _draw_wanted(rng: np.random.Generator, campaigns: Campaigns, campaign: IntArray) -> FloatArray:
+    """Draw how long each job would run if nothing stopped it."""
+    jobs = len(campaign)
+    spread = np.exp(campaigns.noise[campaign] * rng.standard_normal(jobs))
+    limit = campaigns.limit[campaign]
+    wanted = np.where(limit, campaigns.requested[campaign], campaigns.base[campaign] * spread)
+    # A debug job that computes "until time is up" mostly stops itself some seconds before.
+    short = campaigns.job_class[campaign] == known.SHORT
+    stops = limit & short & (rng.random(jobs) >= _KILLED_IN_DEBUG)
+    return np.asarray(wanted - np.where(stops, rng.integers(3, 9, jobs), 0))
 
 
 def _draw_failures(rng: np.random.Generator, kind: IntArray, jobs: int) -> BoolArray:

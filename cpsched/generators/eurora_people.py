@@ -108,11 +108,11 @@ def _names(
     rng: np.random.Generator, user: IntArray, program: IntArray, task: IntArray, unnamed: BoolArray
 ) -> list[str]:
     """Return ``program_task`` for each campaign, programs differing by user."""
-    repertoire = rng.integers(0, len(_PROGRAMS), (int(user.max(initial=0)) + 1, _PROGRAMS_OF_A_USER))
+    repertoire = rng.integers(
+        0, len(_PROGRAMS), (int(user.max(initial=0)) + 1, _PROGRAMS_OF_A_USER)
+    )
     mine = repertoire[user, program]
     return [
         UNNAMED if anonymous else f"{_PROGRAMS[what]}_{_TASKS[how]}"
-        for what, how, anonymous in zip(
-            mine.tolist(), task.tolist(), unnamed.tolist(), strict=True
-        )
+        for what, how, anonymous in zip(mine.tolist(), task.tolist(), unnamed.tolist(), strict=True)
     ]

@@ -26,22 +26,26 @@ def stratified(rng: np.random.Generator, weights: AnyArray) -> FloatArray:
     each gets a point of its own piece: a share ``p`` of the *weight* lies below ``p``, to within
     one item.
     """
+    if len(weights) == 0:
+        return np.empty(0)
     order = rng.permutation(len(weights))
     sorted_weights = np.asarray(weights, dtype=np.float64)[order]
     ends = np.cumsum(sorted_weights)
     uniforms = np.empty(len(order))
-    uniforms[order] = (ends - sorted_weights * rng.random(len(order))) / max(1e-300, ends[-1])
+    uniforms[order] = (ends - sorted_weights * rng.random(len(order))) / ends[-1]
     return np.clip(uniforms, 0.0, np.nextafter(1.0, 0.0))
 
 
-def pick(uniforms: FloatArray, shares: Sequence[float] | FloatArray) -> IntArray:
+def pick(uniforms: FloatArray, shares: Sequence[float] | AnyArray) -> IntArray:
     """Return for each uniform the index of the share it falls into; shares need not sum to 1."""
     edges = np.cumsum(np.asarray(shares, dtype=np.float64))
     chosen = np.searchsorted(edges, uniforms * edges[-1], side="right")
-    return np.minimum(chosen, len(edges) - 1).astype(np.int64)
+    return np.asarray(np.minimum(chosen, len(edges) - 1), dtype=np.int64)
 
 
-def log_normal(rng: np.random.Generator, median: AnyArray | float, sigma: AnyArray | float, size: int) -> FloatArray:
+def log_normal(
+    rng: np.random.Generator, median: AnyArray | float, sigma: AnyArray | float, size: int
+) -> FloatArray:
     """Return log-normal draws with the given median and deviation of the logarithm."""
     return np.asarray(median * np.exp(sigma * rng.standard_normal(size)), dtype=np.float64)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import TraceError
+from cpsched.model.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,12 @@ class RowChecks:
         if self._first is None or row < self._first[0]:
             value = None if values is None else values[row]
             self._first = row, field, getattr(value, "item", lambda: value)(), message
+
+    def fail_totals(self, units: IntArray, request: IntArray, field: str) -> None:
+        """Mark rows whose units ``(rows,)`` times request ``(rows, R)`` are beyond belief."""
+        most = MAX_AMOUNT // np.maximum(units, 1)
+        wrong = np.asarray((request > most[:, None]).any(axis=1))
+        self.fail(wrong, f"times the request must be at most {MAX_AMOUNT}", field, units)
 
     def settle(self, path: Path, lines: IntArray | None, *, skip_bad_lines: bool) -> int:
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from cpsched.model.types import MAX_TIME
 from cpsched.model.workload import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from enum import IntEnum
     from pathlib import Path
 
@@ -51,6 +52,10 @@ class Table:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     comments: tuple[str, ...] = ()
     bad: int = 0
+
+    def wrong_column(self, name: str, message: str) -> TraceError:
+        """Return the error for a column."""
+        return TraceError(message, file=self.path, field=f"column {name or repr(name)}")
 
 
 class Cells:
@@ -146,12 +151,39 @@ class Cells:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
         if not (_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-            raise TraceError(
-                f"the column has type {kind}; text or whole numbers are expected",
-                file=self._table.path,
-                field=column,
+            raise self._table.wrong_column(
+                column, f"has type {kind}; text or whole numbers are expected"
             )
         return pc.fill_null(cells.cast(pa.string()), "")
+
+
+def check_columns(
+    table: Table, what: str, known: Collection[str], required: Collection[str]
+) -> None:
+    """
+    Check which columns a table has.
+
+    Raises
+    ------
+    TraceError
+        If one is not known (the closest known one is named), or one required is not there.
+    """
+    for name in table.columns:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise table.wrong_column(name, f"{what} has no such column{hint}")
+    for name in required:
+        if name not in table.columns:
+            raise table.wrong_column(name, f"{what} needs it")
+
+
+def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
+    """Return the given rows of a workload's columns."""
+    return {
+        name: column.take(rows) if isinstance(column, Labels) else column[rows]
+        for name, column in columns.items()
+    }
 
 
 class _Shown:

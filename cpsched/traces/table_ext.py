@@ -14,20 +14,19 @@ job with run -1 (or none) never ran and is set aside.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.errors import TraceError
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
-from cpsched.model.workload import Labels, Workload
+from cpsched.model.workload import Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
-from cpsched.traces.table_cells import Cells
+from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
     from cpsched.model.types import BoolArray
+    from cpsched.model.workload import Labels
     from cpsched.traces.table_cells import Table
 
 REQUIRED = ("job", "submit", "run", "reqtime", "nodes", "cores_per_node")
@@ -53,71 +52,53 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         If a column is missing or unknown, a row cannot be true (unless ``skip_bad_lines``), or
         there is no job.
     """
-    _check_columns(table)
+    check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)
     checks = RowChecks(table.num_rows)
-    cells = Cells(table, checks)
-    run = cells.seconds("run", -1, blank=-1)
-    never_ran = run == -1
-    ids = np.array(cells.strings("job"), dtype=np.str_)
-    checks.fail(np.equal(ids, ""), "must not be empty", "job")
-    checks.fail(repeated(ids), "another row has this number", "job", ids)
-    submit = cells.seconds("submit")
-    requested = cells.whole("reqtime", 0, MAX_TIME, blank=MISSING)
-    checks.fail(~never_ran & (requested == 0), "must be at least 1, or empty", "reqtime", requested)
-    units = cells.whole("nodes", 1, UNBOUNDED - 1)
-    request = np.stack(
-        [
-            cells.whole(column, int(kind == "core"), MAX_AMOUNT, None if kind == "core" else 0)
-            for kind, column in AMOUNTS.items()
-        ],
-        axis=1,
-    )
-    too_much = (request > (MAX_AMOUNT // np.maximum(units, 1))[:, None]).any(axis=1)
-    checks.fail(too_much, f"times the amounts must be at most {MAX_AMOUNT}", "nodes", units)
+    columns = _columns(Cells(table, checks), checks)
     bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
+    never_ran = columns["runtime"] < 0
     set_aside = counted(never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad)
     rows = np.flatnonzero(checks.good & ~never_ran)
     if not len(rows):
         raise no_jobs(table.path, set_aside)
-    asked = [
-        kind == "core" or bool(request[rows, place].any()) for place, kind in enumerate(AMOUNTS)
-    ]
-    constraint = cells.labels("constraint").take(rows)
+    jobs = taken(columns, rows)
+    request = jobs.pop("request")
+    asked = [kind == "core" or bool(request[:, place].any()) for place, kind in enumerate(AMOUNTS)]
     return Workload.build(
         title=title(table.path),
         resources=[kind for kind, some in zip(AMOUNTS, asked, strict=True) if some],
         layout="units",
-        job_id=ids[rows],
-        submit=submit[rows],
-        runtime=run[rows],
-        units=units[rows],
-        request=request[rows][:, asked],
-        requested_time=requested[rows],
-        constraint=constraint,
-        exclusive=_exclusive(constraint),
+        request=request[:, asked],
+        exclusive=_exclusive(jobs["constraint"]),
         header=[("", comment) for comment in table.comments],
         set_aside=set_aside,
-        user=cells.labels("user").take(rows),
-        name=cells.labels("name").take(rows),
-        queue=cells.labels("queue").take(rows),
+        **jobs,
     )
 
 
-def _check_columns(table: Table) -> None:
-    for name in table.columns:
-        if name not in KNOWN:
-            close = get_close_matches(name, KNOWN, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise TraceError(
-                f"a table of chunk requests has no such column{hint}",
-                file=table.path,
-                field=f"column {name or repr(name)}",
-            )
-    for name in REQUIRED:
-        if name not in table.columns:
-            raise TraceError(
-                "a table of chunk requests needs it", file=table.path, field=f"column {name}"
-            )
+def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
+    """Return the table's columns as a workload has them, all rows; runtime -1 if never ran."""
+    runtime = cells.seconds("run", -1, blank=-1)
+    ids = np.array(cells.strings("job"), dtype=np.str_)
+    checks.fail(ids == "", "must not be empty", "job")
+    checks.fail(repeated(ids), "another row has this number", "job", ids)
+    requested = cells.whole("reqtime", 0, MAX_TIME, blank=MISSING)
+    no_time = (runtime >= 0) & (requested == 0)
+    checks.fail(no_time, "must be at least 1, or empty", "reqtime", requested)
+    units = cells.whole("nodes", 1, UNBOUNDED - 1)
+    amounts = [cells.whole(AMOUNTS["core"], 1, MAX_AMOUNT)]
+    amounts += [cells.whole(AMOUNTS[kind], 0, MAX_AMOUNT, 0) for kind in AMOUNTS if kind != "core"]
+    request = np.stack(amounts, axis=1)
+    checks.fail_totals(units, request, "nodes")
+    return {
+        "job_id": ids,
+        "submit": cells.seconds("submit"),
+        "runtime": runtime,
+        "requested_time": requested,
+        "units": units,
+        "request": request,
+        **{name: cells.labels(name) for name in ("constraint", "user", "name", "queue")},
+    }
 
 
 def _exclusive(constraint: Labels) -> BoolArray:

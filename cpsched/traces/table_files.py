@@ -107,7 +107,7 @@ def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path
     with replacing(path) as file:
         for key, value in metadata.items():
             file.write(f"# {key}: {json.dumps(value)}\n".encode())
-        file.write((",".join(names) + "\n").encode())
+        file.write(_csv_text([[name] for name in names]).encode())
         for start in range(0, num_rows, _ROWS_AT_ONCE):
             lists = [_plain(columns[name].slice(start, _ROWS_AT_ONCE)) for name in names]
             file.write(_csv_text(lists).encode())
@@ -213,8 +213,8 @@ class _Records:
                 yield [], line, f"is no row of CSV: {error}"
                 continue
             if record:
-                text = "".join(record) if self._source.suspicious else ""
-                yield record, line, self._source.problem(text)
+                suspicious = self._source.suspicious
+                yield record, line, self._source.problem("".join(record)) if suspicious else None
 
 
 def _preamble(source: _Source) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
+from cpsched.traces.collect import ordered
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from cpsched.model.workload import Layout, Workload
     from cpsched.traces.table_cells import Table
 
@@ -65,13 +68,16 @@ class Metadata:
             raise self._error("layout", 'must be "units" or "processors"')
         return layout
 
-    def resources(self, named: tuple[str, ...]) -> tuple[str, ...]:
+    def resources(self, named: Collection[str]) -> tuple[str, ...]:
         """Return the resource kinds in order; ``named`` are those the columns name."""
-        kinds = self._get("resources", list(named))
+        kinds = self._get("resources", list(ordered(named)))
         if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
             raise self._error("resources", "must be a list of strings")
         if len(set(kinds)) < len(kinds) or not kinds:
             raise self._error("resources", "must be different names, at least one")
+        if not set(named) <= set(kinds):
+            left_out = min(set(named) - set(kinds))
+            raise self._error("resources", f"must name '{left_out}' too, which has a column")
         return tuple(kinds)
 
     def header(self) -> tuple[tuple[str, str], ...]:

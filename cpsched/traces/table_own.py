@@ -19,7 +19,6 @@ empty cell is unknown. A job with an empty ``runtime`` never ran and is set asid
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +36,7 @@ from cpsched.model.types import (
 )
 from cpsched.model.workload import COLUMNS, Labels, Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
-from cpsched.traces.collect import ordered
-from cpsched.traces.table_cells import Cells
+from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import Metadata
 from cpsched.traces.text import title
 
@@ -46,13 +44,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from enum import IntEnum
 
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
+    from cpsched.model.types import AnyArray, IntArray
     from cpsched.traces.table_cells import Table
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 
 _AMOUNTS = ("request", "per_node", "per_node_max")
-_AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(\S+)")
+_AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(.+)", re.DOTALL)
 _LABELS = ("constraint", "queue", "partition", "user", "name", "group")
 _FLAGS = ("contiguous", "exclusive", "urgent", "requested_time_assumed")
 _CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
@@ -62,7 +60,7 @@ _CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
 }
 #: Times that may be unknown.
 _TIMES = ("deadline", "begin", "recorded_start")
-_KNOWN = (*(set(COLUMNS) - set(_AMOUNTS)), "cores")
+_KNOWN = (*(name for name in COLUMNS if name not in _AMOUNTS), "cores")
 
 
 def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
@@ -79,10 +77,10 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     metadata = Metadata(table)
     checks = RowChecks(table.num_rows)
     cells = Cells(table, checks)
-    resources = metadata.resources(_resources(table.columns))
+    resources = metadata.resources(_named(table.columns))
     columns = _columns(cells, resources)
     never_ran = columns["runtime"] == MISSING
-    _check_rows(columns, checks, never_ran)
+    _check_rows(columns, checks)
     position = _positions(cells, checks, columns["job_id"])
     bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
     rows = np.flatnonzero(checks.good & ~never_ran)
@@ -99,7 +97,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         layout=metadata.layout("processors" if "cores" in cells else "units"),
         header=metadata.header(),
         set_aside=_added(metadata.set_aside(), set_aside),
-        **_taken(columns, rows),
+        **taken(columns, rows),
     )
 
 
@@ -112,11 +110,14 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     Raises
     ------
     TraceError
-        If two jobs have the same id, or an id is empty.
+        If two jobs have the same id, an id is empty, or a string is no text (a NUL in it).
     """
     ids = workload.job_id.tolist()
     if len(set(ids)) < len(ids) or "" in ids:
         raise TraceError("a table needs a job_id for every job, each a different one")
+    strings = (text for name in _LABELS for text in getattr(workload, name).values)
+    if any("\0" in text for text in (*ids, *strings)):
+        raise TraceError("a table cannot hold a string with a NUL character")
     neutral = Workload.build(
         title="",
         **{name: getattr(workload, name) for name in ("job_id", "submit", "runtime", "units")},
@@ -144,29 +145,19 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
 
 def _check_columns(table: Table) -> None:
     """Raise for columns that are missing, unknown or contradict each other."""
-
-    def wrong(message: str, column: str) -> TraceError:
-        return TraceError(message, file=table.path, field=f"column {column or repr(column)}")
-
     names = set(table.columns)
-    for name in table.columns:
-        if name not in _KNOWN and not _AMOUNT_COLUMN.fullmatch(name):
-            close = get_close_matches(name, (*_KNOWN, *_AMOUNTS), n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise wrong(f"a table of jobs has no such column{hint}", name)
-    for name in REQUIRED:
-        if name not in names:
-            raise wrong("a table of jobs needs it", name)
+    amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
+    check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
-        raise wrong("a table of jobs needs either this or cores", "units")
+        raise table.wrong_column("units", "a table of jobs needs either this or cores, not both")
     if "cores" in names and "request.core" in names:
-        raise wrong("contradicts the column cores (each unit has one core)", "request.core")
+        raise table.wrong_column("request.core", "each unit has one core where there are cores")
 
 
-def _resources(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the resource kinds that columns name, in cpsched's order."""
-    matches = [_AMOUNT_COLUMN.fullmatch(name) for name in names]
-    return ordered(match[2] for match in matches if match)
+def _named(columns: Iterable[str]) -> set[str]:
+    """Return the resource kinds that columns name."""
+    matches = (_AMOUNT_COLUMN.fullmatch(name) for name in columns)
+    return {match[2] for match in matches if match}
 
 
 def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
@@ -200,7 +191,7 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
     return np.stack(columns, axis=1)
 
 
-def _check_rows(columns: Mapping[str, Any], checks: RowChecks, never_ran: BoolArray) -> None:
+def _check_rows(columns: Mapping[str, Any], checks: RowChecks) -> None:
     """Find what no single cell gives away."""
     ids = columns["job_id"]
     checks.fail(ids == "", "must not be empty", "job_id")
@@ -211,9 +202,7 @@ def _check_rows(columns: Mapping[str, Any], checks: RowChecks, never_ran: BoolAr
         "nodes_max",
         columns["nodes_max"],
     )
-    total = MAX_AMOUNT // np.maximum(columns["units"], 1)
-    too_much = (columns["request"] > total[:, None]).any(axis=1)
-    checks.fail(too_much & ~never_ran, f"times request must be at most {MAX_AMOUNT}", "units")
+    checks.fail_totals(columns["units"], columns["request"], "units")
 
 
 def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
@@ -239,13 +228,6 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
     if name in _TIMES:
         return _gaps(value, MISSING)
     return _gaps(value, UNBOUNDED) if name == "nodes_max" else pa.array(value)
-
-
-def _taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
-    return {
-        name: column.take(rows) if isinstance(column, Labels) else column[rows]
-        for name, column in columns.items()
-    }
 
 
 def _gaps(values: IntArray, blank: int) -> pa.Array:

@@ -275,8 +275,8 @@ def amount(value: str, units: Mapping[str, int], *, per: int = 1) -> int:
         known = ", ".join(unit for unit in units if unit)
         raise ValueError(f"is no amount (a number, then nothing or one of {known})")
     digits, fraction, unit = match[1], match[2] or "", units[match[3].lower()]
-    parts = int(digits + fraction) * unit
-    return -(-parts // (per * int("1" + "0" * len(fraction))))
+    scale: int = per * 10 ** len(fraction)
+    return -(-int(digits + fraction) * unit // scale)
 
 
 def _one_newline(piece: bytes) -> bytes:

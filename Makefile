@@ -1,0 +1,48 @@
+# Everything a machine with Python 3.11+ and make needs: `make demo`, `make test`, `make check`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP := $(BIN)/python -m pip install --quiet
+
+.PHONY: demo test check format bench clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "cpsched needs Python 3.11 or newer; say which with 'make PYTHON=python3.12 ...'"; exit 1; }
+	@echo "Installing cpsched into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "Installing what the tests and checks need ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.installed  ## Simulate the bundled log under several dispatchers.
+	@$(BIN)/cpsched simulate data/logs/eurora-sample.csv.gz --system eurora \
+		--dispatcher fifo --dispatcher sjf --dispatcher easy --dispatcher easy:backfill=sjf \
+		--dispatcher prb --dispatcher prb:priority=slowdown \
+		--out demo-out --overwrite
+
+test: $(VENV)/.installed-dev  ## Run the test suite.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: $(VENV)/.installed-dev  ## Formatting, lint, types, architecture.
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-dev  ## Long measurements; see benchmarks/README.md.
+	@$(BIN)/python benchmarks/throughput.py
+
+clean:
+	@rm -rf $(VENV) demo-out build dist

@@ -1,0 +1,39 @@
+"""One line for what is wrong, and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from cpsched.errors import CpschedError, DispatchError, VerificationError
+
+#: Bad input: the user can mend it.
+BAD_INPUT = 2
+#: A dispatcher or a schedule is wrong.
+WRONG = 1
+INTERRUPTED = 130
+
+
+def guarded(run: Callable[[], Any], *, debug: bool) -> int:
+    """Run a command; turn what cpsched raises on purpose into one line and an exit code."""
+    try:
+        run()
+    except CpschedError as error:
+        if debug:
+            raise
+        complain(str(error))
+        return WRONG if isinstance(error, DispatchError | VerificationError) else BAD_INPUT
+    except KeyboardInterrupt:
+        complain("interrupted; nothing half-written is left behind")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; python must not complain about it at exit.
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+def complain(message: str) -> None:
+    """Print one line about what is wrong to stderr."""
+    print(f"cpsched: {' '.join(message.splitlines())}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,78 @@
+"""``cpsched list``: what there is to choose from."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+from cpsched.cli.choice import one_of
+
+_KINDS = (
+    "dispatchers",
+    "predictors",
+    "allocators",
+    "priorities",
+    "traces",
+    "generators",
+    "systems",
+)
+
+
+def command(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(_KINDS)}.")],
+) -> None:
+    """List what is registered, with a line on each and the options it takes."""
+    one_of("KIND", kind, _KINDS)
+    rows = _systems() if kind == "systems" else _registered(kind)
+    width = max(len(name) for name, _, _ in rows)
+    for name, summary, options in rows:
+        typer.echo(f"{name:<{width}}  {summary}")
+        if options:
+            typer.echo(f"{'':<{width}}    {options}")
+
+
+def _registered(kind: str) -> list[tuple[str, str, str]]:
+    from cpsched import registry
+
+    rows = []
+    for name in registry.names(kind):
+        thing = registry.load(kind, name)
+        summary = getattr(thing, "summary", None) or _first_line(thing)
+        rows.append((name, summary, _options(thing)))
+    return rows
+
+
+def _systems() -> list[tuple[str, str, str]]:
+    from cpsched import systems
+
+    rows = []
+    for name in systems.names():
+        system = systems.load(name)
+        kinds = zip(system.resources, system.total.tolist(), strict=True)
+        totals = ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
+        rows.append((name, f"{system.title}: {system.num_nodes:,} nodes, {totals}", ""))
+    return rows
+
+
+def _first_line(thing: Any) -> str:
+    text = inspect.getdoc(thing) or ""
+    first = text.split("\n\n")[0]
+    return " ".join(first.split())
+
+
+def _options(thing: Any) -> str:
+    if not inspect.isclass(thing):
+        return ""
+    parameters = inspect.signature(thing).parameters.values()
+    known = [
+        f"{parameter.name}={_shown(parameter.default)}"
+        for parameter in parameters
+        if parameter.default is not inspect.Parameter.empty
+    ]
+    return f"options: {', '.join(known)}" if known else ""
+
+
+def _shown(default: Any) -> str:
+    return "none" if default is None else str(default)

@@ -1,0 +1,67 @@
+"""``cpsched``: the commands, and what they have in common."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from cpsched.cli import list_command, simulate, verify, workload
+from cpsched.cli.errors import guarded
+
+app = typer.Typer(
+    name="cpsched",
+    help="Simulate, compare and verify schedules of HPC batch jobs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+app.command("simulate")(simulate.command)
+app.command("verify")(verify.command)
+app.command("list")(list_command.command)
+app.add_typer(workload.app, name="workload")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"cpsched {version('cpsched')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show a traceback when something is wrong.")
+    ] = False,
+    version: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Simulate, compare and verify schedules of HPC batch jobs."""
+    del debug
+
+
+def build(arguments: list[str]) -> Any:
+    """Return the command group, with the commands other distributions add."""
+    from cpsched import registry
+
+    for name in registry.names("commands"):
+        registry.load("commands", name)(app)
+    if "generate" in arguments:
+        # Their options come from the generators, which are costly to import.
+        workload.add_generators()
+    return typer.main.get_command(app)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    given = sys.argv[1:] if arguments is None else arguments
+    # --debug may stand anywhere, though the group takes it only in front.
+    rest = [argument for argument in given if argument != "--debug"]
+    sys.exit(guarded(lambda: build(rest)(rest, prog_name="cpsched"), debug=rest != given))

@@ -1,0 +1,207 @@
+"""``cpsched simulate``: what would have happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpsched.cli.options import (
+    First,
+    Format,
+    From,
+    SkipBadLines,
+    To,
+    WorkloadFile,
+    read_workload,
+)
+from cpsched.errors import InfeasibleRequestError
+
+if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
+    from cpsched.simulation.simulate import Run, Settings
+
+
+def command(
+    workload: WorkloadFile,
+    system: Annotated[
+        str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
+    ],
+    dispatcher: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"
+        ),
+    ] = None,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option("--predictor", "-p", help="Where runtimes come from; repeat. [requested]"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the run; several runs get one each in it."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace runs that exist already.")
+    ] = False,
+    first: First = None,
+    start: From = None,
+    end: To = None,
+    overrun: Annotated[
+        str, typer.Option(help="At the requested time: kill or extend (run on as recorded).")
+    ] = "kill",
+    correction: Annotated[
+        str, typer.Option(help="End expected after a prediction has passed: requested or double.")
+    ] = "requested",
+    dispatch_interval: Annotated[
+        int | None,
+        typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
+    ] = None,
+    on_infeasible: Annotated[
+        str, typer.Option(help="Jobs that can never run here: reject (and count) or error.")
+    ] = "reject",
+    enforce_limits: Annotated[
+        bool, typer.Option(help="Reject jobs that ask for more time than their queue allows.")
+    ] = True,
+    seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summaries as JSON instead of a table.")
+    ] = False,
+) -> None:
+    """Simulate a job log under one or more dispatchers and print what would have happened."""
+    from cpsched import systems
+    from cpsched.cli.choice import one_of
+    from cpsched.mapping import fit
+    from cpsched.simulation.simulate import Settings
+
+    one_of("--on-infeasible", on_infeasible, ("reject", "error"))
+    one_of("--overrun", overrun, ("kill", "extend"))
+    one_of("--correction", correction, ("requested", "double"))
+    settings = Settings(
+        overrun=overrun,
+        correction=correction,
+        dispatch_interval=dispatch_interval,
+        enforce_limits=enforce_limits,
+        seed=seed,
+    )
+    machine = systems.load(system)
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    fitted = fit(jobs, machine, enforce_limits=enforce_limits)
+    if fitted.rejected and on_infeasible == "error":
+        row, reason = fitted.rejected[0]
+        raise InfeasibleRequestError(str(jobs.job_id[row]), reason)
+    tasks = _tasks(fitted, settings, dispatcher or ["easy"], predictor or ["requested"], out)
+    _check_targets(tasks, overwrite=overwrite)
+    arguments = {"workload": str(workload), "system": system, "first": first, "from": start}
+    arguments["to"] = end
+    summaries = [_run(task, fitted, settings, arguments, overwrite) for task in tasks]
+    _print(tasks, summaries, fitted, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One simulation to do, and where its files go."""
+
+    dispatcher: str
+    predictor: str
+    folder: Path | None
+
+
+def _tasks(
+    fitted: Fitted,
+    settings: Settings,
+    dispatchers: Sequence[str],
+    predictors: Sequence[str],
+    out: Path | None,
+) -> list[_Task]:
+    """Return all combinations; bad specifications are found before anything is simulated."""
+    from cpsched.spec import Spec, build
+
+    pairs = []
+    for dispatcher in dispatchers:
+        build("dispatchers", dispatcher)
+        for predictor in predictors:
+            build("predictors", predictor, truth=lambda handle: handle)
+            pairs.append((str(Spec.parse(dispatcher)), str(Spec.parse(predictor))))
+    pairs = list(dict.fromkeys(pairs))
+    if out is None or len(pairs) == 1:
+        return [_Task(*pair, out) for pair in pairs]
+    from cpsched.runs import run_name
+
+    digests = fitted.workload.digest(), fitted.system.digest()
+    return [_Task(*pair, out / run_name(*pair, settings, *digests)) for pair in pairs]
+
+
+def _check_targets(tasks: Sequence[_Task], *, overwrite: bool) -> None:
+    """Refuse folders that exist before hours are spent."""
+    from cpsched.runs.folder import check_target
+
+    for task in tasks:
+        if task.folder is not None:
+            check_target(task.folder, overwrite=overwrite)
+
+
+def _run(
+    task: _Task, fitted: Fitted, settings: Settings, arguments: dict[str, Any], overwrite: bool
+) -> dict[str, Any]:
+    from cpsched.cli.progress import progress_bar
+    from cpsched.metrics.summary import summarize
+    from cpsched.runs import save
+    from cpsched.simulation.simulate import simulate
+
+    title = f"{task.dispatcher} {task.predictor}"
+    jobs = len(fitted.workload) - len(fitted.rejected)
+    with progress_bar(title, jobs, fitted.workload.epoch) as observers:
+        run: Run = simulate(
+            fitted,
+            dispatcher=task.dispatcher,
+            predictor=task.predictor,
+            settings=settings,
+            observers=observers,
+        )
+    if task.folder is None:
+        return summarize(run.schedule)
+    return save(run, task.folder, overwrite=overwrite, arguments=arguments)
+
+
+def _print(
+    tasks: Sequence[_Task],
+    summaries: Sequence[dict[str, Any]],
+    fitted: Fitted,
+    *,
+    as_json: bool,
+) -> None:
+    if as_json:
+        runs = [
+            {
+                "dispatcher": task.dispatcher,
+                "predictor": task.predictor,
+                "folder": None if task.folder is None else str(task.folder),
+                "summary": summary,
+            }
+            for task, summary in zip(tasks, summaries, strict=True)
+        ]
+        typer.echo(json.dumps(runs, indent=1))
+        return
+    from cpsched.cli.report import heading
+    from cpsched.metrics.table import comparison, to_text
+
+    typer.echo(heading(fitted, summaries[0]))
+    typer.echo("")
+    rows = [
+        (task.dispatcher, task.predictor, summary)
+        for task, summary in zip(tasks, summaries, strict=True)
+    ]
+    typer.echo(to_text(comparison(rows)))
+    written = [task.folder for task in tasks if task.folder is not None]
+    if written:
+        typer.echo("")
+        typer.echo("Files:")
+        for folder in written:
+            typer.echo(f"  {folder}")

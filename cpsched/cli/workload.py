@@ -1,0 +1,123 @@
+"""``cpsched workload``: look at job logs, convert them, generate them."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpsched.cli.options import (
+    First,
+    Format,
+    From,
+    SkipBadLines,
+    To,
+    WorkloadFile,
+    read_workload,
+)
+
+if TYPE_CHECKING:
+    from cpsched.generators.contract import Generator
+
+app = typer.Typer(help="Look at job logs, convert them, generate them.", no_args_is_help=True)
+generate = typer.Typer(help="Generate a synthetic job log.", no_args_is_help=True)
+app.add_typer(generate, name="generate")
+
+
+@app.command()
+def info(
+    workload: WorkloadFile,
+    first: First = None,
+    start: From = None,
+    end: To = None,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+) -> None:
+    """Say what is in a job log."""
+    from cpsched.metrics.workload import describe
+
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    rows = describe(jobs)
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        typer.echo(f"{name:<{width}}  {value}")
+
+
+@app.command()
+def convert(
+    workload: WorkloadFile,
+    target: Annotated[Path, typer.Argument(help="File to write; its name says the format.")],
+    first: First = None,
+    start: From = None,
+    end: To = None,
+    format_name: Format = None,
+    to_format: Annotated[
+        str | None, typer.Option("--to-format", help="Format to write, where the name is unclear.")
+    ] = None,
+    skip_bad_lines: SkipBadLines = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+) -> None:
+    """Write a job log in another format, or a part of it."""
+    from cpsched import traces
+
+    _refuse(target, overwrite=overwrite)
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    traces.write(jobs, target, format=to_format)
+    typer.echo(f"{target}: {len(jobs):,} jobs")
+
+
+def _refuse(target: Path, *, overwrite: bool) -> None:
+    from cpsched.errors import ConfigError
+
+    if target.exists() and not overwrite:
+        raise ConfigError("the file exists; name another, or add --overwrite", where=target)
+
+
+def add_generators() -> None:
+    """Make a command of every registered generator, with its options."""
+    from cpsched import registry
+
+    for name in registry.names("generators"):
+        generator: Generator = registry.load("generators", name)
+        generate.command(name, help=generator.summary)(_generate_command(generator))
+
+
+def _generate_command(generator: Generator) -> Any:
+    """Return a function whose parameters are the generator's options."""
+    from cpsched.generators.contract import describe
+
+    def command(out: Path, overwrite: bool, **options: Any) -> None:
+        from cpsched import traces
+
+        _refuse(out, overwrite=overwrite)
+        workload = generator.generate(generator.options(**options))
+        traces.write(workload, out)
+        typer.echo(f"{out}: {len(workload):,} jobs")
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(
+            "out",
+            keyword,
+            annotation=Annotated[
+                Path, typer.Option("--out", "-o", help="File to write: .csv.gz, .parquet, .swf.gz")
+            ],
+        ),
+        inspect.Parameter(
+            "overwrite",
+            keyword,
+            annotation=Annotated[bool, typer.Option("--overwrite", help="Replace the file.")],
+            default=False,
+        ),
+    ]
+    for option in describe(generator.options):
+        flag = "--" + option.name.replace("_", "-")
+        annotation = Annotated[option.kind, typer.Option(flag, help=option.doc)]
+        parameters.append(
+            inspect.Parameter(option.name, keyword, annotation=annotation, default=option.default)
+        )
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {item.name: item.annotation for item in parameters}
+    return command

@@ -1,0 +1,58 @@
+"""Node lists as short text: ``node[001-003,007]``, as Slurm writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+_NUMBERED = re.compile(r"^(.*?)(\d+)$")
+
+
+def fold(names: Sequence[str], runs: Iterable[tuple[int, int]]) -> str:
+    """
+    Return runs of nodes as text.
+
+    Parameters
+    ----------
+    names
+        Name of every node of the system.
+    runs
+        (first node, number of nodes), in order.
+    """
+    parts: list[tuple[str, str]] = []
+    for first, count in runs:
+        parts.extend(_parts(names[first : first + count]))
+    text = []
+    for prefix, group in groupby(parts, key=lambda part: part[0]):
+        spans = [span for _, span in group]
+        if prefix and (len(spans) > 1 or "-" in spans[0]):
+            text.append(f"{prefix}[{','.join(spans)}]")
+        else:
+            text.extend(prefix + span for span in spans)
+    return ",".join(text)
+
+
+def _parts(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (prefix, number or range) of neighbouring nodes; prefix '' for other names."""
+    parts: list[tuple[str, str]] = []
+    start: tuple[str, str] | None = None
+    last = ""
+    for name in [*names, None]:
+        found = _NUMBERED.match(name) if name is not None else None
+        if start is not None and not (
+            found
+            and found[1] == start[0]
+            and len(found[2]) == len(last)
+            and int(found[2]) == int(last) + 1
+        ):
+            parts.append((start[0], start[1] if start[1] == last else f"{start[1]}-{last}"))
+            start = None
+        if found is None:
+            if name is not None:
+                parts.append(("", name))
+            continue
+        if start is None:
+            start = (found[1], found[2])
+        last = found[2]
+    return parts

@@ -1,0 +1,149 @@
+"""Read a run folder back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpsched import traces
+from cpsched.errors import CpschedError, RunError
+from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.system import System
+from cpsched.model.types import MISSING
+from cpsched.runs.folder import MARK
+from cpsched.runs.writer import FORMAT
+
+if TYPE_CHECKING:
+    from cpsched.model.types import IntArray
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SavedRun:
+    """
+    What a run folder holds.
+
+    Attributes
+    ----------
+    about
+        ``run.json``.
+    summary
+        ``metrics.json``.
+    timing
+        ``timing.json``.
+    schedule
+        When and where every job ran.
+    """
+
+    folder: Path
+    about: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    timing: Mapping[str, float]
+    schedule: Schedule
+
+
+def load(folder: str | Path) -> SavedRun:
+    """
+    Read a run folder.
+
+    Raises
+    ------
+    RunError
+        If it is no run, is incomplete, of another format, or a file in it is damaged.
+    """
+    folder = Path(folder)
+    if not (folder / MARK).is_file():
+        raise RunError(f"{folder} is not a run: there is no {MARK} in it")
+    about = _read(folder / MARK, _json)
+    if about.get("format") != FORMAT:
+        raise RunError(
+            f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT}"
+        )
+    workload = _read(
+        folder / "workload.parquet", lambda path: traces.read(path, format="table")
+    )
+    system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
+    jobs = _read(folder / "jobs.parquet", pq.read_table)
+    allocations = _read(folder / "allocations.parquet", pq.read_table)
+    if jobs.num_rows != len(workload):
+        raise RunError(
+            f"{folder}: jobs.parquet has {jobs.num_rows} rows,"
+            f" workload.parquet has {len(workload)}"
+        )
+    try:
+        schedule = Schedule(
+            workload=workload,
+            system=system,
+            start=_integers(jobs, "start"),
+            end=_integers(jobs, "end"),
+            outcome=_outcomes(jobs),
+            priority=_integers(jobs, "predicted_priority"),
+            plan=_integers(jobs, "predicted"),
+            bound=_integers(jobs, "predicted_bound"),
+            segments=_segments(allocations, system),
+            rejected=_reasons(jobs),
+            overrun=about["settings"]["overrun"],
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise RunError(f"{folder}: {error}") from error
+    return SavedRun(
+        folder=folder,
+        about=about,
+        summary=_read(folder / "metrics.json", _json),
+        timing=_read(folder / "timing.json", _json),
+        schedule=schedule,
+    )
+
+
+def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
+    """Read one file; whatever is wrong with it becomes a one-line error."""
+    try:
+        return reader(path)
+    except FileNotFoundError as error:
+        raise RunError(f"{path} is missing: the run is incomplete") from error
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, CpschedError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RunError(f"{path} is damaged: {reason}") from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise TypeError("is not a JSON object")
+    return content
+
+
+def _integers(table: pa.Table, name: str) -> IntArray:
+    column = table.column(name).combine_chunks()
+    return np.asarray(column.fill_null(MISSING), dtype=np.int64)
+
+
+def _outcomes(jobs: pa.Table) -> IntArray:
+    names = jobs.column("outcome").to_pylist()
+    return np.array([JobOutcome[name.upper()] for name in names], dtype=np.int64)
+
+
+def _reasons(jobs: pa.Table) -> dict[int, str]:
+    reasons = jobs.column("reason").to_pylist()
+    return {row: reason for row, reason in enumerate(reasons) if reason is not None}
+
+
+def _segments(table: pa.Table, system: System) -> Segments:
+    amounts = [_integers(table, f"amount.{resource}") for resource in system.resources]
+    return Segments(
+        job=_integers(table, "job"),
+        start=_integers(table, "from"),
+        end=_integers(table, "to"),
+        node=_integers(table, "node"),
+        count=_integers(table, "count"),
+        units=_integers(table, "units"),
+        amount=np.stack(amounts, axis=1),
+    )

@@ -1,0 +1,214 @@
+"""Write a finished simulation to a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpsched import traces
+from cpsched.metrics.jobs import wait as wait_of
+from cpsched.metrics.steps import queue_and_use
+from cpsched.metrics.summary import summarize
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.types import MISSING
+from cpsched.runs.folder import MARK, appearing
+from cpsched.runs.nodes import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.simulation.simulate import Run, Settings
+
+#: Of the layout of run folders; a reader refuses others.
+FORMAT = 1
+_LIBRARIES = ("numpy", "numba", "pyarrow")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that can change a schedule or its files."""
+    found = {"cpsched": version("cpsched"), "python": platform.python_version()}
+    return found | {library: version(library) for library in _LIBRARIES}
+
+
+def run_name(
+    dispatcher: str, predictor: str, settings: Settings, workload: str, system: str
+) -> str:
+    """
+    Return a readable folder name with a hash of everything that determines the run.
+
+    Parameters
+    ----------
+    workload, system
+        Their digests.
+    """
+    what = json.dumps(
+        [dispatcher, predictor, vars(settings), workload, system, versions()], sort_keys=True
+    )
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{dispatcher} {predictor}".lower()).strip("-")
+    return f"{slug}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+
+def save(
+    run: Run,
+    folder: str | Path,
+    *,
+    overwrite: bool = False,
+    arguments: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """
+    Write a run to a folder, whole or not at all.
+
+    Parameters
+    ----------
+    arguments
+        What the caller was asked to do, for the record.
+
+    Returns
+    -------
+    dict
+        The summary in ``metrics.json``.
+
+    Raises
+    ------
+    RunError
+        If the folder exists and ``overwrite`` is off, or is not a run.
+    """
+    schedule = run.schedule
+    summary = summarize(schedule)
+    with appearing(Path(folder), overwrite=overwrite) as target:
+        traces.write(schedule.workload, target / "workload.parquet", format="table")
+        _write_json(target / "system.json", schedule.system.to_dict())
+        _write_table(target / "jobs.parquet", _jobs(schedule))
+        _write_table(target / "allocations.parquet", _allocations(schedule))
+        _write_table(target / "queue.parquet", _queue(schedule))
+        _write_json(target / "metrics.json", summary)
+        _write_json(target / "timing.json", dict(run.timing))
+        # Last: the file that makes the folder a run.
+        _write_json(target / MARK, _description(run, summary, arguments or {}))
+    return summary
+
+
+def _description(
+    run: Run, summary: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    schedule = run.schedule
+    return {
+        "format": FORMAT,
+        "versions": versions(),
+        "arguments": dict(arguments),
+        "dispatcher": run.dispatcher,
+        "predictor": run.predictor,
+        "settings": vars(run.settings),
+        "workload": {
+            "title": schedule.workload.title,
+            "jobs": len(schedule.workload),
+            "digest": schedule.workload.digest(),
+        },
+        "system": {"name": schedule.system.name, "digest": schedule.system.digest()},
+        "counts": summary["counts"],
+        "decisions": dict(run.decisions),
+        "deterministic": True,
+    }
+
+
+def _jobs(schedule: Schedule) -> dict[str, Any]:
+    """Return the table of jobs, in workload order; times are seconds since the epoch."""
+    workload = schedule.workload
+    started = schedule.start != MISSING
+    num_nodes, nodes = _places(schedule)
+    reasons = [schedule.rejected.get(row) for row in range(len(workload))]
+    return {
+        "job_id": pa.array(workload.job_id.tolist(), pa.string()),
+        "submit": workload.submit,
+        "start": _optional(schedule.start),
+        "end": _optional(schedule.end),
+        "wait": pa.array(
+            np.where(started, schedule.start - workload.submit, 0), pa.int64(), mask=~started
+        ),
+        "num_nodes": num_nodes,
+        "nodes": pa.array(nodes, pa.string()),
+        "units": workload.units,
+        "requested_time": workload.requested_time,
+        "runtime": workload.runtime,
+        "predicted": _optional(schedule.plan),
+        "predicted_priority": _optional(schedule.priority),
+        "predicted_bound": _optional(schedule.bound),
+        "outcome": pa.array(
+            [JobOutcome(code).name.lower() for code in schedule.outcome.tolist()], pa.string()
+        ).dictionary_encode(),
+        "reason": pa.array(reasons, pa.string()),
+    }
+
+
+def _places(schedule: Schedule) -> tuple[IntArray, list[str | None]]:
+    """Return how many and which nodes each job had first."""
+    segments = schedule.segments
+    num_jobs = len(schedule.workload)
+    num_nodes = np.zeros(num_jobs, dtype=np.int64)
+    nodes: list[str | None] = [None] * num_jobs
+    runs: dict[int, list[tuple[int, int]]] = {}
+    first_start: dict[int, int] = {}
+    columns = (segments.job, segments.start, segments.node, segments.count)
+    for job, start, node, count in zip(*(column.tolist() for column in columns), strict=True):
+        if first_start.setdefault(job, start) == start:
+            runs.setdefault(job, []).append((node, count))
+    known: dict[tuple[tuple[int, int], ...], str] = {}
+    names = schedule.system.node_names
+    for job, places in runs.items():
+        num_nodes[job] = sum(count for _, count in places)
+        key = tuple(places)
+        text = known.get(key)
+        if text is None:
+            text = known[key] = fold(names, places)
+        nodes[job] = text
+    return num_nodes, nodes
+
+
+def _allocations(schedule: Schedule) -> dict[str, Any]:
+    segments = schedule.segments
+    table: dict[str, Any] = {
+        "job": segments.job.astype(np.int32),
+        "from": segments.start,
+        "to": segments.end,
+        "node": segments.node.astype(np.int32),
+        "count": segments.count.astype(np.int32),
+        "units": segments.units.astype(np.int32),
+    }
+    return table | _by_resource("amount", schedule.system, segments.amount)
+
+
+def _queue(schedule: Schedule) -> dict[str, Any]:
+    times, waiting, running, used = queue_and_use(schedule)
+    table: dict[str, Any] = {"time": times, "waiting": waiting, "running": running}
+    return table | _by_resource("used", schedule.system, used)
+
+
+def _by_resource(name: str, system: System, amounts: IntArray) -> dict[str, Any]:
+    return {
+        f"{name}.{resource}": np.ascontiguousarray(amounts[:, kind])
+        for kind, resource in enumerate(system.resources)
+    }
+
+
+def _optional(values: IntArray) -> pa.Array:
+    return pa.array(values, pa.int64(), mask=values == MISSING)
+
+
+def _write_table(path: Path, columns: Mapping[str, Any]) -> None:
+    pq.write_table(pa.table(dict(columns)), path, compression="zstd")
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

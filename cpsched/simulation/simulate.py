@@ -1,0 +1,153 @@
+"""From names to a finished simulation: the one call behind ``cpsched simulate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any
+
+from cpsched.mapping import Fitted, fit
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
+from cpsched.simulation.simulator import Simulator
+from cpsched.spec import Spec, build
+
+if TYPE_CHECKING:
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.workload import Workload
+    from cpsched.prediction import RuntimePredictor
+    from cpsched.simulation.observers import Observer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """
+    How a simulation is run; see :class:`~cpsched.simulation.simulator.Simulator`.
+
+    Attributes
+    ----------
+    enforce_limits
+        Whether jobs that ask for more time than their queue allows are rejected.
+    """
+
+    overrun: str = "kill"
+    correction: str = "requested"
+    dispatch_interval: int | None = None
+    enforce_limits: bool = True
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """
+    A finished simulation.
+
+    Attributes
+    ----------
+    dispatcher, predictor
+        Canonical specifications.
+    schedule
+        When and where every job ran.
+    decisions
+        Counts that are the same in every equal run.
+    timing
+        Seconds, which are not.
+    """
+
+    dispatcher: str
+    predictor: str
+    settings: Settings
+    schedule: Schedule
+    decisions: Mapping[str, Any]
+    timing: Mapping[str, float]
+
+
+def simulate(
+    workload: Workload | Fitted,
+    system: System | None = None,
+    *,
+    dispatcher: str | Dispatcher = "easy",
+    predictor: str | RuntimePredictor = "requested",
+    settings: Settings | None = None,
+    observers: Sequence[Observer] = (),
+) -> Run:
+    """
+    Simulate a workload on a system.
+
+    Parameters
+    ----------
+    workload
+        The jobs; already mapped onto a system, or together with ``system``.
+    dispatcher, predictor
+        Specifications like ``easy:backfill=sjf``, or objects.
+    settings
+        Everything else; defaults where None.
+    observers
+        Told about everything that happens.
+
+    Raises
+    ------
+    ConfigError
+        If an option or the mapping of the workload makes no sense.
+    DispatchError
+        If the dispatcher breaks an invariant.
+    """
+    settings = settings or Settings()
+    fitted = _fitted(workload, system, settings)
+    decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+    allocations = AllocationRecorder(len(fitted.system.resources))
+    decisions = DecisionRecorder()
+    truth = _Truth()
+    predicts = (
+        build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor
+    )
+    simulator = Simulator(
+        fitted,
+        decides,
+        predicts,
+        overrun=settings.overrun,
+        correction=settings.correction,
+        dispatch_interval=settings.dispatch_interval,
+        seed=settings.seed,
+        observers=(allocations, decisions, *observers),
+    )
+    truth.runtime = simulator.arrivals.runtime
+    wall, cpu = perf_counter(), process_time()
+    simulator.run()
+    timing = {
+        "loop_s": perf_counter() - wall,
+        "loop_cpu_s": process_time() - cpu,
+        **decisions.timing(),
+    }
+    return Run(
+        dispatcher=_spec(dispatcher),
+        predictor=_spec(predictor),
+        settings=settings,
+        schedule=schedule_of(fitted, simulator, allocations),
+        decisions=decisions.counts(),
+        timing=timing,
+    )
+
+
+class _Truth:
+    """The runtimes by handle, for the one predictor that is given them on purpose."""
+
+    runtime: IntArray
+
+    def __call__(self, handle: IntArray) -> IntArray:
+        return self.runtime[handle]
+
+
+def _fitted(workload: Workload | Fitted, system: System | None, settings: Settings) -> Fitted:
+    if isinstance(workload, Fitted):
+        return workload
+    if system is None:
+        raise TypeError("a workload that is not mapped onto a system needs one")
+    return fit(workload, system, enforce_limits=settings.enforce_limits)
+
+
+def _spec(thing: Any) -> str:
+    return str(Spec.parse(thing)) if isinstance(thing, str) else str(thing.name)

@@ -1,0 +1,283 @@
+"""Reading the Standard Workload Format."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpsched import traces
+from cpsched.errors import TraceError
+from cpsched.model.types import MISSING, UNBOUNDED, Status
+from cpsched.traces import swf_lines
+from cpsched.traces.swf import SWF
+from cpsched.traces.swf_lines import FIELDS, read_lines
+from cpsched.traces.text import chunks
+
+GOOD = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
+
+
+def with_field(number: int, value: str, line: str = GOOD) -> str:
+    """Return a line with one of its fields (from 1) replaced."""
+    values = line.split()
+    values[number - 1] = value
+    return " ".join(values)
+
+
+def test_every_field_becomes_its_column(logs) -> None:
+    workload = traces.read(logs / "small.swf")
+    assert workload.title == "small"
+    assert workload.epoch == 1_000_000_000
+    assert workload.layout == "processors"
+    assert workload.resources == ("core", "mem")
+    assert workload.job_id.tolist() == ["1", "2", "5"]
+    assert workload.submit.tolist() == [0, 5, 20]
+    assert workload.runtime.tolist() == [100, 50, 0]
+    # Job 1: requested processors (8) before allocated ones (4); job 2: only allocated known.
+    assert workload.units.tolist() == [8, 2, 1]
+    assert workload.request.tolist() == [[1, 1024], [1, 0], [1, 512]]
+    assert workload.requested_time.tolist() == [200, MISSING, 60]
+    assert workload.recorded_start.tolist() == [10, MISSING, 25]
+    assert workload.status.tolist() == [Status.COMPLETED, Status.FAILED, Status.COMPLETED]
+    assert workload.user.decode() == ["3", "4", None]
+    assert workload.group.decode() == ["1", "1", None]
+    assert workload.name.decode() == ["7", None, None]
+    assert workload.queue.decode() == ["0", "1", None]
+    assert workload.partition.decode() == ["1", "1", None]
+    assert workload.dependency.tolist() == [-1, -1, -1]
+    assert workload.nodes_max.tolist() == [UNBOUNDED] * 3
+
+
+def test_comments_become_the_header_in_file_order(logs) -> None:
+    assert traces.read(logs / "small.swf").header == (
+        ("Version", "2.2"),
+        ("Computer", "Toy cluster"),
+        ("UnixStartTime", "1000000000"),
+        ("MaxProcs", "16"),
+        ("Note", "five jobs, of which two never became any"),
+        ("", "this line goes on with the note"),
+        ("", "a comment between the jobs"),
+    )
+
+
+def test_rows_that_are_no_jobs_are_counted(logs) -> None:
+    assert traces.read(logs / "small.swf").set_aside == (("never ran", 1), ("no processors", 1))
+
+
+def test_pieces_of_a_checkpointed_job_are_set_aside(logs) -> None:
+    workload = traces.read(logs / "checkpointed.swf")
+    assert workload.job_id.tolist() == ["1", "2"]
+    assert workload.runtime.tolist() == [60, 10]
+    assert workload.set_aside == (("partial execution", 2),)
+
+
+def test_jobs_are_sorted_by_submit_and_ties_keep_their_order(log) -> None:
+    lines = [
+        with_field(1, number, with_field(2, submit))
+        for number, submit in (("1", "7"), ("2", "3"), ("3", "7"), ("4", "3"))
+    ]
+    assert traces.read(log("a.swf", "\n".join(lines))).job_id.tolist() == ["2", "4", "1", "3"]
+
+
+def test_without_memory_or_epoch_nothing_is_made_up(log) -> None:
+    workload = traces.read(log("a.swf", GOOD))
+    assert workload.resources == ("core",)
+    assert workload.epoch is None
+
+
+@pytest.mark.parametrize("line", [GOOD.replace(" ", "\t"), "  " + GOOD + "  ", GOOD + "\r"])
+def test_blanks_of_any_kind_separate_fields(log, line: str) -> None:
+    assert len(traces.read(log("a.swf", line + "\n" + with_field(1, "2")))) == 2
+
+
+@pytest.mark.parametrize("field", [6, 7])
+def test_measured_averages_may_have_fractions(log, field: int) -> None:
+    for value in ("0.25", "142.00", "1e3", ".5", "7."):
+        assert len(traces.read(log("a.swf", with_field(field, value)))) == 1
+
+
+def test_packed_and_plain_files_read_the_same(log, logs, differences) -> None:
+    packed = log("small.swf.gz", (logs / "small.swf").read_bytes())
+    assert differences(traces.read(packed), traces.read(logs / "small.swf")) == []
+
+
+BAD_LINES = {
+    "negative submit": (with_field(2, "-5"), "field 2 (submit time) = '-5': must be from 0 to"),
+    "unknown submit": (with_field(2, "-1"), "field 2 (submit time) = -1: a job that ran was"),
+    "negative run time": (with_field(4, "-2"), "field 4 (run time) = '-2': must be from 0"),
+    "absurd run time": (with_field(4, "1" + "0" * 18), "field 4 (run time) = '1000000000000000000'"),
+    "absurd beyond 64 bits": (with_field(4, "1" + "0" * 24), "field 4 (run time) = '1000"),
+    "absurd processors": (with_field(8, "99999999999"), "field 8 (requested processors) = '999"),
+    "absurd memory": (with_field(10, "1" + "0" * 17), "field 10 (requested memory) = '1000"),
+    "memory absurd in all": (with_field(10, "9" + "0" * 15), "times the processors, this must be"),
+    "zero requested time": (with_field(9, "0"), "field 9 (requested time) = 0: must be at least 1"),
+    "fraction of a second": (with_field(4, "1.5"), "field 4 (run time) = '1.5': is no whole number"),
+    "whole but written as a fraction": (with_field(4, "60.0"), "'60.0': is no whole number"),
+    "words": (with_field(4, "fast"), "field 4 (run time) = 'fast': is no whole number"),
+    "not a number": (with_field(6, "nan"), "field 6 (average CPU time) = 'nan': is no number"),
+    "infinite": (with_field(6, "1e999"), "field 6 (average CPU time) = '1e999': must be from 0"),
+    "digits of another script": (with_field(12, "٣"), "field 12 (user) = '٣': is no whole number"),
+    "underscores": (with_field(4, "1_0"), "field 4 (run time) = '1_0': is no whole number"),
+    "unknown status": (with_field(11, "7"), "field 11 (status) = '7': must be from 0 to 5"),
+    "unknown job number": (with_field(1, "-1"), "field 1 (job number) = -1: every job needs"),
+    "repeated job number": (with_field(1, "2"), "field 1 (job number) = 2: another line has this number"),
+    "too few fields": (GOOD[:-3], "18 fields are expected, here are 17"),
+    "too many fields": (GOOD + " -1", "18 fields are expected, here are 19"),
+    "comment behind the job": (GOOD + " ; sure", "18 fields are expected, here are 20"),
+    "CSV": (GOOD.replace(" ", ","), "18 fields are expected, here are 1"),
+    "quotes": (with_field(12, '"1"'), "is no whole number"),
+    "negative preceding job": (with_field(17, "-2"), "field 17 (preceding job) = '-2'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
+    line, message = BAD_LINES[name]
+    path = log("a.swf", f"; Version: 2.2\n{with_field(1, '2')}\n\n{line}\n{with_field(1, '3')}\n")
+    with pytest.raises(TraceError, match=re.escape(f"{path}:4: ") + ".*" + re.escape(message)):
+        traces.read(path)
+    workload = traces.read(path, skip_bad_lines=True)
+    assert workload.job_id.tolist() == ["2", "3"]
+    assert workload.set_aside == (("bad line", 1),)
+
+
+@pytest.mark.parametrize("raw", [b"1 0 5 \0 4", b"caf\xe9", b"; caf\xe9", b"; a \0 b"])
+def test_lines_that_are_no_text_are_named_or_counted(log, raw: bytes) -> None:
+    path = log("a.swf", GOOD.encode() + b"\n" + raw + b"\n")
+    with pytest.raises(TraceError, match=r"a\.swf:2: (holds a NUL|is not UTF-8)"):
+        traces.read(path)
+    assert traces.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
+
+
+def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log) -> None:
+    never_ran = with_field(4, "-1", with_field(9, "0", with_field(2, "-1", with_field(1, "2"))))
+    workload = traces.read(log("a.swf", f"{GOOD}\n{never_ran}\n"))
+    assert workload.set_aside == (("never ran", 1),)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no job in it"),
+        ("; Version: 2.2\n", "no job in it"),
+        (with_field(4, "-1"), "no job in it: 1 never ran"),
+    ],
+)
+def test_a_log_without_jobs_is_an_error(log, content: str, message: str) -> None:
+    with pytest.raises(TraceError, match=f"{message}$"):
+        traces.read(log("a.swf", content))
+
+
+def test_skipping_does_not_read_rubbish_as_an_empty_log(log) -> None:
+    with pytest.raises(TraceError, match="no job in it: 2 bad line"):
+        traces.read(log("a.swf", "hello\nworld"), skip_bad_lines=True)
+
+
+def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path) -> None:
+    path = tmp_path / "a.swf.gz"
+    lines = "\n".join(with_field(1, str(number)) for number in range(5000))
+    path.write_bytes(gzip.compress(lines.encode())[:-100])
+    with pytest.raises(TraceError, match="the gzip is cut off or damaged"):
+        traces.read(path, skip_bad_lines=True)
+
+
+@pytest.mark.parametrize("text", ["soon", "", "1e9", "99999999999999", "-5"])
+def test_a_header_with_an_impossible_epoch_is_an_error(log, text: str) -> None:
+    path = log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")
+    with pytest.raises(TraceError, match=r"field header UnixStartTime = .*: must be seconds"):
+        traces.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "epoch"), [("-1", None), ("0", 0), ("1231135224 (Jan 2009)", 1_231_135_224)]
+)
+def test_the_epoch_may_be_unknown_or_explained(log, text: str, epoch: int | None) -> None:
+    assert traces.read(log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")).epoch == epoch
+
+
+# -- the two readers of lines -------------------------------------------------------------------
+
+NUMBERS = st.integers(-1, 50).map(str)
+ODD = st.one_of(
+    st.sampled_from(["-2", "1.0", "1.5", ".5", "1.", "-", "+", "+5", "007", "-0", "1-2", "--1"]),
+    st.sampled_from(["1" + "0" * 18, "1" + "0" * 19, "9" * 30, "1e3", "nan", "x", ";", '"1"']),
+    st.sampled_from(["-1.0", "-1.00", "-0.5", "1.2.3", "1+1", "0x1", "True", "NA", "inf"]),
+    st.text(st.sampled_from("0123456789.-+"), min_size=1, max_size=6),
+)
+
+
+@st.composite
+def line(draw: st.DrawFn) -> str:
+    """A line that is right more often than not."""
+    kind = draw(st.integers(0, 9))
+    if kind == 0:
+        return draw(st.sampled_from(["", "   ", "; Key: text", ";", "  ; indented", "\t"]))
+    values = draw(st.lists(NUMBERS, min_size=18, max_size=18))
+    values[10] = draw(st.sampled_from(["-1", "0", "1", "2", "5"]))
+    if kind == 1:
+        values[draw(st.integers(0, 17))] = draw(ODD)
+    if kind == 2:
+        del values[draw(st.integers(0, 17)) :]
+    if kind == 3:
+        values += draw(st.lists(ODD, max_size=2))
+    return draw(st.sampled_from([" ", "  ", "\t"])).join(values)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    lines=st.lists(line(), max_size=12),
+    end=st.sampled_from(["", "\n"]),
+    newline=st.sampled_from(["\n", "\r\n"]),
+    skip=st.booleans(),
+    size=st.sampled_from([60, 200, 10_000]),
+)
+def test_reading_in_bulk_and_line_by_line_is_the_same(
+    tmp_path_factory, lines: list[str], end: str, newline: str, skip: bool, size: int
+) -> None:
+    path = tmp_path_factory.mktemp("swf") / "a.swf"
+    path.write_bytes((newline.join(lines) + end).encode())
+
+    def outcome(bulk: bool) -> object:
+        try:
+            read = read_lines(path, skip_bad_lines=skip, bulk=bulk)
+        except TraceError as error:
+            return str(error)
+        return read.table.tolist(), read.line.tolist(), read.comments, read.bad
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swf_lines, "chunks", lambda file: chunks(file, size))
+        assert outcome(bulk=True) == outcome(bulk=False)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(NUMBERS, min_size=18, max_size=18), min_size=1, max_size=30))
+def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows: list[list[str]]) -> None:
+    """Otherwise the test above would compare a reader with itself."""
+    path = tmp_path_factory.mktemp("swf") / "a.swf"
+    for row in rows:
+        row[10] = "1"
+    path.write_text("; Key: text\n" + "".join(" ".join(row) + "\n" for row in rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(swf_lines, "parse_line", None)
+        assert len(read_lines(path).table) == len(rows)
+
+
+def test_both_readers_give_the_same_workload(logs, differences, monkeypatch) -> None:
+    in_bulk = SWF.read(logs / "small.swf")
+    monkeypatch.setattr(swf_lines._LineReader, "bulk", lambda *_: False)
+    assert differences(in_bulk, SWF.read(logs / "small.swf")) == []
+
+
+def test_kept_columns_leave_out_measurements_and_feedback() -> None:
+    left_out = sorted(set(range(18)) - set(swf_lines.KEPT))
+    assert [FIELDS[index].name for index in left_out] == [
+        "6 (average CPU time)",
+        "7 (used memory)",
+        "17 (preceding job)",
+        "18 (think time)",
+    ]
+    assert np.array_equal(swf_lines.KEPT, sorted(swf_lines.KEPT))
