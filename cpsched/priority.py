@@ -112,6 +112,28 @@ class ExpectedWait(_WithDemand):
 
     name = "expected-wait"
 
+    def reset(self, system: System) -> None:
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        ConfigError
+            If a queue has no expected wait and the system has no default.
+        """
+        super().reset(system)
+        default = system.default_expected_wait
+        waits = {name: queue.expected_wait or default for name, queue in system.queues.items()}
+        lacking = [name for name, wait in waits.items() if not wait]
+        if lacking or not (waits or default):
+            what = f"queue '{lacking[0]}' has" if lacking else "jobs have"
+            raise ConfigError(
+                f"{what} no expected wait, which priority 'expected-wait' needs: set"
+                " expected_wait there or default_expected_wait",
+                where=f"system {system.name}",
+            )
+        self._largest = max([wait for wait in waits.values() if wait] + [default or 0])
+
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """
         Return ``-E q / ewt`` and the demand.
@@ -119,26 +141,17 @@ class ExpectedWait(_WithDemand):
         Raises
         ------
         ConfigError
-            If a job's queue has no expected wait and the system has no default.
+            If a job names no queue and the system has no default.
         """
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
-            queue = jobs[int(expected.argmin())]
             raise ConfigError(
-                f"queue '{jobs.strings('queue')[queue.index]}' has no expected wait, which"
-                " priority 'expected-wait' needs: set expected_wait there or"
-                " default_expected_wait",
+                "a job is in no queue, and priority 'expected-wait' needs an expected wait for"
+                " it: set default_expected_wait",
                 where=f"system {self.system.name}",
             )
-        largest = max(
-            [
-                queue.expected_wait or 0
-                for queue in self.system.queues.values()
-            ]
-            + [self.system.default_expected_wait or 0]
-        )
         waited = now - jobs.submit
-        return (-(largest * waited / expected), self.demand(jobs))
+        return (-(self._largest * waited / expected), self.demand(jobs))
 
 
 class Slowdown(_WithDemand):

@@ -55,7 +55,7 @@ class Table:
 
     def wrong_column(self, name: str, message: str) -> TraceError:
         """Return the error for a column."""
-        return TraceError(message, file=self.path, field=f"column {name or repr(name)}")
+        return TraceError(message, file=self.path, field=name or "''")
 
 
 class Cells:
@@ -139,10 +139,9 @@ class Cells:
             return _from_floats(cells)
         if not pa.types.is_integer(cells.type):
             return _from_text(self._text(column))
-        empty = _numpy(cells.is_null())
-        big = _numpy(pc.greater(pc.fill_null(cells, 0), np.iinfo(np.int64).max))
-        values = pc.if_else(pa.array(big | empty), 0, cells)
-        return _numpy(values.cast(pa.int64())), empty, big
+        values = _numpy(pc.fill_null(cells, 0))
+        big = values > np.iinfo(np.int64).max
+        return np.where(big, 0, values).astype(np.int64), _numpy(cells.is_null()), big
 
     def _text(self, column: str) -> pa.ChunkedArray:
         """Return a column as strings without nulls."""
@@ -175,7 +174,7 @@ def check_columns(
             raise table.wrong_column(name, f"{what} has no such column{hint}")
     for name in required:
         if name not in table.columns:
-            raise table.wrong_column(name, f"{what} needs it")
+            raise table.wrong_column(name, f"{what} needs this column")
 
 
 def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:

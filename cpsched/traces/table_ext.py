@@ -80,7 +80,7 @@ def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
     """Return the table's columns as a workload has them, all rows; runtime -1 if never ran."""
     runtime = cells.seconds("run", -1, blank=-1)
     ids = np.array(cells.strings("job"), dtype=np.str_)
-    checks.fail(ids == "", "must not be empty", "job")
+    checks.fail(ids == "", "must not be empty", "job", ids)
     checks.fail(repeated(ids), "another row has this number", "job", ids)
     requested = cells.whole("reqtime", 0, MAX_TIME, blank=MISSING)
     no_time = (runtime >= 0) & (requested == 0)

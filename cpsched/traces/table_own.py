@@ -149,7 +149,9 @@ def _check_columns(table: Table) -> None:
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
     check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
-        raise table.wrong_column("units", "a table of jobs needs either this or cores, not both")
+        raise table.wrong_column(
+            "units", "a table of jobs needs either this column or cores, not both"
+        )
     if "cores" in names and "request.core" in names:
         raise table.wrong_column("request.core", "each unit has one core where there are cores")
 
@@ -194,7 +196,7 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
 def _check_rows(columns: Mapping[str, Any], checks: RowChecks) -> None:
     """Find what no single cell gives away."""
     ids = columns["job_id"]
-    checks.fail(ids == "", "must not be empty", "job_id")
+    checks.fail(ids == "", "must not be empty", "job_id", ids)
     checks.fail(repeated(ids), "another row has this id", "job_id", ids)
     checks.fail(
         columns["nodes_max"] < columns["nodes_min"],

@@ -79,7 +79,15 @@ def test_instant_refuses_anything_else(written: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "kb"),
-    [("1gb", 2**20), ("1GB", 2**20), ("512mb", 2**19), ("1000w", 8), ("1", 1), ("0", 0), ("5tb", 5 * 2**30)],
+    [
+        ("1gb", 2**20),
+        ("1GB", 2**20),
+        ("512mb", 2**19),
+        ("1000w", 8),
+        ("1", 1),
+        ("0", 0),
+        ("5tb", 5 * 2**30),
+    ],
 )
 def test_kilobytes_rounds_pbs_sizes_up(written: str, kb: int) -> None:
     assert kilobytes(written) == kb
@@ -92,7 +100,9 @@ def test_amount_reads_slurm_memory(written: str, kb: int) -> None:
     assert text.amount(written, MEMORY) == kb
 
 
-@pytest.mark.parametrize("written", ["", "gb", "-1gb", "1 gb", "1xb", "1e3", "٣gb", "1.5.2gb", "1."])
+@pytest.mark.parametrize(
+    "written", ["", "gb", "-1gb", "1 gb", "1xb", "1e3", "٣gb", "1.5.2gb", "1."]
+)
 def test_amount_refuses_anything_else(written: str) -> None:
     with pytest.raises(ValueError, match="is no amount"):
         kilobytes(written)

@@ -1,0 +1,167 @@
+"""What each job has to say about a schedule: pure functions of arrays, one value a job."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpsched.model.types import FloatArray, IntArray
+
+#: The longest runtimes of short and of medium jobs, seconds (Remediani 2017, section 3.3).
+SHORT_LIMIT = 3600
+MEDIUM_LIMIT = 12 * 3600
+
+
+class JobClass(IntEnum):
+    """A job's length, by the time it ran."""
+
+    SHORT = 0
+    """At most an hour."""
+    MEDIUM = 1
+    """More than an hour, at most twelve."""
+    LONG = 2
+    """More than twelve hours."""
+
+
+def wait(submit: IntArray, start: IntArray) -> IntArray:
+    """
+    Return how long each job waited, ``start - submit``, seconds, shape ``(num_jobs,)``.
+
+    A job that was held (begin time, dependency) waits from its submit on all the same.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or a job starts before its submit.
+    """
+    return _since(submit, start, "start")
+
+
+def turnaround(submit: IntArray, end: IntArray) -> IntArray:
+    """
+    Return each job's response time, ``end - submit``, seconds, shape ``(num_jobs,)``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or a job ends before its submit.
+    """
+    return _since(submit, end, "end")
+
+
+def slowdown(wait: IntArray, runtime: IntArray) -> FloatArray:
+    """
+    Slowdown of each job.
+
+    Parameters
+    ----------
+    wait, runtime
+        Seconds, non-negative, shape ``(num_jobs,)``. The runtime is that of the simulation: a
+        job that was killed ran its requested time.
+
+    Returns
+    -------
+    ndarray
+        Values of at least 1, shape ``(num_jobs,)``; 1 exactly for the jobs that did not wait.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or any entry is negative.
+
+    Notes
+    -----
+    ``(wait + runtime) / runtime``, Remediani (2017) eq. 3.1. A runtime of 0, where that is not
+    defined, counts as 1 second: the shortest that a clock of whole seconds tells from none.
+    """
+    _check(wait=wait, runtime=runtime)
+    return 1.0 + wait / np.maximum(runtime, 1)
+
+
+def bounded_slowdown(wait: IntArray, runtime: IntArray, *, tau: int = 10) -> FloatArray:
+    """
+    Bounded slowdown of each job.
+
+    Parameters
+    ----------
+    wait, runtime
+        Seconds, non-negative, shape ``(num_jobs,)``.
+    tau
+        Runtimes below this many seconds count as ``tau``; at least 1.
+
+    Returns
+    -------
+    ndarray
+        Values of at least 1, shape ``(num_jobs,)``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, any entry is negative or ``tau`` is below 1.
+
+    Notes
+    -----
+    ``max(1, (wait + runtime) / max(runtime, tau))``, after [1]_.
+
+    References
+    ----------
+    .. [1] Feitelson and Rudolph (1998). Metrics and benchmarking for parallel job scheduling. JSSPP.
+    """
+    _check(wait=wait, runtime=runtime)
+    if tau < 1:
+        raise ValueError(f"tau is {tau}, must be at least one second")
+    return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
+
+
+def requested_ratio(requested_time: IntArray, runtime: IntArray) -> FloatArray:
+    """
+    Return by how much each job was overestimated, ``requested_time / runtime``.
+
+    Shape ``(num_jobs,)``; below 1 where a job ran longer than asked for. A runtime of 0 counts
+    as 1 second, as in :func:`slowdown`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or any entry is negative.
+    """
+    _check(requested_time=requested_time, runtime=runtime)
+    return np.asarray(requested_time / np.maximum(runtime, 1), dtype=np.float64)
+
+
+def job_class(runtime: IntArray) -> IntArray:
+    """
+    Return the :class:`JobClass` of each job by its runtime in seconds, shape ``(num_jobs,)``.
+
+    Raises
+    ------
+    ValueError
+        If any runtime is negative.
+    """
+    _check(runtime=runtime)
+    return np.searchsorted([SHORT_LIMIT, MEDIUM_LIMIT], runtime).astype(np.int64)
+
+
+def _since(submit: IntArray, event: IntArray, name: str) -> IntArray:
+    if submit.shape != event.shape:
+        raise ValueError(f"submit has shape {submit.shape}, {name} has {event.shape}")
+    early = np.flatnonzero(event < submit)
+    if len(early):
+        row = early[0]
+        raise ValueError(f"row {row}: {name} is {event[row]}, before the submit at {submit[row]}")
+    return event - submit
+
+
+def _check(**columns: IntArray) -> None:
+    """Raise unless all columns have one shape and no negative entry."""
+    (first, expected), *_ = columns.items()
+    for name, values in columns.items():
+        if values.shape != expected.shape:
+            raise ValueError(f"{name} has shape {values.shape}, {first} has {expected.shape}")
+        negative = np.flatnonzero(values < 0)
+        if len(negative):
+            row = negative[0]
+            raise ValueError(f"row {row}: {name} is {values[row]}, must be non-negative")

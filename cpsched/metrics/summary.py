@@ -1,0 +1,157 @@
+"""A schedule in a few dozen numbers: what goes into ``metrics.json`` and into tables."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.metrics import jobs, system
+from cpsched.metrics.steps import waiting
+from cpsched.metrics.window import busy_window, ended
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.types import MISSING
+
+if TYPE_CHECKING:
+    from cpsched.metrics.window import Window
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import AnyArray, BoolArray
+
+#: Quantiles of every per-job measure, by name.
+_QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def summarize(schedule: Schedule) -> dict[str, Any]:
+    """
+    Return a schedule's numbers as plain JSON types, in a fixed order.
+
+    Times are seconds (``_s`` in the name), shares lie within [0, 1], and None stands where there
+    is nothing to measure. ``docs/metrics.md`` explains every key.
+
+    Jobs that completed or timed out enter the per-job measures; their runtime is that of the
+    simulation. Each measure comes for all of them, for those that waited (the ones plots show),
+    and for short, medium and long ones.
+    """
+    window = busy_window(schedule)
+    done = ended(schedule)
+    submit = schedule.workload.submit[done]
+    start, end = schedule.start[done], schedule.end[done]
+    wait, runtime, response = jobs.wait(submit, start), end - start, jobs.turnaround(submit, end)
+    slowdown, width = jobs.slowdown(wait, runtime), system.width(schedule)[done]
+    length = jobs.job_class(runtime)
+    groups = {
+        "all": np.ones(len(wait), dtype=np.bool_),
+        "waited": wait > 0,
+        **{item.name.lower(): length == item for item in jobs.JobClass},
+    }
+    return {
+        "counts": counts(schedule),
+        "overrun": schedule.overrun,
+        "window_s": list(window) if window else None,
+        "makespan_s": system.makespan(schedule),
+        "throughput_jobs_per_hour": system.throughput(schedule),
+        "utilization": system.utilization(schedule),
+        "loss_of_capacity": system.loss_of_capacity(schedule),
+        "queue_jobs": _queue(schedule, window),
+        "wait_s": _by_group(wait, groups),
+        "turnaround_s": _by_group(response, groups),
+        "slowdown": _by_group(slowdown, groups),
+        "bounded_slowdown": _by_group(jobs.bounded_slowdown(wait, runtime), groups),
+        "response_by_width_s": system.response_by_width(response, width),
+        "slowdown_by_area": system.slowdown_by_area(wait, runtime, width),
+        "excluded_in_plots": {
+            "wait = 0": _share(wait == 0),
+            "slowdown = 1": _share(slowdown == 1),
+        },
+        "recorded_wait_s": _recorded_wait(schedule),
+    }
+
+
+def counts(schedule: Schedule) -> dict[str, Any]:
+    """
+    Return what became of every row of the log.
+
+    ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout +
+    cancelled + not_ended``.
+    """
+    workload = schedule.workload
+    aside = {reason: int(number) for reason, number in workload.set_aside}
+    of = {item: int((schedule.outcome == item).sum()) for item in JobOutcome}
+    kinds = Counter(reason_kind(reason) for reason in schedule.rejected.values())
+    return {
+        "in_log": len(workload) + sum(aside.values()),
+        "set_aside": dict(sorted(aside.items())),
+        "rejected": of[JobOutcome.REJECTED],
+        "rejected_because": dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))),
+        "simulated": len(workload) - of[JobOutcome.REJECTED],
+        "completed": of[JobOutcome.COMPLETED],
+        "timeout": of[JobOutcome.TIMEOUT],
+        "cancelled": of[JobOutcome.CANCELLED],
+        "not_ended": of[JobOutcome.NOT_ENDED],
+        "requested_time_assumed": int(workload.requested_time_assumed.sum()),
+    }
+
+
+def reason_kind(reason: str) -> str:
+    """Return a rejection's reason without its numbers (``N``) and quoted names (``'...'``)."""
+    return _NUMBER.sub("N", _QUOTED.sub("'...'", reason))
+
+
+def statistics(values: AnyArray) -> dict[str, Any]:
+    """
+    Return number, mean, median, p95, p99, p99.9 and maximum of a value a job.
+
+    The mean's sum is exact before it is rounded, so it does not depend on the machine. Quantiles
+    interpolate linearly between jobs. With no job all but the number are None.
+    """
+    if not len(values):
+        return {"jobs": 0, **dict.fromkeys(("mean", *_QUANTILES, "max"))}
+    whole = np.issubdtype(values.dtype, np.integer)
+    total = sum(values.tolist()) if whole else math.fsum(values.tolist())
+    found = np.quantile(values, list(_QUANTILES.values())).tolist()
+    return {
+        "jobs": len(values),
+        "mean": total / len(values),
+        **dict(zip(_QUANTILES, found, strict=True)),
+        "max": values.max().item(),
+    }
+
+
+def _by_group(values: AnyArray, groups: dict[str, BoolArray]) -> dict[str, Any]:
+    return {name: statistics(values[group]) for name, group in groups.items()}
+
+
+def _queue(schedule: Schedule, window: Window | None) -> dict[str, Any]:
+    """Return mean, median, p95 and maximum of the number of waiting jobs at every second."""
+    if window is None:
+        return dict.fromkeys(("mean", "median", "p95", "max"))
+    seconds = waiting(schedule).distribution(*window)
+    return {
+        "mean": seconds.mean(),
+        "median": seconds.quantile(0.5),
+        "p95": seconds.quantile(0.95),
+        "max": seconds.maximum(),
+    }
+
+
+def _share(chosen: BoolArray) -> dict[str, Any]:
+    number = int(chosen.sum())
+    return {"jobs": number, "share": number / len(chosen) if len(chosen) else None}
+
+
+def _recorded_wait(schedule: Schedule) -> dict[str, Any]:
+    """Return the log's own mean wait, over the simulated jobs whose start it knows."""
+    workload = schedule.workload
+    known = workload.recorded_start != MISSING
+    rows = known & (schedule.outcome != JobOutcome.REJECTED)
+    waits = (workload.recorded_start - workload.submit)[rows].tolist()
+    return {
+        "jobs": len(waits),
+        "mean": sum(waits) / len(waits) if waits else None,
+        "note": None if waits else "the log records no starts; assumed 0 where they are needed",
+    }

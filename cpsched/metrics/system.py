@@ -1,0 +1,182 @@
+"""What a schedule makes of the machine: utilization, throughput, loss of capacity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.metrics.steps import StepFunction, exact_dot, used, waiting
+from cpsched.metrics.window import busy_window, ended
+
+if TYPE_CHECKING:
+    from cpsched.metrics.window import Window
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import IntArray
+
+_HOUR = 3600
+
+
+def makespan(schedule: Schedule) -> int | None:
+    """Return the seconds from the first submit to the last end, or None if no job ran."""
+    window = busy_window(schedule)
+    return window.length if window else None
+
+
+def utilization(schedule: Schedule, window: Window | None = None) -> dict[str, float | None]:
+    """
+    Return the share of each resource kind that was allocated.
+
+    Parameters
+    ----------
+    schedule
+        What a job holds counts, whether it uses it or not: a job alone on its nodes holds them.
+    window
+        ``[first submit, last end)`` where None, see :func:`~cpsched.metrics.window.busy_window`.
+
+    Returns
+    -------
+    dict
+        By resource name, within [0, 1]; None where the machine has none of the kind, or no job
+        ran.
+
+    Notes
+    -----
+    ``sum of amount * seconds held within the window / (capacity * length of the window)``.
+    """
+    window = window or busy_window(schedule)
+    total = schedule.system.total.tolist()
+    return {
+        name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
+        if window and total[kind]
+        else None
+        for kind, name in enumerate(schedule.system.resources)
+    }
+
+
+def loss_of_capacity(schedule: Schedule, window: Window | None = None) -> dict[str, float | None]:
+    """
+    Return the share of each resource kind left idle while at least one job waits.
+
+    Parameters
+    ----------
+    schedule, window
+        As for :func:`utilization`.
+
+    Returns
+    -------
+    dict
+        By resource name, within [0, 1]; None as for :func:`utilization`.
+
+    Notes
+    -----
+    ``sum_i n_i (t_{i+1} - t_i) delta_i / (N (t_m - t_1))`` over the events ``t_1 .. t_m`` of the
+    window, with ``N`` the capacity, ``n_i`` what is idle from event ``i`` to the next, and
+    ``delta_i`` 1 if any job waits then, else 0 [1]_. Whether a waiting job would fit into what is
+    idle is not asked, so what nobody could have used counts as lost too. Jobs that may not start
+    yet (begin time, dependency) do not make ``delta_i`` 1.
+
+    References
+    ----------
+    .. [1] Zhang, Franke, Moreira and Sivasubramaniam (2003). An integrated approach to parallel
+       scheduling using gang-scheduling, backfilling, and migration. IEEE TPDS 14(3).
+    """
+    window = window or busy_window(schedule)
+    total = schedule.system.total.tolist()
+    queue = waiting(schedule, held=False)
+    lost: dict[str, float | None] = {}
+    for kind, name in enumerate(schedule.system.resources):
+        lost[name] = None
+        if window and total[kind]:
+            idle = _idle_while(queue, used(schedule, kind), total[kind], window)
+            lost[name] = idle / (total[kind] * window.length)
+    return lost
+
+
+def throughput(schedule: Schedule, window: Window | None = None) -> float | None:
+    """
+    Return the jobs ended an hour (completed or timed out), or None if no job ran.
+
+    Parameters
+    ----------
+    schedule, window
+        As for :func:`utilization`. Of a given window, ends within ``(start, end]`` count: a job
+        that ends at a second does not run in it.
+    """
+    done = ended(schedule)
+    if window is not None:
+        done &= (schedule.end > window.start) & (schedule.end <= window.end)
+    window = window or busy_window(schedule)
+    return int(done.sum()) * _HOUR / window.length if window else None
+
+
+def width(schedule: Schedule) -> IntArray:
+    """
+    Return how much of the first resource kind (cores) each job held when it started, ``(J,)``.
+
+    0 for jobs that never started.
+    """
+    segments = schedule.segments
+    first = np.flatnonzero(segments.start == schedule.start[segments.job])
+    cores = np.zeros(len(schedule.workload), dtype=np.int64)
+    np.add.at(cores, segments.job[first], segments.count[first] * segments.amount[first, 0])
+    return cores
+
+
+def response_by_width(turnaround: IntArray, width: IntArray) -> float | None:
+    """
+    Return the mean response time in seconds, every job weighted by its width.
+
+    Parameters
+    ----------
+    turnaround, width
+        Seconds, and cores held, shape ``(num_jobs,)``.
+
+    Returns
+    -------
+    float or None
+        ``sum(width * turnaround) / sum(width)``; None where no job has any width.
+
+    Notes
+    -----
+    ARTwW of [1]_: it does not change if a wide job is handed in as several narrow ones.
+
+    References
+    ----------
+    .. [1] Streit (2003). Self-tuning job scheduling strategies for the resource management of HPC
+       systems and computational grids. PhD thesis, Paderborn.
+    """
+    total = int(width.sum())
+    return exact_dot(width, turnaround) / total if total else None
+
+
+def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> float | None:
+    """
+    Return the mean slowdown, every job weighted by its area (width times runtime).
+
+    Parameters
+    ----------
+    wait, runtime, width
+        Seconds, seconds, and cores held, shape ``(num_jobs,)``.
+
+    Returns
+    -------
+    float or None
+        None where no job has any area.
+
+    Notes
+    -----
+    SLDwA of Streit (2003), see :func:`response_by_width`. As area times slowdown is width times
+    response, it is ``sum(width * (wait + runtime)) / sum(width * runtime)``.
+    """
+    area = exact_dot(width, runtime)
+    return exact_dot(width, wait + runtime) / area if area else None
+
+
+def _idle_while(queue: StepFunction, busy: StepFunction, total: int, window: Window) -> int:
+    """Return amount times seconds of the window idle while somebody waits."""
+    inner = np.union1d(queue.times, busy.times)
+    inner = inner[(inner > window.start) & (inner < window.end)]
+    edges = np.concatenate([[window.start], inner, [window.end]])
+    idle = np.where(queue.at(edges[:-1]) > 0, total - busy.at(edges[:-1]), 0)
+    return exact_dot(idle, np.diff(edges))

@@ -1,0 +1,228 @@
+"""Summaries side by side, as aligned text for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: A number may be missing: nothing was measured.
+Number = int | float | None
+_GAP = "  "
+_NARROWEST = 12
+_BREAKS = re.compile(r"(?<=[,:;/ ])")
+_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    One column of a comparison.
+
+    Attributes
+    ----------
+    header
+        What it shows, without the unit.
+    unit
+        Unit of all its values, or ''.
+    values
+        Texts (names, aligned left) or numbers (aligned right), one a row.
+    decimals
+        Of the numbers, the same for the whole column.
+    """
+
+    header: str
+    unit: str
+    values: tuple[str, ...] | tuple[Number, ...]
+    decimals: int = 0
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds names."""
+        return any(isinstance(value, str) for value in self.values)
+
+    def cells(self) -> list[str]:
+        """Return the values as shown: thousands in groups, ``-`` where nothing was measured."""
+        return [
+            value if isinstance(value, str) else _shown(value, self.decimals)
+            for value in self.values
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """
+    A comparison of runs; one value a run in every column.
+
+    Attributes
+    ----------
+    caption
+        What is the same in all rows.
+    columns
+        In order.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+
+    def text(self, width: int = 120) -> str:
+        """
+        Return the table aligned for a terminal, without a newline at the end.
+
+        Long names are wrapped to keep within ``width`` characters, down to 12 a line; numbers
+        are never cut.
+        """
+        columns = [(_heading(column), column.cells()) for column in self.columns]
+        widths = _widths(self.columns, columns, width)
+        left = [column.is_text for column in self.columns]
+        depth = max((len(heading) for heading, _ in columns), default=0)
+        heads = [[""] * (depth - len(heading)) + heading for heading, _ in columns]
+        lines = [_line(parts, widths, left) for parts in zip(*heads, strict=True)]
+        lines.append(_GAP.join("-" * size for size in widths))
+        for row in zip(*(cells for _, cells in columns), strict=True):
+            lines.extend(_row(row, widths, left))
+        return "\n".join([self.caption, "", *lines] if self.caption else lines)
+
+    def markdown(self) -> str:
+        """Return the table as GitHub's Markdown, without a newline at the end."""
+        heads = [f"{column.header} [{column.unit}]" if column.unit else column.header
+                 for column in self.columns]  # fmt: skip
+        rules = [":---" if column.is_text else "---:" for column in self.columns]
+        rows = zip(*(column.cells() for column in self.columns), strict=True)
+        lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in (heads, rules, *rows)]
+        return "\n".join([_escaped(self.caption), "", *lines] if self.caption else lines)
+
+
+def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
+    """
+    Return a comparison of runs.
+
+    Parameters
+    ----------
+    rows
+        For each run the dispatcher's name, the predictor's name and what
+        :func:`~cpsched.metrics.summary.summarize` gave. The numbers of jobs and of rejected jobs
+        become columns where the runs differ in them, else they are said once above.
+    """
+    summaries = [summary for _, _, summary in rows]
+    sizes = [
+        Column("jobs", "", tuple(_at(s, "counts", "simulated") for s in summaries)),
+        Column("rejected", "", tuple(_at(s, "counts", "rejected") for s in summaries)),
+    ]
+    same = bool(rows) and all(len(set(column.values)) == 1 for column in sizes)
+    caption = ""
+    if same:
+        jobs, rejected = (column.cells()[0] for column in sizes)
+        caption = f"{jobs} jobs simulated, {rejected} rejected"
+        sizes = []
+    columns = (
+        Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows)),
+        Column("predictor", "", tuple(predictor for _, predictor, _ in rows)),
+        *sizes,
+        *_measures(summaries),
+    )
+    return Table(caption, columns)
+
+
+def _measures(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """Return the columns of numbers; a column of GPUs only if a machine has some."""
+
+    def column(header: str, unit: str, *path: str, scale: float = 1, digits: int = 0) -> Column:
+        values = [_at(summary, *path) for summary in summaries]
+        scaled = tuple(None if value is None else value * scale for value in values)
+        return Column(header, unit, scaled, digits or _decimals(scaled))
+
+    columns = [
+        column("mean wait", "s", "wait_s", "all", "mean"),
+        column("p99 wait", "s", "wait_s", "all", "p99"),
+        column("max wait", "s", "wait_s", "all", "max"),
+        column("mean slowdown", "", "slowdown", "all", "mean"),
+        column("mean bounded slowdown", "", "bounded_slowdown", "all", "mean"),
+        column("p99 bounded slowdown", "", "bounded_slowdown", "all", "p99"),
+        column("mean queue", "jobs", "queue_jobs", "mean"),
+        column("max queue", "jobs", "queue_jobs", "max"),
+        column("core use", "%", "utilization", "core", scale=100, digits=1),
+        column("gpu use", "%", "utilization", "gpu", scale=100, digits=1),
+        column("makespan", "h", "makespan_s", scale=1 / _HOUR, digits=1),
+    ]
+    return [item for item in columns if item.header != "gpu use" or any(item.values)]
+
+
+def _at(summary: Mapping[str, Any], *path: str) -> Any:
+    """Return what lies at a path of keys, None where there is no such key."""
+    found: Any = summary
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _decimals(values: Sequence[Number]) -> int:
+    """Return how many decimals a column shows: about four digits of its largest value."""
+    known = [abs(value) for value in values if value is not None]
+    if all(isinstance(value, int) for value in values if value is not None):
+        return 0
+    largest = max(known, default=0)
+    return 2 if largest < 100 else 1 if largest < 1000 else 0  # noqa: PLR2004
+
+
+def _shown(value: Number, decimals: int) -> str:
+    return "-" if value is None else f"{value:,.{decimals}f}"
+
+
+def _heading(column: Column) -> list[str]:
+    """Return a header as lines: one word each, the unit last."""
+    return [*column.header.split(), *([f"[{column.unit}]"] if column.unit else [])]
+
+
+def _widths(
+    columns: Sequence[Column], shown: Sequence[tuple[list[str], list[str]]], width: int
+) -> list[int]:
+    """Return the width of each column; names give way if the table would be too wide."""
+    widths = [max(map(len, [*heading, *cells])) for heading, cells in shown]
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    names = [index for index, column in enumerate(columns) if column.is_text]
+    while excess > 0 and names:
+        longest = max(names, key=lambda index: widths[index])
+        if widths[longest] <= _NARROWEST:
+            break
+        widths[longest] -= 1
+        excess -= 1
+    return widths
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> list[str]:
+    """Return the lines of one row; numbers stand in the first."""
+    wrapped = [
+        _wrapped(cell, size) if name else [cell]
+        for cell, size, name in zip(cells, widths, left, strict=True)
+    ]
+    height = max(map(len, wrapped), default=0)
+    lines = [[*part, *[""] * (height - len(part))] for part in wrapped]
+    return [_line(parts, widths, left) for parts in zip(*lines, strict=True)]
+
+
+def _line(parts: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    aligned = [
+        part.ljust(size) if name else part.rjust(size)
+        for part, size, name in zip(parts, widths, left, strict=True)
+    ]
+    return _GAP.join(aligned).rstrip()
+
+
+def _wrapped(name: str, size: int) -> list[str]:
+    """Break a name after its commas and colons, or anywhere if that is not enough."""
+    lines = [""]
+    for piece in _BREAKS.split(name):
+        rest = piece
+        if len(lines[-1]) + len(rest) > size and lines[-1]:
+            lines.append("")
+        while len(lines[-1]) + len(rest) > size:
+            lines[-1], rest = rest[:size], rest[size:]
+            lines.append("")
+        lines[-1] += rest
+    return lines if lines[-1] or len(lines) == 1 else lines[:-1]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

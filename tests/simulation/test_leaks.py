@@ -1,0 +1,176 @@
+"""
+The view holds no future.
+
+Whatever a dispatcher or predictor is shown up to an instant must be the same in two worlds that
+differ only in what is not known then: runtimes and statuses of jobs that have not ended, and
+every job that has not been submitted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tiny import DISPATCHERS, machine, machines, run, workloads
+
+from cpsched import registry
+from cpsched.mapping import fit
+from cpsched.model.types import MISSING, Status
+from cpsched.model.workload import Workload
+from cpsched.simulation.observers import Observer
+from cpsched.spec import build
+
+#: ``actual`` is given the truth on purpose.
+PREDICTORS = tuple(name for name in registry.names("predictors") if name != "actual")
+
+
+class Transcript(Observer):
+    """Writes down everything shown and answered up to an instant, inclusive."""
+
+    def __init__(self, until):
+        self.until = until
+        self.lines = []
+
+    def on_decision(self, view, decision, seconds):
+        if view.now > self.until:
+            return
+        tables = []
+        for table in (view.waiting, view.running):
+            tables.append(
+                [
+                    table.store.columns[:, table.rows].tolist(),
+                    table.request.tolist(),
+                    table.eligible_class.tolist(),
+                    *(table.strings(label) for label in ("queue", "user", "name", "group")),
+                ]
+            )
+        known = {label: list(values) for label, values in view.waiting.store.labels.items()}
+        actions = [
+            (action.handle, *(part.tolist() for part in action.allocation))
+            for action in decision.actions
+        ]
+        plan = decision.plan and (list(decision.plan.handle), list(decision.plan.start))
+        self.lines.append(
+            (view.now, tables, known, view.waiting.store.size, view.waiting.store.shapes.tolist(),
+             view.free.tolist(), view.eligible.tolist(), actions, plan, decision.again_at,
+             dict(decision.notes), dict(decision.stats))
+        )  # fmt: skip
+
+
+def other_future(workload: Workload, schedule, until: int, rng: np.random.Generator) -> Workload:
+    """Return the workload as it could have been, for all that was known at ``until``."""
+    past = np.flatnonzero(workload.submit <= until)
+    ended = (schedule.end != MISSING) & (schedule.end <= until)
+    runtime = workload.runtime.copy()
+    for row in past[~ended[past]]:
+        started = schedule.start[row]
+        # A job that runs at ``until`` ran past it in this world too, and so it must in the other.
+        least = until - started + 1 if started != MISSING and started <= until else 0
+        runtime[row] = least + rng.integers(0, 50)
+    status = np.where(ended, workload.status, rng.choice([Status.FAILED, Status.CANCELLED]))
+    kept = workload.with_columns(
+        runtime=runtime, status=status, recorded_start=rng.integers(0, 99, len(workload))
+    ).take(past)
+    extra = int(rng.integers(0, 5))
+    columns = ("units", "requested_time", "nodes_min", "nodes_max", "split", "contiguous")
+    joined = {
+        name: np.concatenate([getattr(kept, name), getattr(kept, name)[:1].repeat(extra)])
+        for name in (*columns, "exclusive")
+    }
+    return Workload.build(
+        title="other",
+        job_id=[*kept.job_id, *(f"new{index}" for index in range(extra))],
+        submit=[*kept.submit, *(until + 1 + rng.integers(0, 9, extra))],
+        runtime=[*kept.runtime, *rng.integers(0, 9, extra)],
+        request=np.concatenate([kept.request, rng.integers(0, 2, (extra, 3))]),
+        per_node=np.concatenate([kept.per_node, np.zeros((extra, 3), dtype=np.int64)]),
+        resources=workload.resources,
+        user=[*kept.user.decode(), *("stranger" for _ in range(extra))],
+        status=[*kept.status, *([1] * extra)],
+        **joined,
+    )
+
+
+@given(
+    workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99)
+)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("predictor", PREDICTORS)
+@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+def test_nothing_depends_on_the_future(dispatcher, predictor, workload, system, until, seed):
+    """Views, decisions and predictions up to an instant are the same in both worlds."""
+    assume(workload.submit[0] <= until)
+    here = Transcript(until)
+    schedule = run(workload, system, dispatcher, predictor, observers=[here]).schedule
+    other = other_future(workload, schedule, until, np.random.default_rng(seed))
+    there = Transcript(until)
+    run(other, system, dispatcher, predictor, observers=[there])
+    assert here.lines == there.lines
+
+
+def test_the_leak_test_can_fail():
+    """The named upper bound, which knows the truth, is found out by the same comparison."""
+    workload = Workload.build(
+        title="two", job_id=["a", "b"], submit=[0, 1], runtime=[5, 5], requested_time=[50, 50],
+        units=[1, 1], request=[[1, 0, 0]] * 2, resources=("core", "gpu", "mem"),
+    )  # fmt: skip
+    system = machine((1, 0, 8), resources=("core", "gpu", "mem"))
+    here, there = Transcript(2), Transcript(2)
+    schedule = run(workload, system, "fifo", "actual", observers=[here]).schedule
+    other = other_future(workload, schedule, 2, np.random.default_rng(1))
+    run(other, system, "fifo", "actual", observers=[there])
+    assert here.lines != there.lines
+
+
+#: A runtime no other number in these tests equals.
+SECRET = 987_654_321
+
+
+def reachable_arrays(thing, seen):
+    """Yield every array that can be reached from an object by attributes, items and bases."""
+    if id(thing) in seen or isinstance(thing, type | str | int | float):
+        return
+    seen[id(thing)] = thing
+    if isinstance(thing, np.ndarray):
+        yield thing
+        children = [thing.base] if thing.base is not None else []
+    elif isinstance(thing, dict):
+        children = [*thing.keys(), *thing.values()]
+    elif isinstance(thing, list | tuple | set | frozenset):
+        children = list(thing)
+    elif type(thing).__module__.startswith(("cpsched", "predictors")):
+        slots = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
+        children = [getattr(thing, name, None) for name in [*slots, *getattr(thing, "__dict__", ())]]
+    else:
+        children = []
+    for child in children:
+        yield from reachable_arrays(child, seen)
+
+
+@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+def test_no_array_reachable_from_a_view_holds_a_runtime(dispatcher):
+    """Walk from view, dispatcher and predictor through attributes and array bases."""
+    num = 6
+    workload = Workload.build(
+        title="secret", job_id=[str(index) for index in range(num)], submit=range(num),
+        runtime=[SECRET] * num, requested_time=[7] * num, units=[1] * num,
+        request=[[1, 0, 0]] * num, resources=("core", "gpu", "mem"),
+        recorded_start=[SECRET] * num,
+    )  # fmt: skip
+    system = machine((2, 0, 8), resources=("core", "gpu", "mem"))
+    fitted = fit(workload, system)
+    decides = build("dispatchers", dispatcher)
+
+    class Search(Observer):
+        views = 0
+
+        def on_decision(self, view, decision, seconds):
+            self.views += 1
+            for thing in (view, decides, decision):
+                for array in reachable_arrays(thing, {}):
+                    assert not (array == SECRET).any()
+
+    search = Search()
+    run(fitted, system, decides, observers=[search])
+    assert search.views > num

@@ -1,0 +1,277 @@
+"""The event loop: order of events, overrun, correction, holds, grids, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run, started, starts
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.rules import Fifo
+from cpsched.errors import ConfigError, DispatchError
+from cpsched.mapping import fit
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Decision, Kill, Start
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.types import MISSING
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.simulator import Simulator
+from predictors.actual import Actual
+from predictors.requested import Requested
+
+
+def test_ends_come_before_submits():
+    """What A gives back at 5 can be taken by B, which arrives at 5."""
+    assert starts(jobs((0, 1, 5), (5, 1, 5)), machine((1,)), "fifo") == [0, 5]
+
+
+def test_one_dispatch_sees_all_submits_of_an_instant():
+    """Shortest first among jobs that arrive together, whatever their order in the log."""
+    assert starts(jobs((0, 1, 5), (0, 1, 2)), machine((1,)), "sjf") == [2, 0]
+
+
+def test_zero_length_job_gives_back_at_the_same_instant():
+    """A job of runtime 0 ends where it starts; the next one starts at that second too."""
+    schedule = run(jobs((3, 1, 0), (3, 1, 4)), machine((1,)), "fifo").schedule
+    assert schedule.start.tolist() == [3, 3]
+    assert schedule.end.tolist() == [3, 7]
+
+
+def test_kill_ends_a_job_at_its_requested_time():
+    """A asks for 4 and would run 9."""
+    schedule = run(jobs((0, 1, 9, 4), (0, 1, 1)), machine((1,)), "fifo").schedule
+    assert schedule.end.tolist() == [4, 5]
+    assert schedule.outcome.tolist() == [JobOutcome.TIMEOUT, JobOutcome.COMPLETED]
+
+
+def test_extend_lets_a_job_run_on():
+    """The same with ``extend``: it runs for as long as the log says."""
+    schedule = run(jobs((0, 1, 9, 4), (0, 1, 1)), machine((1,)), "fifo", overrun="extend").schedule
+    assert schedule.end.tolist() == [9, 10]
+    assert schedule.outcome.tolist() == [JobOutcome.COMPLETED] * 2
+
+
+def test_exactly_the_requested_time_is_no_timeout():
+    """A job that ends by itself at its requested time was not killed."""
+    schedule = run(jobs((0, 1, 4, 4)), machine((1,)), "fifo").schedule
+    assert schedule.outcome.tolist() == [JobOutcome.COMPLETED]
+
+
+class ExpectedEnds(Observer):
+    """Keeps (now, expected end of the first running job) of every decision."""
+
+    def __init__(self):
+        self.seen: list[tuple[int, int]] = []
+
+    def on_decision(self, view, decision, seconds):
+        if len(view.running):
+            self.seen.append((view.now, int(view.running.expected_end[0])))
+
+
+@pytest.mark.parametrize(
+    ("correction", "expected"),
+    [
+        # Predicted 5 (a tenth of the truth); asked for 60; ticks at 5, 10, 20, 50.
+        ("requested", [(1, 5), (6, 60), (12, 60), (30, 60)]),
+        # 5 -> 10 -> 20 -> 40.
+        ("double", [(1, 5), (6, 10), (12, 20), (30, 40)]),
+    ],
+)
+def test_expected_end_is_corrected_when_it_has_passed(correction, expected):
+    """The end expected of an underestimated job moves when it is looked at."""
+    workload = jobs((0, 1, 50, 60), (1, 1, 1), (6, 1, 1), (12, 1, 1), (30, 1, 1))
+    ends = ExpectedEnds()
+    predictor = Actual(lambda handle: np.where(handle == 0, 5, 1))
+    run(workload, machine((1,)), "fifo", predictor, observers=[ends], correction=correction)
+    assert ends.seen[: len(expected)] == expected
+
+
+def test_expected_end_is_never_in_the_past():
+    """With ``extend`` a job may outlive its request; it is then expected to end next second."""
+    ends = ExpectedEnds()
+    workload = jobs((0, 1, 50, 10), (20, 1, 1))
+    run(workload, machine((1,)), "fifo", observers=[ends], overrun="extend")
+    assert ends.seen == [(20, 21)]
+
+
+def test_dispatch_interval_is_a_grid_from_second_zero():
+    """Jobs that arrive at 1 and 10 are looked at on multiples of 10 only."""
+    workload = jobs((1, 1, 3), (1, 1, 3), (10, 1, 3))
+    assert starts(workload, machine((1,)), "fifo", dispatch_interval=10) == [10, 20, 30]
+
+
+def test_dispatch_interval_must_be_positive():
+    with pytest.raises(ConfigError, match="dispatch_interval is 0"):
+        starts(jobs((0, 1, 1)), machine((1,)), "fifo", dispatch_interval=0)
+
+
+def test_dependency_and_begin_time_hold_a_job():
+    """
+    B depends on A (ends at 5); C may not begin before 9. Held jobs block nobody.
+
+    ::
+
+        1 |AAAAABB..CD
+          +-----------
+           0    5   9
+    """
+    workload = jobs(
+        (0, 1, 5), (0, 1, 2), (0, 1, 1), (9, 1, 1),
+        dependency=[-1, 0, -1, -1], begin=[MISSING, MISSING, 9, MISSING],
+    )  # fmt: skip
+    assert starts(workload, machine((1,)), "fifo") == [0, 5, 9, 10]
+
+
+def test_released_job_takes_its_own_place_in_the_queue():
+    """B is held until 5; then it is before C, which was submitted after it."""
+    workload = jobs((0, 1, 10), (1, 1, 1), (2, 1, 1), begin=[MISSING, 5, MISSING])
+    assert starts(workload, machine((1,)), "fifo") == [0, 10, 11]
+
+
+def test_cancelled_job_leaves_the_queue():
+    """B is cancelled at 3 while it waits; C starts in its stead."""
+    fitted = fit(jobs((0, 1, 5), (1, 1, 5), (2, 1, 5)), machine((1,)))
+    simulator = Simulator(fitted, Fifo(), Requested())
+    simulator.cancel(1, 3)
+    simulator.run()
+    assert started(simulator.start_time) == [0, None, 5]
+    assert simulator.outcome.tolist() == [0, JobOutcome.CANCELLED, 0]
+    assert simulator.end_time.tolist() == [5, 3, 10]
+
+
+def test_step_by_step_equals_run():
+    """Stepping by hand gives what ``run`` gives."""
+    workload = jobs((0, 3, 4), (1, 2, 4), (2, 1, 2), (2, 4, 1))
+    fitted = fit(workload, machine((4,)))
+    simulator = Simulator(fitted, Fifo(), Requested())
+    instants = 0
+    while simulator.step():
+        instants += 1
+    assert simulator.start_time.tolist() == starts(workload, machine((4,)), "fifo")
+    assert instants == len({0, 1, 2, 4, 6, 8, 9})
+
+
+def test_run_until_stops_before_the_second():
+    """``until`` is exclusive, and the simulation can go on from there."""
+    fitted = fit(jobs((0, 1, 5), (0, 1, 5)), machine((1,)))
+    simulator = Simulator(fitted, Fifo(), Requested())
+    simulator.run(until=5)
+    assert started(simulator.start_time) == [0, None]
+    simulator.run()
+    assert started(simulator.start_time) == [0, 5]
+
+
+def test_rejected_jobs_never_enter_and_are_kept():
+    """A job larger than the machine is recorded as rejected, with its reason."""
+    schedule = run(jobs((0, 9, 5), (0, 1, 5)), machine((4,)), "fifo").schedule
+    assert schedule.outcome.tolist() == [JobOutcome.REJECTED, JobOutcome.COMPLETED]
+    assert started(schedule.start) == [None, 0]
+    assert list(schedule.rejected) == [0]
+
+
+class Scripted(Dispatcher):
+    """Answers what it is told to."""
+
+    name = "scripted"
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def decide(self, view):
+        return self._answer(view)
+
+
+def _allocation(node, units, amount=None):
+    given = units if amount is None else amount
+    return Allocation(
+        np.array(node, dtype=np.int64),
+        np.array(units, dtype=np.int64),
+        np.array(given, dtype=np.int64).reshape(len(node), -1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("allocation", "complaint"),
+    [
+        (_allocation([0], [2]), "given 2 units, it has 3"),
+        (_allocation([0, 1], [2, 0]), "given 0 units on node n1"),
+        (_allocation([0], [3]), "given 3 core on node n0, where 2 are free"),
+        (_allocation([0, 1], [1, 2], [1, 1]), "given 1 core on node n1, which is not what it asks"),
+        (_allocation([1, 0], [2, 1]), r"given node 0: nodes must be within \[0, 3\)"),
+        (_allocation([0, 0], [2, 1]), "given node 0: nodes must be"),
+        (_allocation([0, 3], [2, 1]), "given node 3: nodes must be"),
+        (_allocation([-1, 0], [2, 1]), "given node -1: nodes must be"),
+        (_allocation([0, 1, 2], [1, 1, 1]), "given 3 nodes, it may touch 1 to 2"),
+    ],
+)
+def test_wrong_allocations_are_refused_with_their_numbers(allocation, complaint):
+    """Job, node, resource, demand and free are in the message; nothing is taken."""
+    workload = jobs((0, 3, 5), nodes_max=[2])
+    dispatcher = Scripted(lambda view: Decision([Start(0, allocation)]))
+    with pytest.raises(DispatchError, match=f"job 0 is {complaint}"):
+        run(workload, machine((2,), (2,), (2,)), dispatcher)
+
+
+@pytest.mark.parametrize(
+    ("columns", "allocation", "complaint"),
+    [
+        ({"split": [1]}, _allocation([0, 1], [2, 1]), "equally many units on each node; node n1"),
+        ({"contiguous": [True]}, _allocation([0, 2], [2, 1]), "consecutive nodes; node n2"),
+    ],
+)
+def test_wrong_shapes_are_refused(columns, allocation, complaint):
+    """Splits and contiguity are checked too."""
+    dispatcher = Scripted(lambda view: Decision([Start(0, allocation)]))
+    with pytest.raises(DispatchError, match=complaint):
+        run(jobs((0, 3, 5), **columns), machine((3,), (3,), (3,)), dispatcher)
+
+
+def test_only_waiting_jobs_start():
+    """Handles that do not exist or do not wait are refused."""
+    for handle in (7, -1):
+        dispatcher = Scripted(lambda view, at=handle: Decision([Start(at, _allocation([0], [1]))]))
+        with pytest.raises(DispatchError, match=f"job {handle} is started, but it does not wait"):
+            run(jobs((0, 1, 5)), machine((2,)), dispatcher)
+
+
+def test_rigid_jobs_cannot_be_killed():
+    """What this simulation cannot do is refused by name."""
+    dispatcher = Scripted(lambda view: Decision([Kill(0)]))
+    with pytest.raises(DispatchError, match="asks for Kill of job 0"):
+        run(jobs((0, 1, 5)), machine((2,)), dispatcher)
+
+
+def test_a_dispatcher_that_never_starts_anything_is_found_out():
+    """Nothing runs and nothing will come: two jobs would wait for ever."""
+    dispatcher = Scripted(lambda view: Decision())
+    with pytest.raises(DispatchError, match="scripted leaves 2 jobs waiting for ever"):
+        run(jobs((0, 1, 5), (1, 1, 5)), machine((2,)), dispatcher)
+
+
+def test_again_at_wakes_the_dispatcher():
+    """A dispatcher that asks for second 8 decides there although nothing happens then."""
+
+    def late(view):
+        if view.now < 8:
+            return Decision(again_at=8)
+        return Decision([Start(0, _allocation([0], [1]))])
+
+    assert starts(jobs((0, 1, 5)), machine((1,)), Scripted(late)) == [8]
+    with pytest.raises(DispatchError, match="woken at 0, it is 0 already"):
+        run(jobs((0, 1, 5)), machine((1,)), Scripted(lambda view: Decision(again_at=0)))
+
+
+def test_arrays_of_a_view_are_read_only():
+    """A dispatcher cannot change what it is shown."""
+
+    def meddle(view):
+        arrays = [view.free, view.eligible, view.node_up, view.waiting.rows]
+        arrays += [view.waiting.store.columns, view.waiting.store.shapes, view.running.rows]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[:] = 0
+        return Fifo.decide(dispatcher, view)
+
+    dispatcher = Fifo()
+    dispatcher.decide = meddle
+    assert starts(jobs((0, 1, 5)), machine((1,)), dispatcher) == [0]
