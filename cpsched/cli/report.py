@@ -1,7 +1,9 @@
-"""What stands above a table: which jobs, which machine, what was left out."""
+"""What stands above a table: which jobs, which machine, what was left out; and its width."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,3 +35,8 @@ def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
             f" (the first: job {job}, {reason})"
         )
     return "\n".join(lines)
+
+
+def width() -> int:
+    """Return how wide a table may be: the terminal's width, or 120 where there is none."""
+    return max(80, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 120

@@ -189,8 +189,8 @@ def _print(
         ]
         typer.echo(json.dumps(runs, indent=1))
         return
-    from cpsched.cli.report import heading
-    from cpsched.metrics.table import comparison, to_text
+    from cpsched.cli.report import heading, width
+    from cpsched.metrics.table import comparison
 
     typer.echo(heading(fitted, summaries[0]))
     typer.echo("")
@@ -198,7 +198,7 @@ def _print(
         (task.dispatcher, task.predictor, summary)
         for task, summary in zip(tasks, summaries, strict=True)
     ]
-    typer.echo(to_text(comparison(rows)))
+    typer.echo(comparison(rows).text(width=width()))
     written = [task.folder for task in tasks if task.folder is not None]
     if written:
         typer.echo("")

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from cpsched.model.types import FloatArray, IntArray
 
-#: The longest runtimes of short and of medium jobs, seconds (Remediani 2017, section 3.3).
+#: The longest runtimes of short and of medium jobs, seconds (Remediani 2017, section 3.1.1).
 SHORT_LIMIT = 3600
 MEDIUM_LIMIT = 12 * 3600
 

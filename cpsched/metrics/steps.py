@@ -176,7 +176,9 @@ def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:
 def used(schedule: Schedule, kind: int) -> StepFunction:
     """Return how much of a resource kind (by position) is allocated at every second."""
     segments = schedule.segments
-    return StepFunction.over(segments.start, segments.end, segments.count * segments.amount[:, kind])
+    return StepFunction.over(
+        segments.start, segments.end, segments.count * segments.amount[:, kind]
+    )
 
 
 def exact_dot(a: IntArray, b: IntArray) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,16 +82,18 @@ class Table:
         lines.append(_GAP.join("-" * size for size in widths))
         for row in zip(*(cells for _, cells in columns), strict=True):
             lines.extend(_row(row, widths, left))
-        return "\n".join([self.caption, "", *lines] if self.caption else lines)
+        return "\n".join([*self._above(), *lines])
 
     def markdown(self) -> str:
         """Return the table as GitHub's Markdown, without a newline at the end."""
-        heads = [f"{column.header} [{column.unit}]" if column.unit else column.header
-                 for column in self.columns]  # fmt: skip
+        heads = [" ".join(_heading(column)) for column in self.columns]
         rules = [":---" if column.is_text else "---:" for column in self.columns]
         rows = zip(*(column.cells() for column in self.columns), strict=True)
         lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in (heads, rules, *rows)]
-        return "\n".join([_escaped(self.caption), "", *lines] if self.caption else lines)
+        return "\n".join([*self._above(), *lines])
+
+    def _above(self) -> list[str]:
+        return [self.caption, ""] if self.caption else []
 
 
 def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
@@ -163,7 +165,7 @@ def _decimals(values: Sequence[Number]) -> int:
     if all(isinstance(value, int) for value in values if value is not None):
         return 0
     largest = max(known, default=0)
-    return 2 if largest < 100 else 1 if largest < 1000 else 0  # noqa: PLR2004
+    return 2 if largest < 100 else 1 if largest < 1000 else 0
 
 
 def _shown(value: Number, decimals: int) -> str:

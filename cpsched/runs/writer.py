@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import traces
-from cpsched.metrics.jobs import wait as wait_of
-from cpsched.metrics.steps import queue_and_use
+from cpsched.metrics.steps import StepFunction, used, waiting
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
@@ -190,9 +189,21 @@ def _allocations(schedule: Schedule) -> dict[str, Any]:
 
 
 def _queue(schedule: Schedule) -> dict[str, Any]:
-    times, waiting, running, used = queue_and_use(schedule)
-    table: dict[str, Any] = {"time": times, "waiting": waiting, "running": running}
-    return table | _by_resource("used", schedule.system, used)
+    """Return queue length, running jobs and used resources wherever one of them changes."""
+    segments = schedule.segments
+    kinds = [used(schedule, kind) for kind in range(len(schedule.system.resources))]
+    alive = schedule.start != MISSING
+    ends = np.where(schedule.end == MISSING, segments.end.max(initial=0), schedule.end)
+    running = StepFunction.over(schedule.start[alive], ends[alive])
+    queue = waiting(schedule)
+    times = np.unique(np.concatenate([step.times for step in (queue, running, *kinds)]))
+    table: dict[str, Any] = {
+        "time": times,
+        "waiting": queue.at(times),
+        "running": running.at(times),
+    }
+    use = np.stack([step.at(times) for step in kinds], axis=1)
+    return table | _by_resource("used", schedule.system, use)
 
 
 def _by_resource(name: str, system: System, amounts: IntArray) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+"""What a verifier has found, rule by rule."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.model.types import AnyArray, IntArray, StrArray
+
+
+class Rule(StrEnum):
+    """What must hold of every schedule; violations are listed in this order."""
+
+    SHAPE = "shape"
+    """Every column has one value a job, or a segment; segments are of jobs of the workload."""
+    OUTCOME = "outcome"
+    """Every job has one outcome, and exactly the times that belong to it."""
+    REJECTED = "rejected"
+    """Exactly the rejected jobs have a reason."""
+    SUBMIT = "submit"
+    """No job starts, or is cancelled, before it is submitted."""
+    BEGIN = "begin"
+    """No job starts before its begin time."""
+    DEPENDENCY = "dependency"
+    """No job starts before the job it depends on has ended, unless that one was rejected."""
+    RUNTIME = "runtime"
+    """A job runs as long as the log says, under ``kill`` at most its requested time."""
+    TIMEOUT = "timeout"
+    """Timed out are exactly the jobs that ``kill`` has cut."""
+    ALLOCATION = "allocation"
+    """Jobs that ran hold nodes, others never do."""
+    COVER = "cover"
+    """A job holds nodes from its start to its end; the same ones all along if it is rigid."""
+    NODES = "nodes"
+    """The nodes are there, and a job holds each at most once."""
+    UNITS = "units"
+    """Every node has at least one unit, and a job has as many as it asks for."""
+    BOUNDS = "bounds"
+    """A job touches at least ``nodes_min`` and at most ``nodes_max`` nodes."""
+    SPLIT = "split"
+    """Units split evenly where the job asks for that."""
+    CONTIGUOUS = "contiguous"
+    """Nodes are consecutive where the job asks for that."""
+    ELIGIBLE = "eligible"
+    """The job's queue and constraint allow the nodes."""
+    AMOUNT = "amount"
+    """What is taken is units times request, plus what the job needs on each node; or all a node
+    has, for a job alone on its nodes."""
+    CAPACITY = "capacity"
+    """At no instant is more taken of a node than it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """
+    A rule that a schedule breaks, once.
+
+    Attributes
+    ----------
+    rule
+        Which one.
+    job_id
+        The job it is about, None if it is about no single one.
+    message
+        What was found and what would be right, on one line.
+    total
+        How often the rule is broken in all; only the first ones are listed.
+    """
+
+    rule: Rule
+    job_id: str | None
+    message: str
+    total: int
+
+
+class Findings:
+    """
+    Collects violations; of each rule the first ``limit`` are kept, all are counted.
+
+    Parameters
+    ----------
+    job_id
+        By row of the workload.
+    limit
+        At least 1.
+    """
+
+    def __init__(self, job_id: StrArray, limit: int) -> None:
+        self._job_id = job_id
+        self._limit = limit
+        self._count: Counter[Rule] = Counter()
+        self._kept: defaultdict[Rule, list[Violation]] = defaultdict(list)
+
+    def add(
+        self, rule: Rule, broken: AnyArray, say: Callable[[int], str], rows: IntArray | None = None
+    ) -> None:
+        """
+        Add a violation for each True of a mask.
+
+        Parameters
+        ----------
+        broken
+            Boolean, one entry a job, or whatever ``rows`` has an entry for.
+        say
+            From a position in ``broken`` to the message; called for what is kept only.
+        rows
+            Row of the workload of each position; the positions themselves where None.
+        """
+        positions = np.flatnonzero(broken)
+        self._count[rule] += len(positions)
+        kept = self._kept[rule]
+        for position in positions[: self._limit - len(kept)].tolist():
+            row = position if rows is None else int(rows[position])
+            kept.append(Violation(rule, str(self._job_id[row]), say(position), 0))
+
+    def add_once(self, rule: Rule, message: str) -> None:
+        """Add a violation that is about no single job."""
+        self._count[rule] += 1
+        if len(self._kept[rule]) < self._limit:
+            self._kept[rule].append(Violation(rule, None, message, 0))
+
+    def __bool__(self) -> bool:
+        return self._count.total() > 0
+
+    def violations(self) -> list[Violation]:
+        """Return what was kept, in the order of the rules, with the totals."""
+        return [
+            replace(violation, total=self._count[rule])
+            for rule in Rule
+            for violation in self._kept[rule]
+        ]

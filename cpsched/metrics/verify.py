@@ -1,0 +1,95 @@
+"""
+Whether a schedule could have happened: every rule checked anew from the record.
+
+Shares no code with simulator and kernels. What is trusted is the input: workload, system, and the
+mapping that says which nodes a job may use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.metrics.findings import Findings, Rule, Violation
+from cpsched.metrics.verify_capacity import check_capacity
+from cpsched.metrics.verify_jobs import check_jobs
+from cpsched.metrics.verify_places import check_eligible, check_places
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+
+__all__ = ["Rule", "Violation", "verify"]
+
+_JOB_COLUMNS = ("start", "end", "outcome", "priority", "plan", "bound")
+_SEGMENT_COLUMNS = ("start", "end", "node", "count", "units", "amount")
+
+
+def verify(
+    schedule: Schedule, *, recorded: bool = True, complete: bool = True, limit: int = 20
+) -> list[Violation]:
+    """
+    Return which rules a schedule breaks; nothing for a schedule that holds.
+
+    Parameters
+    ----------
+    schedule
+        With segments in any order.
+    recorded
+        Whether jobs ran as long as the log says (runtime model ``recorded``). If not, only
+        ``kill`` limits how long.
+    complete
+        Whether every job must have ended. If not, jobs may still wait, or hold nodes to the end
+        of the record.
+    limit
+        How many violations of each rule are listed at most; ``Violation.total`` counts all.
+
+    Raises
+    ------
+    ValueError
+        If ``limit`` is below 1.
+
+    Notes
+    -----
+    Intervals are half-open: a job that ends at a second gives back before another starts there,
+    and a job of runtime 0 holds nothing for any time. Cost is that of sorting every job's nodes
+    by time; memory does not grow with nodes times jobs.
+    """
+    if limit < 1:
+        raise ValueError(f"limit is {limit}, must be at least 1")
+    findings = Findings(schedule.workload.job_id, limit)
+    _check_shapes(schedule, findings)
+    if findings:
+        # Nothing else can be read off columns that do not belong together.
+        return findings.violations()
+    check_jobs(schedule, findings, recorded=recorded, complete=complete)
+    check_places(schedule, findings)
+    check_eligible(schedule, findings)
+    check_capacity(schedule, findings)
+    return findings.violations()
+
+
+def _check_shapes(schedule: Schedule, findings: Findings) -> None:
+    num_jobs, segments = len(schedule.workload), schedule.segments
+    num_segments, num_kinds = len(segments.job), len(schedule.system.resources)
+    expected = {name: (schedule, (num_jobs,)) for name in _JOB_COLUMNS}
+    for name, (owner, shape) in expected.items():
+        found = getattr(owner, name).shape
+        if found != shape:
+            findings.add_once(Rule.SHAPE, f"{name} has shape {found}, must be {shape}")
+    for name in _SEGMENT_COLUMNS:
+        shape = (num_segments, num_kinds) if name == "amount" else (num_segments,)
+        found = getattr(segments, name).shape
+        if found != shape:
+            findings.add_once(Rule.SHAPE, f"segments.{name} has shape {found}, must be {shape}")
+    if schedule.workload.resources != schedule.system.resources:
+        findings.add_once(
+            Rule.SHAPE,
+            f"the workload's resources are {schedule.workload.resources}, the system's"
+            f" {schedule.system.resources}",
+        )
+    unknown = segments.job[(segments.job < 0) | (segments.job >= num_jobs)]
+    if len(unknown):
+        findings.add_once(
+            Rule.SHAPE,
+            f"{len(unknown)} segments are of jobs outside [0, {num_jobs}), the first of"
+            f" {unknown[0]}",
+        )

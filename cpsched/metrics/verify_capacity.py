@@ -1,0 +1,166 @@
+"""The rule that no node ever gives more than it has: a sweep over time, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.metrics.findings import Findings, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.model.schedule import Schedule, Segments
+    from cpsched.model.types import BoolArray, IntArray
+
+#: Events on cells that are looked at together; bounds memory to about a hundred bytes each.
+_CHUNK = 1 << 21
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """
+    Runs of neighbouring nodes that no segment and no change of capacity divides; C cells.
+
+    What happens to one node of a cell happens to all, so one stands for them. Machines whose
+    jobs come in large blocks have far fewer cells than nodes.
+
+    Attributes
+    ----------
+    node
+        The first node of each, shape ``(C,)``.
+    first, beyond
+        The cells of each segment, ``[first, beyond)``, shape ``(M,)``.
+    """
+
+    node: IntArray
+    first: IntArray
+    beyond: IntArray
+
+    @classmethod
+    def of(cls, node: IntArray, count: IntArray, capacity: IntArray) -> Cells:
+        """Cut the line of nodes wherever something differs."""
+        edge = np.zeros(len(capacity) + 1, dtype=np.bool_)
+        edge[[0, -1]] = True
+        edge[node] = True
+        edge[node + count] = True
+        edge[1:-1] |= (capacity[1:] != capacity[:-1]).any(axis=1)
+        cell_of = np.cumsum(edge) - 1
+        return cls(
+            node=np.flatnonzero(edge[:-1]), first=cell_of[node], beyond=cell_of[node + count]
+        )
+
+
+def check_capacity(schedule: Schedule, findings: Findings) -> None:
+    """Check that at no instant more is taken of a node than it has."""
+    segments, capacity = schedule.segments, schedule.system.capacity
+    sound = _sound(schedule)
+    lasting = np.flatnonzero(sound & (segments.start < segments.end))
+    _check(schedule, findings, lasting, segments.start[lasting], segments.end[lasting])
+    # A job of runtime 0 needs room all the same, if nobody else's: each gets a second of its own.
+    empty = np.flatnonzero(sound & (segments.start == segments.end))
+    fits = _fits_alone(segments, empty, capacity)
+    own = np.flatnonzero(~fits).astype(np.int64)
+    _check(schedule, findings, empty[own], 2 * own, 2 * own + 1)
+
+
+def _sound(schedule: Schedule) -> BoolArray:
+    """Tell which segments can be counted: on nodes that exist, with amounts that add up."""
+    segments, num_nodes = schedule.segments, schedule.system.num_nodes
+    node, count = segments.node, segments.count
+    inside = (node >= 0) & (node < num_nodes) & (count >= 1) & (count <= num_nodes - node)
+    return np.asarray(inside & (segments.amount >= 0).all(axis=1), dtype=np.bool_)
+
+
+def _fits_alone(segments: Segments, which: IntArray, capacity: IntArray) -> BoolArray:
+    """Tell which segments surely fit: by the least that any node of the machine has."""
+    least = capacity.min(axis=0)
+    return np.asarray((segments.amount[which] <= least).all(axis=1), dtype=np.bool_)
+
+
+def _check(
+    schedule: Schedule, findings: Findings, which: IntArray, start: IntArray, end: IntArray
+) -> None:
+    """Check some segments, given when each is there."""
+    segments, system = schedule.segments, schedule.system
+    cells = Cells.of(segments.node[which], segments.count[which], system.capacity)
+    # Ends first: half-open intervals give back before others take. The sort keeps that order.
+    times = np.concatenate([end, start])
+    event = np.argsort(times, kind="stable")
+    segment = event % max(len(which), 1)
+    sign = np.where(event < len(which), -1, 1)
+    found: list[tuple[int, int, int, int, int]] = []
+    for low, high in _blocks(cells):
+        cell, at = _expand(cells, segment, low, high)
+        for kind in range(len(system.resources)):
+            amounts = segments.amount[which, kind]
+            if not amounts.any():
+                continue
+            # Every segment gives back what it took, so each cell starts from 0 again.
+            taken = np.cumsum((sign * amounts[segment])[at])
+            over = taken > system.capacity[cells.node[cell], kind]
+            rises = np.flatnonzero(over & ~np.concatenate([[False], over[:-1]]))
+            found.extend(
+                zip(
+                    times[event[at[rises]]].tolist(),
+                    cells.node[cell[rises]].tolist(),
+                    [kind] * len(rises),
+                    which[segment[at[rises]]].tolist(),
+                    taken[rises].tolist(),
+                    strict=True,
+                )
+            )
+    _report(schedule, findings, sorted(found))
+
+
+def _report(
+    schedule: Schedule, findings: Findings, found: list[tuple[int, int, int, int, int]]
+) -> None:
+    """Report every time that a node's load rises above its capacity, by time."""
+    system, segments = schedule.system, schedule.segments
+
+    def say(at: int) -> str:
+        _, node, kind, segment, taken = found[at]
+        return (
+            f"takes node {system.node_names[node]} to {taken} {system.resources[kind]} at"
+            f" {segments.start[segment]}, it has {system.capacity[node, kind]}"
+        )
+
+    rows = segments.job[np.array([segment for *_, segment, _ in found], dtype=np.int64)]
+    findings.add(Rule.CAPACITY, np.ones(len(found), dtype=np.bool_), say, rows)
+
+
+def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:
+    """Yield ranges of cells with about ``_CHUNK`` events each (more if one cell has more)."""
+    num_cells = len(cells.node)
+    steps = np.bincount(cells.first, minlength=num_cells + 1)
+    steps = steps - np.bincount(cells.beyond, minlength=num_cells + 1)
+    events = np.cumsum(2 * np.cumsum(steps[:num_cells]))
+    bounds = np.flatnonzero(np.diff(events // _CHUNK, prepend=0)).tolist()
+    edges = sorted({0, *bounds, num_cells})
+    yield from zip(edges[:-1], edges[1:], strict=True)
+
+
+def _expand(cells: Cells, segment: IntArray, low: int, high: int) -> tuple[IntArray, IntArray]:
+    """
+    Return every (cell, event) of a range of cells, by cell, then in the order of events.
+
+    Parameters
+    ----------
+    segment
+        The segment of each event, in the order of events.
+    low, high
+        Cells ``[low, high)``.
+    """
+    first, beyond = cells.first[segment], cells.beyond[segment]
+    touched = np.flatnonzero((first < high) & (beyond > low))
+    first = np.maximum(first[touched], low)
+    length = np.minimum(beyond[touched], high) - first
+    ends = np.cumsum(length)
+    offset = np.repeat(first - low - (ends - length), length)
+    cell = offset + np.arange(len(offset))
+    # The smallest type: NumPy sorts 16-bit keys by counting.
+    order = np.argsort(cell.astype(np.min_scalar_type(high - low)), kind="stable")
+    return cell[order] + low, np.repeat(touched, length)[order]

@@ -1,0 +1,165 @@
+"""Rules about jobs one by one: outcomes, and times against what was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.metrics.findings import Findings, Rule
+from cpsched.metrics.window import ended, horizon
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.types import MISSING
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import BoolArray
+
+_OVERRUN = ("kill", "extend")
+
+
+def check_jobs(schedule: Schedule, findings: Findings, *, recorded: bool, complete: bool) -> None:
+    """Check every job's outcome, times and holds."""
+    _check_outcome(schedule, findings, complete=complete)
+    _check_rejected(schedule, findings)
+    _check_not_early(schedule, findings)
+    _check_dependency(schedule, findings)
+    if schedule.overrun not in _OVERRUN:
+        findings.add_once(
+            Rule.RUNTIME, f"overrun is '{schedule.overrun}', must be {' or '.join(_OVERRUN)}"
+        )
+        return
+    _check_runtime(schedule, findings, recorded=recorded)
+    _check_timeout(schedule, findings, recorded=recorded)
+
+
+def _check_outcome(schedule: Schedule, findings: Findings, *, complete: bool) -> None:
+    outcome = schedule.outcome
+    known = np.isin(outcome, list(JobOutcome))
+    findings.add(
+        Rule.OUTCOME, ~known, lambda row: f"has outcome {outcome[row]}, which does not exist"
+    )
+    started, finished = schedule.start != MISSING, schedule.end != MISSING
+    ran, cancelled = ended(schedule), outcome == JobOutcome.CANCELLED
+    unfinished = outcome == JobOutcome.NOT_ENDED
+    wrong_start = (ran & ~started) | (started & known & ~ran & ~unfinished)
+    wrong_end = finished != (ran | cancelled)
+
+    def say(row: int) -> str:
+        times = " and ".join(
+            f"{'an' if name == 'end' else 'a'} {name}" if there[row] else f"no {name}"
+            for name, there in (("start", started), ("end", finished))
+        )
+        return f"is {JobOutcome(outcome[row]).name.lower()}, but has {times}"
+
+    findings.add(Rule.OUTCOME, known & (wrong_start | wrong_end), say)
+    if complete:
+        findings.add(Rule.OUTCOME, unfinished & ~finished, lambda _: "has not ended")
+
+
+def _check_rejected(schedule: Schedule, findings: Findings) -> None:
+    num_jobs = len(schedule.workload)
+    explained = np.zeros(num_jobs, dtype=np.bool_)
+    for row, reason in schedule.rejected.items():
+        if 0 <= row < num_jobs:
+            explained[row] = bool(reason)
+        else:
+            findings.add_once(
+                Rule.REJECTED, f"row {row} is given a reason, rows are within [0, {num_jobs})"
+            )
+    rejected = schedule.outcome == JobOutcome.REJECTED
+    findings.add(Rule.REJECTED, rejected & ~explained, lambda _: "is rejected without a reason")
+    findings.add(
+        Rule.REJECTED,
+        explained & ~rejected,
+        lambda row: f"has a reason to be rejected, but is not: {schedule.rejected[row]}",
+    )
+
+
+def _check_not_early(schedule: Schedule, findings: Findings) -> None:
+    workload, start, end = schedule.workload, schedule.start, schedule.end
+    submit, begin = workload.submit, workload.begin
+    started = start != MISSING
+    findings.add(
+        Rule.SUBMIT,
+        started & (start < submit),
+        lambda row: f"starts at {start[row]}, was submitted at {submit[row]}",
+    )
+    cancelled = (schedule.outcome == JobOutcome.CANCELLED) & (end != MISSING)
+    findings.add(
+        Rule.SUBMIT,
+        cancelled & (end < submit),
+        lambda row: f"is cancelled at {end[row]}, was submitted at {submit[row]}",
+    )
+    findings.add(
+        Rule.BEGIN,
+        started & (begin != MISSING) & (start < begin),
+        lambda row: f"starts at {start[row]}, must not begin before {begin[row]}",
+    )
+
+
+def _check_dependency(schedule: Schedule, findings: Findings) -> None:
+    workload, start = schedule.workload, schedule.start
+    rows = np.flatnonzero((start != MISSING) & (workload.dependency >= 0))
+    needed = workload.dependency[rows]
+    end = schedule.end[needed]
+    counts = schedule.outcome[needed] != JobOutcome.REJECTED
+
+    def say(position: int) -> str:
+        other = workload.job_id[needed[position]]
+        when = f"ends at {end[position]}" if end[position] != MISSING else "never ends"
+        return f"starts at {start[rows[position]]}, depends on job {other}, which {when}"
+
+    early = (end == MISSING) | (start[rows] < end)
+    findings.add(Rule.DEPENDENCY, counts & early, say, rows)
+
+
+def _ran(schedule: Schedule) -> BoolArray:
+    """Tell which jobs ran to an end and have both times."""
+    return ended(schedule) & (schedule.start != MISSING) & (schedule.end != MISSING)
+
+
+def _check_runtime(schedule: Schedule, findings: Findings, *, recorded: bool) -> None:
+    """Check how long jobs ran, and that those still running have not run too long already."""
+    workload = schedule.workload
+    runtime, requested = workload.runtime, workload.requested_time
+    kills = schedule.overrun == "kill"
+    cut = kills & (requested != MISSING) & (runtime > requested)
+    right = np.where(cut, requested, runtime)
+    ran = schedule.end - schedule.start
+    running = (schedule.outcome == JobOutcome.NOT_ENDED) & (schedule.start != MISSING)
+    so_far = horizon(schedule) - schedule.start
+
+    def say(row: int) -> str:
+        seconds = so_far[row] if running[row] else ran[row]
+        limit = f" and asks for {requested[row]} s" if kills and requested[row] != MISSING else ""
+        return f"runs for {seconds} s; the log says {runtime[row]} s{limit}"
+
+    if recorded:
+        wrong = (_ran(schedule) & (ran != right)) | (running & (so_far > right))
+    else:
+        limited = np.bool_(kills) & (requested != MISSING)
+        wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > requested)))
+        wrong |= running & limited & (so_far > requested)
+    findings.add(Rule.RUNTIME, wrong, say)
+
+
+def _check_timeout(schedule: Schedule, findings: Findings, *, recorded: bool) -> None:
+    workload, outcome = schedule.workload, schedule.outcome
+    requested, runtime = workload.requested_time, workload.runtime
+    timed_out = outcome == JobOutcome.TIMEOUT
+    if schedule.overrun != "kill":
+        findings.add(
+            Rule.TIMEOUT, timed_out, lambda _: f"timed out, but overrun is {schedule.overrun}"
+        )
+        return
+    if recorded:
+        right = (requested != MISSING) & (runtime > requested)
+    else:
+        right = timed_out & (schedule.end - schedule.start == requested)
+
+    def say(row: int) -> str:
+        name = JobOutcome(outcome[row]).name.lower()
+        return f"is {name}; the log says {runtime[row]} s, it asks for {requested[row]} s"
+
+    findings.add(Rule.TIMEOUT, ended(schedule) & (timed_out != right), say)
