@@ -1,0 +1,115 @@
+"""What is in a job log, in a few lines."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.model.types import MISSING, Status
+
+if TYPE_CHECKING:
+    from cpsched.model.types import AnyArray
+    from cpsched.model.workload import Labels, Workload
+
+_DAY = 86400
+
+
+def describe(workload: Workload) -> list[tuple[str, str]]:
+    """
+    Return what is in a workload as pairs of a name and a text, in reading order.
+
+    Times are shown in seconds, spans in days; medians come with the largest value. What the log
+    does not say is left out or named as unknown.
+    """
+    rows = [
+        ("log", workload.title),
+        ("jobs", f"{len(workload):,}"),
+        *((f"set aside: {reason}", f"{number:,}") for reason, number in workload.set_aside),
+        ("span", _span(workload)),
+        ("busiest day", f"{_busiest_day(workload):,} jobs"),
+        ("runtime [s]", _spread(workload.runtime)),
+        ("requested time [s]", _requested(workload)),
+        ("run / requested", _ratio(workload)),
+    ]
+    if workload.layout == "processors":
+        rows.append(("processors", _spread(workload.units)))
+        rows.append(("layout", "counts processors; a system says how they lie on nodes"))
+    else:
+        rows.append(("units", _spread(workload.units)))
+    for kind, resource in enumerate(workload.resources):
+        asked = workload.request[:, kind] + workload.per_node[:, kind]
+        share = 100 * np.count_nonzero(asked) / max(len(asked), 1)
+        unit = " [KB]" if resource == "mem" else ""
+        if asked.any():
+            text = f"{_spread(asked[asked > 0])}; {share:.1f} % of the jobs ask for it"
+            rows.append((f"{resource}{unit} a unit", text))
+    for name in ("queue", "partition", "user", "group", "name"):
+        rows.append((f"{name}s", _labels(getattr(workload, name))))
+    rows.append(("status", _statuses(workload)))
+    known = workload.recorded_start != MISSING
+    if known.any():
+        waits = (workload.recorded_start - workload.submit)[known]
+        rows.append(("recorded wait [s]", _spread(waits)))
+    else:
+        rows.append(("recorded wait [s]", "unknown"))
+    return rows
+
+
+def _span(workload: Workload) -> str:
+    first, last = int(workload.submit[0]), int(workload.submit[-1])
+    text = f"{(last - first) / _DAY:,.1f} days of submits"
+    if workload.epoch is None:
+        return text
+    dates = [
+        datetime.fromtimestamp(workload.epoch + second, UTC).strftime("%Y-%m-%d")
+        for second in (first, last)
+    ]
+    return f"{text}, {dates[0]} to {dates[1]} (UTC)"
+
+
+def _busiest_day(workload: Workload) -> int:
+    days = (workload.submit - workload.submit[0]) // _DAY
+    return int(np.unique(days, return_counts=True)[1].max())
+
+
+def _spread(values: AnyArray) -> str:
+    return (
+        f"median {np.median(values):,.0f}, mean {values.mean():,.0f}, max {int(values.max()):,}"
+    )
+
+
+def _requested(workload: Workload) -> str:
+    known = workload.requested_time[workload.requested_time != MISSING]
+    if not len(known):
+        return "unknown"
+    share = 100 * len(known) / len(workload)
+    return _spread(known) + ("" if share == 100 else f"; known for {share:.1f} % of the jobs")
+
+
+def _ratio(workload: Workload) -> str:
+    known = workload.requested_time != MISSING
+    if not known.any():
+        return "unknown"
+    ratio = workload.runtime[known] / workload.requested_time[known]
+    over = 100 * np.count_nonzero(ratio > 1) / len(ratio)
+    return f"median {np.median(ratio):.3f}; {over:.1f} % ran longer than they asked for"
+
+
+def _labels(labels: Labels) -> str:
+    if not labels.values:
+        return "unknown"
+    counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.values))
+    most = int(counts.argmax())
+    share = 100 * counts[most] / len(labels)
+    return f"{len(labels.values):,}; the most frequent, {labels.values[most]!r}, has {share:.1f} %"
+
+
+def _statuses(workload: Workload) -> str:
+    codes, counts = np.unique(workload.status, return_counts=True)
+    parts = [
+        f"{Status(code).name.lower()} {100 * number / len(workload):.1f} %"
+        for code, number in zip(codes.tolist(), counts.tolist(), strict=True)
+    ]
+    return ", ".join(parts)
