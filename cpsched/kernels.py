@@ -4,7 +4,7 @@ The compiled kernels: fit units to nodes, pass over a queue, backfill around a r
 All of them lie in this one file because numba's cache does not notice a changed callee in another
 one; the cache folder is keyed by the text of this file and of :mod:`cpsched.model.columns`.
 Every array is int64 and C-contiguous (``eligible`` is bool). Names used throughout: N nodes,
-R resource kinds, ``cols`` the job store's columns, ``row`` a job's row there, ``shapes`` the
+R resource kinds, ``cols`` the job store's columns (one job a row), ``row`` a job's row there, ``shapes`` the
 store's distinct requests, ``takes`` units put on each node.
 """
 
@@ -274,8 +274,8 @@ def choose_nodes(caps, order, count, units, nodes_min, nodes_max, split, contigu
 @kernel
 def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, order, takes):
     """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
-    shape = cols[SHAPE, row]
-    units = cols[UNITS, row]
+    shape = cols[row, SHAPE]
+    units = cols[row, UNITS]
     for n in range(len(takes)):
         takes[n] = 0
     if unit_capacity(free, capacity, eligible, shapes, shape, caps) < units:
@@ -286,8 +286,8 @@ def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, ord
         order,
         count,
         units,
-        cols[NODES_MIN, row],
-        cols[NODES_MAX, row],
+        cols[row, NODES_MIN],
+        cols[row, NODES_MAX],
         shapes[shape, SHAPE_SPLIT],
         shapes[shape, SHAPE_CONTIGUOUS] != 0,
         takes,
@@ -305,14 +305,14 @@ def place_preferring(
     ends in time takes what is reserved first: both leave the most for others. For one-core units
     this makes any layout of nodes equal to one counted pool.
     """
-    shape = cols[SHAPE, row]
-    units = cols[UNITS, row]
+    shape = cols[row, SHAPE]
+    units = cols[row, UNITS]
     num_nodes, num_kinds = free.shape
     for n in range(num_nodes):
         takes[n] = 0
     plain = (
-        cols[NODES_MIN, row] == 1
-        and cols[NODES_MAX, row] >= min(units, num_nodes)
+        cols[row, NODES_MIN] == 1
+        and cols[row, NODES_MAX] >= min(units, num_nodes)
         and shapes[shape, SHAPE_SPLIT] == 0
         and shapes[shape, SHAPE_CONTIGUOUS] == 0
         and shapes[shape, SHAPE_EXCLUSIVE] == 0
@@ -348,8 +348,8 @@ def place_preferring(
         ranked,
         count,
         units,
-        cols[NODES_MIN, row],
-        cols[NODES_MAX, row],
+        cols[row, NODES_MIN],
+        cols[row, NODES_MAX],
         shapes[shape, SHAPE_SPLIT],
         shapes[shape, SHAPE_CONTIGUOUS] != 0,
         takes,
@@ -479,7 +479,7 @@ def _packed(log, used, cols, shapes, capacity, head, shadow, takes):
             out[nodes + total + k] = units
             for r in range(num_kinds):
                 out[amounts + k * num_kinds + r] = amount_on(
-                    shapes, cols[SHAPE, row], capacity, node, units, r
+                    shapes, cols[row, SHAPE], capacity, node, units, r
                 )
             k += 1
     at = amounts + total * num_kinds
@@ -502,10 +502,10 @@ def fits_now(rows, cols, shapes, eligible, capacity, free):
     caps = np.empty(free.shape[0], dtype=np.int64)
     known = _filled(len(shapes), -1)
     for i in range(len(rows)):
-        shape = cols[SHAPE, rows[i]]
+        shape = cols[rows[i], SHAPE]
         if known[shape] < 0:
             known[shape] = unit_capacity(free, capacity, eligible, shapes, shape, caps)
-        fits[i] = known[shape] >= cols[UNITS, rows[i]]
+        fits[i] = known[shape] >= cols[rows[i], UNITS]
     return fits
 
 
@@ -524,8 +524,8 @@ def _start_all(
     known = _filled(len(shapes), _FAR)
     for i in range(len(rows)):
         row = rows[i]
-        shape = cols[SHAPE, row]
-        fits = known[shape] >= cols[UNITS, row]
+        shape = cols[row, SHAPE]
+        fits = known[shape] >= cols[row, UNITS]
         if fits:
             fits = place(
                 policy, cols, row, shapes, eligible, capacity, scarce, work, caps, order, takes
@@ -581,7 +581,7 @@ def _reserve(
     reserved.
     """
     num_nodes, num_kinds = work.shape
-    shape = cols[SHAPE, head]
+    shape = cols[head, SHAPE]
     ahead = _copied(work)
     freed = np.empty((num_nodes, num_kinds), dtype=np.int64)
     room = _filled(num_kinds, 0)
@@ -599,7 +599,7 @@ def _reserve(
     at = 0
     for i in range(num_new):
         new_at[i] = at
-        new_end[i] = now + max(cols[PLAN, log[at]], 1)
+        new_end[i] = now + max(cols[log[at], PLAN], 1)
         at += 2 + 2 * log[at + 1]
     sort_by(new_end, new_at, num_new)
     i = 0
@@ -607,19 +607,19 @@ def _reserve(
     while i < len(running) or j < num_new:
         time = _FAR
         if i < len(running):
-            time = cols[EXPECTED_END, running[i]]
+            time = cols[running[i], EXPECTED_END]
         if j < num_new:
             time = min(time, np.int64(new_end[j]))
-        while i < len(running) and cols[EXPECTED_END, running[i]] <= time:
-            first = cols[ALLOC_FIRST, running[i]]
-            for k in range(first, first + cols[ALLOC_COUNT, running[i]]):
+        while i < len(running) and cols[running[i], EXPECTED_END] <= time:
+            first = cols[running[i], ALLOC_FIRST]
+            for k in range(first, first + cols[running[i], ALLOC_COUNT]):
                 for r in range(num_kinds):
                     freed[arena_node[k], r] += arena_amount[k, r]
                     room[r] += arena_amount[k, r]
             i += 1
         while j < num_new and new_end[j] <= time:
             at = new_at[j]
-            done = cols[SHAPE, log[at]]
+            done = cols[log[at], SHAPE]
             for entry in range(at + 2, at + 2 + 2 * log[at + 1], 2):
                 node, units = log[entry], log[entry + 1]
                 for r in range(num_kinds):
@@ -629,7 +629,7 @@ def _reserve(
             j += 1
         enough = True
         for r in range(num_kinds):
-            if room[r] < cols[UNITS, head] * shapes[shape, SHAPE_REQUEST + r]:
+            if room[r] < cols[head, UNITS] * shapes[shape, SHAPE_REQUEST + r]:
                 enough = False
         if not enough:
             continue
@@ -683,10 +683,10 @@ def _backfill(
             at += 2 + 2 * log[at + 1]
         if done:
             continue
-        shape = cols[SHAPE, row]
-        short = now + max(cols[PLAN, row], 1) <= shadow
+        shape = cols[row, SHAPE]
+        short = now + max(cols[row, PLAN], 1) <= shadow
         if short:
-            fits = known_short[shape] >= cols[UNITS, row]
+            fits = known_short[shape] >= cols[row, UNITS]
             if fits:
                 fits = place_preferring(
                     policy, cols, row, shapes, eligible, capacity, scarce,
@@ -694,7 +694,7 @@ def _backfill(
                 )  # fmt: skip
                 known_short[shape] = _sum(caps)
         else:
-            fits = known_long[shape] >= cols[UNITS, row]
+            fits = known_long[shape] >= cols[row, UNITS]
             if fits:
                 fits = place(
                     policy, cols, row, shapes, eligible, capacity, scarce, both, caps, order, takes
@@ -794,7 +794,7 @@ def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
             levels[0, n, r] = free[n, r]
             room[0, r] += free[n, r]
     for job in running:
-        end = cols[EXPECTED_END, job]
+        end = cols[job, EXPECTED_END]
         if end > times[count - 1]:
             times[count] = end
             for r in range(num_kinds):
@@ -803,8 +803,8 @@ def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
                 for r in range(num_kinds):
                     levels[count, n, r] = levels[count - 1, n, r]
             count += 1
-        first = cols[ALLOC_FIRST, job]
-        for k in range(first, first + cols[ALLOC_COUNT, job]):
+        first = cols[job, ALLOC_FIRST]
+        for k in range(first, first + cols[job, ALLOC_COUNT]):
             for r in range(num_kinds):
                 levels[count - 1, arena_node[k], r] += arena_amount[k, r]
                 room[count - 1, r] += arena_amount[k, r]
@@ -824,8 +824,8 @@ def first_window(
     Returns the segment (or -1), with the placement in ``takes``.
     """
     num_nodes, num_kinds = capacity.shape
-    shape = cols[SHAPE, job]
-    units = cols[UNITS, job]
+    shape = cols[job, SHAPE]
+    units = cols[job, UNITS]
     at = begin
     while at < count:
         end = times[at] + duration
@@ -937,7 +937,7 @@ def plan_pass(
         if reserved >= depth and full == 0 and not fits[i]:
             i += 1
             continue
-        duration = max(cols[PLAN, job], 1)
+        duration = max(cols[job, PLAN], 1)
         at = first_window(
             policy, job, duration, 0, times, rows, levels, room, count,
             cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
@@ -946,7 +946,7 @@ def plan_pass(
             planned[i] = times[at]
             if at == 0 or reserved < depth:
                 count = occupy(
-                    at, times[at] + duration, takes, cols[SHAPE, job], shapes, capacity,
+                    at, times[at] + duration, takes, cols[job, SHAPE], shapes, capacity,
                     times, rows, levels, room, count,
                 )  # fmt: skip
             if at == 0:
@@ -971,7 +971,7 @@ OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUN
 def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
     """Return OK, or what is wrong with an allocation, at which position, for which kind."""
     num_nodes, num_kinds = free.shape
-    shape = cols[SHAPE, row]
+    shape = cols[row, SHAPE]
     cls = shapes[shape, SHAPE_CLASS]
     count = len(node)
     if len(units) != count or len(amount) != count:
@@ -1000,9 +1000,9 @@ def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amoun
             if amount[k, r] > free[n, r] or need > capacity[n, r]:
                 return NO_ROOM, k, r
         total += units[k]
-    if total != cols[UNITS, row]:
+    if total != cols[row, UNITS]:
         return BAD_UNITS, 0, 0
-    if count < cols[NODES_MIN, row] or count > cols[NODES_MAX, row]:
+    if count < cols[row, NODES_MIN] or count > cols[row, NODES_MAX]:
         return BAD_BOUNDS, 0, 0
     return OK, 0, 0
 
@@ -1014,8 +1014,8 @@ def expect_end(cols, running, count, row, end):
     while low < high:
         middle = (low + high) // 2
         other = running[middle]
-        if cols[EXPECTED_END, other] < end or (
-            cols[EXPECTED_END, other] == end and other < row
+        if cols[other, EXPECTED_END] < end or (
+            cols[other, EXPECTED_END] == end and other < row
         ):
             low = middle + 1
         else:
@@ -1023,19 +1023,19 @@ def expect_end(cols, running, count, row, end):
     for i in range(count, low, -1):
         running[i] = running[i - 1]
     running[low] = row
-    cols[EXPECTED_END, row] = end
+    cols[row, EXPECTED_END] = end
 
 
 @kernel
 def forget_end(cols, running, count, row):
     """Take a job out of the ``count`` running ones."""
-    end = cols[EXPECTED_END, row]
+    end = cols[row, EXPECTED_END]
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
         other = running[middle]
-        if cols[EXPECTED_END, other] < end or (
-            cols[EXPECTED_END, other] == end and other < row
+        if cols[other, EXPECTED_END] < end or (
+            cols[other, EXPECTED_END] == end and other < row
         ):
             low = middle + 1
         else:
@@ -1068,33 +1068,33 @@ def claim(
         for r in range(free.shape[1]):
             free[node[k], r] -= amount[k, r]
             arena_amount[first + k, r] = amount[k, r]
-    cols[ALLOC_FIRST, row] = first
-    cols[ALLOC_COUNT, row] = len(node)
-    cols[STATE, row] = RUNNING
-    cols[START, row] = now
-    expect_end(cols, running, count, row, now + max(cols[PLAN, row], 1))
+    cols[row, ALLOC_FIRST] = first
+    cols[row, ALLOC_COUNT] = len(node)
+    cols[row, STATE] = RUNNING
+    cols[row, START] = now
+    expect_end(cols, running, count, row, now + max(cols[row, PLAN], 1))
     return 0
 
 
 @kernel
 def release(cols, row, free, arena_node, arena_amount, running, count):
     """Give back what a running job holds, and take it out of the running ones."""
-    first = cols[ALLOC_FIRST, row]
-    held = cols[ALLOC_COUNT, row]
+    first = cols[row, ALLOC_FIRST]
+    held = cols[row, ALLOC_COUNT]
     for k in range(first, first + held):
         for r in range(free.shape[1]):
             free[arena_node[k], r] += arena_amount[k, r]
     forget_end(cols, running, count, row)
-    cols[STATE, row] = ENDED
+    cols[row, STATE] = ENDED
     return held
 
 
 @kernel
-def keep_waiting(rows, state):
+def keep_waiting(rows, cols):
     """Move the rows that still wait to the front, in order; return how many there are."""
     kept = 0
     for i in range(len(rows)):
-        if state[rows[i]] == WAITING:
+        if cols[rows[i], STATE] == WAITING:
             rows[kept] = rows[i]
             kept += 1
     return kept

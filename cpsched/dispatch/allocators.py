@@ -82,7 +82,7 @@ class Allocator:
     def allocation(self, view: View, row: int, takes: IntArray) -> Allocation:
         """Return the allocation of a job that puts ``takes[n]`` units on node n."""
         store = view.waiting.store
-        shape = store.shapes[store.columns[c.SHAPE, row]]
+        shape = store.shapes[store.columns[row, c.SHAPE]]
         node = np.flatnonzero(takes).astype(np.int64)
         units = takes[node]
         if shape[c.SHAPE_EXCLUSIVE]:

@@ -58,7 +58,7 @@ def decision_of(view: View, packed: IntArray) -> Decision:
     count, used, held = number(0), number(1), number(4)
     if not (count or held):
         return NOTHING
-    handles = view.waiting.store.columns[c.HANDLE]
+    handles = view.waiting.store.columns[:, c.HANDLE]
     plan = None
     if held:
         handle = handles.item(number(2))

@@ -108,7 +108,8 @@ def bounded_slowdown(wait: IntArray, runtime: IntArray, *, tau: int = 10) -> Flo
 
     References
     ----------
-    .. [1] Feitelson and Rudolph (1998). Metrics and benchmarking for parallel job scheduling. JSSPP.
+    .. [1] Feitelson and Rudolph (1998). Metrics and benchmarking for parallel job scheduling.
+       JSSPP.
     """
     _check(wait=wait, runtime=runtime)
     if tau < 1:

@@ -7,12 +7,15 @@ mapping that says which nodes a job may use.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from cpsched.metrics.findings import Findings, Rule, Violation
+from cpsched.metrics.phases import Phases
 from cpsched.metrics.verify_capacity import check_capacity
 from cpsched.metrics.verify_jobs import check_jobs
-from cpsched.metrics.verify_places import check_eligible, check_places
+from cpsched.metrics.verify_places import check_places
+from cpsched.metrics.verify_requests import check_requests
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Rule", "Violation", "verify"]
 
 _JOB_COLUMNS = ("start", "end", "outcome", "priority", "plan", "bound")
-_SEGMENT_COLUMNS = ("start", "end", "node", "count", "units", "amount")
+_SEGMENT_COLUMNS = tuple(f"segments.{name}" for name in ("start", "end", "node", "count", "units"))
 
 
 def verify(
@@ -61,30 +64,29 @@ def verify(
         # Nothing else can be read off columns that do not belong together.
         return findings.violations()
     check_jobs(schedule, findings, recorded=recorded, complete=complete)
-    check_places(schedule, findings)
-    check_eligible(schedule, findings)
+    phases = Phases.of(schedule)
+    check_places(schedule, findings, phases)
+    check_requests(schedule, findings, phases)
     check_capacity(schedule, findings)
     return findings.violations()
 
 
 def _check_shapes(schedule: Schedule, findings: Findings) -> None:
-    num_jobs, segments = len(schedule.workload), schedule.segments
-    num_segments, num_kinds = len(segments.job), len(schedule.system.resources)
-    expected = {name: (schedule, (num_jobs,)) for name in _JOB_COLUMNS}
-    for name, (owner, shape) in expected.items():
-        found = getattr(owner, name).shape
+    segments, kinds = schedule.segments, schedule.system.resources
+    num_jobs, num_segments = len(schedule.workload), len(segments.job)
+    expected: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys(_JOB_COLUMNS, (num_jobs,)),
+        **dict.fromkeys(_SEGMENT_COLUMNS, (num_segments,)),
+        "segments.amount": (num_segments, len(kinds)),
+    }
+    for name, shape in expected.items():
+        found = attrgetter(name)(schedule).shape
         if found != shape:
             findings.add_once(Rule.SHAPE, f"{name} has shape {found}, must be {shape}")
-    for name in _SEGMENT_COLUMNS:
-        shape = (num_segments, num_kinds) if name == "amount" else (num_segments,)
-        found = getattr(segments, name).shape
-        if found != shape:
-            findings.add_once(Rule.SHAPE, f"segments.{name} has shape {found}, must be {shape}")
-    if schedule.workload.resources != schedule.system.resources:
+    if schedule.workload.resources != kinds:
         findings.add_once(
             Rule.SHAPE,
-            f"the workload's resources are {schedule.workload.resources}, the system's"
-            f" {schedule.system.resources}",
+            f"the workload's resources are {schedule.workload.resources}, the system's {kinds}",
         )
     unknown = segments.job[(segments.job < 0) | (segments.job >= num_jobs)]
     if len(unknown):

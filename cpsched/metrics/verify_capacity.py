@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.metrics.findings import Findings, Rule
+from cpsched.metrics.phases import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +58,7 @@ class Cells:
 def check_capacity(schedule: Schedule, findings: Findings) -> None:
     """Check that at no instant more is taken of a node than it has."""
     segments, capacity = schedule.segments, schedule.system.capacity
-    sound = _sound(schedule)
+    sound = inside(schedule) & (segments.amount >= 0).all(axis=1)
     lasting = np.flatnonzero(sound & (segments.start < segments.end))
     _check(schedule, findings, lasting, segments.start[lasting], segments.end[lasting])
     # A job of runtime 0 needs room all the same, if nobody else's: each gets a second of its own.
@@ -64,14 +66,6 @@ def check_capacity(schedule: Schedule, findings: Findings) -> None:
     fits = _fits_alone(segments, empty, capacity)
     own = np.flatnonzero(~fits).astype(np.int64)
     _check(schedule, findings, empty[own], 2 * own, 2 * own + 1)
-
-
-def _sound(schedule: Schedule) -> BoolArray:
-    """Tell which segments can be counted: on nodes that exist, with amounts that add up."""
-    segments, num_nodes = schedule.segments, schedule.system.num_nodes
-    node, count = segments.node, segments.count
-    inside = (node >= 0) & (node < num_nodes) & (count >= 1) & (count <= num_nodes - node)
-    return np.asarray(inside & (segments.amount >= 0).all(axis=1), dtype=np.bool_)
 
 
 def _fits_alone(segments: Segments, which: IntArray, capacity: IntArray) -> BoolArray:
@@ -140,7 +134,7 @@ def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:
     events = np.cumsum(2 * np.cumsum(steps[:num_cells]))
     bounds = np.flatnonzero(np.diff(events // _CHUNK, prepend=0)).tolist()
     edges = sorted({0, *bounds, num_cells})
-    yield from zip(edges[:-1], edges[1:], strict=True)
+    yield from pairwise(edges)
 
 
 def _expand(cells: Cells, segment: IntArray, low: int, high: int) -> tuple[IntArray, IntArray]:

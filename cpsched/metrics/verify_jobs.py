@@ -116,7 +116,8 @@ def _check_dependency(schedule: Schedule, findings: Findings) -> None:
 
 def _ran(schedule: Schedule) -> BoolArray:
     """Tell which jobs ran to an end and have both times."""
-    return ended(schedule) & (schedule.start != MISSING) & (schedule.end != MISSING)
+    known = (schedule.start != MISSING) & (schedule.end != MISSING)
+    return np.asarray(ended(schedule) & known, dtype=np.bool_)
 
 
 def _check_runtime(schedule: Schedule, findings: Findings, *, recorded: bool) -> None:

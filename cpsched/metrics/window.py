@@ -28,7 +28,7 @@ class Window(NamedTuple):
 
 def ended(schedule: Schedule) -> BoolArray:
     """Tell which jobs ran to an end (completed or timed out), shape ``(J,)``."""
-    return (schedule.outcome == JobOutcome.COMPLETED) | (schedule.outcome == JobOutcome.TIMEOUT)
+    return np.isin(schedule.outcome, [JobOutcome.COMPLETED, JobOutcome.TIMEOUT])
 
 
 def busy_window(schedule: Schedule) -> Window | None:

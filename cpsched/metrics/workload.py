@@ -75,9 +75,7 @@ def _busiest_day(workload: Workload) -> int:
 
 
 def _spread(values: AnyArray) -> str:
-    return (
-        f"median {np.median(values):,.0f}, mean {values.mean():,.0f}, max {int(values.max()):,}"
-    )
+    return f"median {np.median(values):,.0f}, mean {values.mean():,.0f}, max {int(values.max()):,}"
 
 
 def _requested(workload: Workload) -> str:

@@ -5,7 +5,7 @@ Kernels index both by these numbers; numba freezes them at compile time, so the 
 keyed by this file too.
 """
 
-# Columns of JobStore.columns, each an int64 row of length ``capacity``.
+# Columns of JobStore.columns; one job a row.
 HANDLE = 0
 SUBMIT = 1
 REQUESTED_TIME = 2

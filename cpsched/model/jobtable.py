@@ -39,7 +39,7 @@ class JobStore:
     Attributes
     ----------
     columns
-        int64, shape ``(NUM_COLUMNS, capacity)``, read-only; rows of it as in
+        int64, shape ``(capacity, NUM_COLUMNS)``, read-only; one job a row, columns as in
         :mod:`cpsched.model.columns`.
     shapes
         Distinct requests, int64, shape ``(S, 4 + 3 R)``, read-only.
@@ -55,7 +55,7 @@ class JobStore:
         self.size = 0
         width = c.SHAPE_REQUEST + 3 * len(self.resources)
         self.shapes: IntArray = _read_only(np.zeros((0, width), dtype=np.int64))
-        self._set_columns(np.zeros((c.NUM_COLUMNS, max(capacity, 1)), dtype=np.int64))
+        self._set_columns(np.zeros((max(capacity, 1), c.NUM_COLUMNS), dtype=np.int64))
 
     def _set_columns(self, columns: IntArray) -> None:
         self._columns = columns
@@ -82,11 +82,11 @@ class JobStore:
         """
         first = self.size
         end = first + len(block)
-        if end > self._columns.shape[1]:
-            grown = np.zeros((c.NUM_COLUMNS, max(2 * self._columns.shape[1], end)), dtype=np.int64)
-            grown[:, :first] = self._columns[:, :first]
+        if end > len(self._columns):
+            grown = np.zeros((max(2 * len(self._columns), end), c.NUM_COLUMNS), dtype=np.int64)
+            grown[:first] = self._columns[:first]
             self._set_columns(grown)
-        self._columns[: c.NUM_SUBMIT, first:end] = block.T
+        self._columns[first:end, : c.NUM_SUBMIT] = block
         self.size = end
         return first
 
@@ -198,8 +198,8 @@ class JobTable:
         store.append(block)
         store.add_shapes(shapes)
         for column, position in (("priority", c.PRIORITY), ("plan", c.PLAN), ("bound", c.BOUND)):
-            store.writable[position, :num] = more.get(column, requested)
-        store.writable[c.ATTEMPTS, :num] = more.get("attempts", 0)
+            store.writable[:num, position] = more.get(column, requested)
+        store.writable[:num, c.ATTEMPTS] = more.get("attempts", 0)
         return cls(store, np.arange(num, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -217,7 +217,7 @@ class JobTable:
 
     def column(self, position: int) -> IntArray:
         """Return a copy of one store column, shape ``(n,)``."""
-        values: IntArray = self.store.columns[position][self.rows]
+        values: IntArray = self.store.columns[self.rows, position]
         return values
 
     def strings(self, label: str) -> list[str | None]:
@@ -414,8 +414,8 @@ class RunningTable(JobTable):
     def allocation(self, index: int) -> Allocation:
         """Return what the job at a position of the table holds."""
         row = self.rows[index]
-        first = int(self.store.columns[c.ALLOC_FIRST, row])
-        return self.arena.get(first, int(self.store.columns[c.ALLOC_COUNT, row]))
+        first = int(self.store.columns[row, c.ALLOC_FIRST])
+        return self.arena.get(first, int(self.store.columns[row, c.ALLOC_COUNT]))
 
 
 def distinct_shapes(

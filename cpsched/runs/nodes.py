@@ -9,7 +9,7 @@ from itertools import groupby
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
 
 
-def fold(names: Sequence[str], runs: Iterable[tuple[int, int]]) -> str:
+def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
     """
     Return runs of nodes as text.
 

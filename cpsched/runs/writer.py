@@ -137,42 +137,48 @@ def _jobs(schedule: Schedule) -> dict[str, Any]:
             np.where(started, schedule.start - workload.submit, 0), pa.int64(), mask=~started
         ),
         "num_nodes": num_nodes,
-        "nodes": pa.array(nodes, pa.string()),
+        "nodes": nodes,
         "units": workload.units,
         "requested_time": workload.requested_time,
         "runtime": workload.runtime,
         "predicted": _optional(schedule.plan),
         "predicted_priority": _optional(schedule.priority),
         "predicted_bound": _optional(schedule.bound),
-        "outcome": pa.array(
-            [JobOutcome(code).name.lower() for code in schedule.outcome.tolist()], pa.string()
-        ).dictionary_encode(),
+        "outcome": pa.DictionaryArray.from_arrays(
+            pa.array(schedule.outcome - min(JobOutcome), pa.int8()),
+            pa.array([outcome.name.lower() for outcome in sorted(JobOutcome)], pa.string()),
+        ).dictionary_decode(),
         "reason": pa.array(reasons, pa.string()),
     }
 
 
-def _places(schedule: Schedule) -> tuple[IntArray, list[str | None]]:
+def _places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
     """Return how many and which nodes each job had first."""
     segments = schedule.segments
     num_jobs = len(schedule.workload)
-    num_nodes = np.zeros(num_jobs, dtype=np.int64)
-    nodes: list[str | None] = [None] * num_jobs
-    runs: dict[int, list[tuple[int, int]]] = {}
-    first_start: dict[int, int] = {}
-    columns = (segments.job, segments.start, segments.node, segments.count)
-    for job, start, node, count in zip(*(column.tolist() for column in columns), strict=True):
-        if first_start.setdefault(job, start) == start:
-            runs.setdefault(job, []).append((node, count))
-    known: dict[tuple[tuple[int, int], ...], str] = {}
-    names = schedule.system.node_names
-    for job, places in runs.items():
-        num_nodes[job] = sum(count for _, count in places)
-        key = tuple(places)
-        text = known.get(key)
-        if text is None:
-            text = known[key] = fold(names, places)
-        nodes[job] = text
-    return num_nodes, nodes
+    first_start = np.full(num_jobs, np.iinfo(np.int64).max)
+    np.minimum.at(first_start, segments.job, segments.start)
+    rows = np.flatnonzero(segments.start == first_start[segments.job])
+    rows = rows[np.lexsort((segments.node[rows], segments.job[rows]))]
+    job, node, count = (values[rows] for values in (segments.job, segments.node, segments.count))
+    num_nodes = np.bincount(job, weights=count, minlength=num_jobs).astype(np.int64)
+    # Few jobs of a log lie on a set of nodes no other job has: each set is written out once.
+    bounds = np.flatnonzero(np.diff(job, prepend=-1))
+    known: dict[bytes, int] = {}
+    texts: list[str] = []
+    which = np.full(num_jobs, -1, dtype=np.int64)
+    runs = np.stack([node, count], axis=1)
+    for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(job)], strict=False):
+        part = runs[first:last]
+        key = part.tobytes()
+        index = known.setdefault(key, len(texts))
+        if index == len(texts):
+            texts.append(fold(schedule.system.node_names, part.tolist()))
+        which[job[first]] = index
+    nodes = pa.DictionaryArray.from_arrays(
+        pa.array(which, pa.int64(), mask=which < 0), pa.array(texts, pa.string())
+    )
+    return num_nodes, nodes.dictionary_decode()
 
 
 def _allocations(schedule: Schedule) -> dict[str, Any]:

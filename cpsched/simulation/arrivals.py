@@ -90,7 +90,9 @@ class Arrivals:
         # Highest numbers in use up to and including each job.
         columns = [shape_of, *(getattr(jobs, label).codes for label in LABELS)]
         self._seen = np.maximum.accumulate(np.stack(columns, axis=1), axis=0) + 1
-        self._seen_list = self._seen.tolist()
+        # Whether a job brings a shape or string no job before it had.
+        self._brings = np.ones(len(jobs), dtype=np.bool_)
+        self._brings[1:] = (self._seen[1:] != self._seen[:-1]).any(axis=1)
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -110,10 +112,9 @@ class Arrivals:
             Whether new shapes came (and with them, perhaps, new eligibility classes).
         """
         store.append(self._block[first:end])
-        seen_now = self._seen_list[end - 1]
-        if first and seen_now == self._seen_list[first - 1]:
+        if not (self._brings.item(first) if end == first + 1 else self._brings[first:end].any()):
             return False
-        shapes, *codes = seen_now
+        shapes, *codes = self._seen[end - 1].tolist()
         for label, seen in zip(LABELS, codes, strict=True):
             known = store.labels[label]
             if seen > len(known):

@@ -273,12 +273,13 @@ class Simulator:
         prediction = predictor.predict(jobs, now)
         columns = self.state.store.writable
         if prediction.plan is prediction.priority is prediction.bound:
-            columns[c.PRIORITY : c.BOUND + 1, first:end] = prediction.plan
+            columns[first:end, c.PRIORITY : c.BOUND + 1] = prediction.plan[:, None]
         else:
-            columns[c.PRIORITY : c.BOUND + 1, first:end] = prediction
+            columns[first:end, c.PRIORITY : c.BOUND + 1] = np.stack(prediction, axis=1)
         if predictor.clipped:
-            answers = columns[c.PRIORITY : c.BOUND + 1, first:end]
-            np.clip(answers, 1, columns[c.REQUESTED_TIME, first:end], out=answers)
+            answers = columns[first:end, c.PRIORITY : c.BOUND + 1]
+            limit = columns[first:end, c.REQUESTED_TIME, None]
+            np.clip(answers, 1, limit, out=answers)
 
     def _hold(self, row: int) -> bool:
         """Keep a job out of the queue until its begin time and dependency allow it."""
@@ -289,7 +290,7 @@ class Simulator:
             self._push(self._begin[row], Phase.RELEASE, row)
         else:
             return False
-        self.state.store.writable[c.STATE, row] = c.HELD
+        self.state.store.writable[row, c.STATE] = c.HELD
         self._num_held += 1
         return True
 
@@ -308,9 +309,9 @@ class Simulator:
 
     def _cancel(self, row: int) -> None:
         columns = self.state.store.writable
-        if row >= self._next_submit or columns[c.STATE, row] != c.WAITING:
+        if row >= self._next_submit or columns[row, c.STATE] != c.WAITING:
             return
-        columns[c.STATE, row] = c.ENDED
+        columns[row, c.STATE] = c.ENDED
         self.state.drop_started()
         self._finish(row, JobOutcome.CANCELLED)
 
@@ -424,7 +425,7 @@ class Simulator:
         """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
         state = self.state
         while (row := state.first_expected_end()) is not None:
-            expected = state.store.columns.item(c.EXPECTED_END, row)
+            expected = state.store.columns.item(row, c.EXPECTED_END)
             if expected > now:
                 break
             start = self.start_time.item(row)

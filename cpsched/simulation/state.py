@@ -82,7 +82,7 @@ class State:
         end = self._queue_end
         self._queue[end] = row
         self._queue_end = end + 1
-        self.store.writable[c.STATE, row] = c.WAITING
+        self.store.writable[row, c.STATE] = c.WAITING
         if end > self._queue_first and self._queue[end - 1] > row:
             # Released later than jobs submitted after it: back to its own place.
             self._queue[self._queue_first : end + 1].sort()
@@ -106,7 +106,7 @@ class State:
             free; names job, node, resource, demand and free.
         """
         store, arena = self.store, self.arena
-        if not 0 <= row < store.size or store.columns[c.STATE, row] != c.WAITING:
+        if not 0 <= row < store.size or store.columns[row, c.STATE] != c.WAITING:
             raise DispatchError(f"job {row} is started, but it does not wait")
         count = len(allocation.node)
         first = arena.reserve(count)
@@ -137,12 +137,12 @@ class State:
 
     def drop_started(self) -> None:
         """Take the jobs that no longer wait out of the queue."""
-        state = self.store.writable[c.STATE]
+        columns = self.store.writable
         first, end = self._queue_first, self._queue_end
-        while first < end and state[self._queue[first]] != c.WAITING:
+        while first < end and columns[self._queue[first], c.STATE] != c.WAITING:
             first += 1
         self._queue_first = first
-        self._queue_end = first + kernels.keep_waiting(self._queue[first:end], state)
+        self._queue_end = first + kernels.keep_waiting(self._queue[first:end], columns)
 
     def drop_head(self) -> None:
         """Take the first job out of the queue."""
@@ -183,21 +183,21 @@ class State:
         rows = self._running[: self.num_running]
         columns = self.store.writable
         self.arena, first = self.arena.compacted(
-            columns[c.ALLOC_FIRST, rows], columns[c.ALLOC_COUNT, rows]
+            columns[rows, c.ALLOC_FIRST], columns[rows, c.ALLOC_COUNT]
         )
-        columns[c.ALLOC_FIRST, rows] = first
+        columns[rows, c.ALLOC_FIRST] = first
 
     def _complaint(self, row: int, allocation: Allocation, wrong: int) -> str:
         """Say what is wrong with an allocation, with its numbers."""
         code, kind, position = wrong % 16, wrong // 16 % 1024, wrong // 16384
         store = self.store
-        job = f"job {int(store.columns[c.HANDLE, row])}"
+        job = f"job {int(store.columns[row, c.HANDLE])}"
         num_nodes = len(allocation.node)
         if code == kernels.BAD_UNITS and not position:
-            given, units = int(allocation.units.sum()), int(store.columns[c.UNITS, row])
+            given, units = int(allocation.units.sum()), int(store.columns[row, c.UNITS])
             return f"{job} is given {given} units, it has {units}"
         if code == kernels.BAD_BOUNDS:
-            low, high = (int(store.columns[column, row]) for column in (c.NODES_MIN, c.NODES_MAX))
+            low, high = (int(store.columns[row, column]) for column in (c.NODES_MIN, c.NODES_MAX))
             return f"{job} is given {num_nodes} nodes, it may touch {low} to {high}"
         position -= code == kernels.BAD_UNITS
         index = int(allocation.node[position]) if position < num_nodes else -1

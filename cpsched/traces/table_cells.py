@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.traces.checks import RowChecks
 
-_WHOLE = r"^-?[0-9]{1,18}$"
+_WHOLE = r"^-?[0-9]+$"
+#: What surely fits; longer ones are beyond all bounds anyway.
+_FITS = r"^-?[0-9]{1,18}$"
+_BEYOND = str(10**18)
 _FLAGS = {"true": 1, "false": 0, "1": 1, "0": 0}
 
 
@@ -198,9 +201,10 @@ class _Shown:
 def _from_text(text: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
     text = pc.utf8_trim_whitespace(text)
     empty = _numpy(pc.equal(text, ""))
-    right = pc.match_substring_regex(text, _WHOLE)
-    values = pc.if_else(right, text, "0").cast(pa.int64())
-    return _numpy(values), empty, ~_numpy(right) & ~empty
+    whole = pc.match_substring_regex(text, _WHOLE)
+    fits = pc.match_substring_regex(text, _FITS)
+    values = pc.if_else(fits, text, pc.if_else(whole, _BEYOND, "0")).cast(pa.int64())
+    return _numpy(values), empty, ~_numpy(whole) & ~empty
 
 
 def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:

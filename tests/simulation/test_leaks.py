@@ -39,7 +39,7 @@ class Transcript(Observer):
         for table in (view.waiting, view.running):
             tables.append(
                 [
-                    table.store.columns[:, table.rows].tolist(),
+                    table.store.columns[table.rows].tolist(),
                     table.request.tolist(),
                     table.eligible_class.tolist(),
                     *(table.strings(label) for label in ("queue", "user", "name", "group")),

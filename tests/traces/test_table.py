@@ -86,9 +86,10 @@ BAD_ROWS = {
     "negative runtime": ("b,0,-1,1,9", "field runtime = '-1': must be from 0 to"),
     "absurd runtime": (
         "b,0,1000000000000000000,1,9",
-        "= '1000000000000000000': is no whole number",
+        "runtime = '1000000000000000000': must be from 0",
     ),
     "beyond belief": ("b,0,1000000000001,1,9", "field runtime = '1000000000001': must be from 0"),
+    "absurd submit": ("b,-9999999999999999999,1,1,9", "submit = '-9999999999999999999': must be"),
     "words": ("b,0,long,1,9", "field runtime = 'long': is no whole number"),
     "fraction": ("b,0,1.5,1,9", "field runtime = '1.5': is no whole number"),
     "hexadecimal": ("b,0,0x1,1,9", "field runtime = '0x1': is no whole number"),
@@ -163,7 +164,7 @@ def test_more_nodes_at_least_than_at_most_is_an_error(log) -> None:
 
 BAD_HEADERS = {
     "job_id,submit,runtime,units": "field requested_time: a table of jobs needs this column",
-    "job_id,submit,runtime,requested_time": "field units: a table of jobs needs either this column or cores",
+    "job_id,submit,runtime,requested_time": "needs either this column or cores",
     f"{HEADER},cores": "field units: a table of jobs needs either this column or cores, not both",
     "job_id,submit,runtime,cores,requested_time,request.core": "each unit has one core",
     f"{HEADER},usr": "field usr: a table of jobs has no such column; did you mean 'user'?",
@@ -172,7 +173,7 @@ BAD_HEADERS = {
     f"{HEADER},": "field '': a table of jobs has no such column",
     f"{HEADER},user,user": "field user: the header has this column twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "did you mean 'gpus_per_node'?",
-    "job,submit,run,nodes,cores_per_node": "field reqtime: a table of chunk requests needs this column",
+    "job,submit,run,nodes,cores_per_node": "field reqtime: a table of chunk requests needs this",
 }
 
 
@@ -436,7 +437,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(original=workloads(), name=st.sampled_from(["any.csv", "any.csv.gz", "any.parquet"]))
 def test_any_workload_reads_back_equal(
     tmp_path_factory, differences, original: Workload, name: str
@@ -495,8 +496,15 @@ def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row: str, mess
 
 @pytest.mark.parametrize(
     ("constraint", "exclusive"),
-    [("exclusive", True), ("a|exclusive", True), ("a#excl", True), ("exclusively", False)]
-    + [("nonexclusive", False), ("#excl:a", False), ("", False)],
+    [
+        ("exclusive", True),
+        ("a|exclusive", True),
+        ("a#excl", True),
+        ("exclusively", False),
+        ("nonexclusive", False),
+        ("#excl:a", False),
+        ("", False),
+    ],
 )
 def test_only_a_constraint_that_says_so_is_exclusive(log, constraint: str, exclusive: bool) -> None:
     workload = traces.read(log("a.ext.csv", f"{EXT_HEADER}\n1,0,5,9,1,1,0,{constraint}\n"))

@@ -1,0 +1,122 @@
+"""Rules about what a job asked for: units, bounds, split, contiguity, amounts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.metrics.findings import Findings, Rule
+from cpsched.metrics.phases import Phases, inside, node_name
+from cpsched.model.types import JobType, Split
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import IntArray
+
+#: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.
+_MOST = float(1 << 62)
+
+
+def check_requests(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+    """Check what every job holds against what it asked for."""
+    _check_units(schedule, findings, phases)
+    _check_bounds(schedule, findings, phases)
+    _check_shape(schedule, findings, phases)
+    _check_amount(schedule, findings, phases)
+
+
+def _check_units(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+    workload, segments, job = schedule.workload, schedule.segments, phases.job
+    findings.add(
+        Rule.UNITS,
+        segments.units < 1,
+        lambda at: f"has {segments.units[at]} units on a node, must be at least one",
+        segments.job,
+    )
+    total = phases.total(segments.units * segments.count)
+    rigid = workload.job_type[job] == JobType.RIGID
+    low = np.where(rigid, workload.units[job], workload.units_min[job])
+    high = np.where(rigid, workload.units[job], workload.units_max[job])
+
+    def say(at: int) -> str:
+        asked = f"{low[at]}" if low[at] == high[at] else f"{low[at]} to {high[at]}"
+        return f"has {total[at]} units, asks for {asked}"
+
+    findings.add(Rule.UNITS, (total < low) | (total > high), say, job)
+
+
+def _check_bounds(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+    workload, job = schedule.workload, phases.job
+    touched = phases.total(schedule.segments.count)
+    low, high = workload.nodes_min[job], workload.nodes_max[job]
+    findings.add(
+        Rule.BOUNDS,
+        (touched < low) | (touched > high),
+        lambda at: f"is on {touched[at]} nodes, may touch {low[at]} to {high[at]}",
+        job,
+    )
+
+
+def _check_shape(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+    """Check even splits and contiguity, segment against segment before."""
+    workload, segments = schedule.workload, schedule.segments
+    job = segments.job[phases.order]
+    units = segments.units[phases.order]
+    node, beyond, follows = phases.neighbours(segments)
+    changed = np.zeros(len(job), dtype=np.bool_)
+    changed[1:] = units[1:] != units[:-1]
+    findings.add(
+        Rule.SPLIT,
+        follows & changed & (workload.split[job] == Split.EVEN),
+        lambda at: f"has {units[at - 1]} units on one node and {units[at]} on another",
+        job,
+    )
+    findings.add(
+        Rule.CONTIGUOUS,
+        follows & (node > beyond) & workload.contiguous[job],
+        lambda at: (
+            f"needs consecutive nodes; {node_name(schedule, int(node[at]))} does not follow"
+            f" {node_name(schedule, int(beyond[at]) - 1)}"
+        ),
+        job,
+    )
+
+
+def _check_amount(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+    workload, segments, system = schedule.workload, schedule.segments, schedule.system
+    order = phases.order[inside(schedule)[phases.order]]
+    job, node, count = segments.job[order], segments.node[order], segments.count[order]
+    units, alone = segments.units[order], workload.exclusive[job]
+    alike = _runs_of_alike(system.capacity)
+    findings.add(
+        Rule.AMOUNT,
+        alone & (alike[node] != alike[node + count - 1]),
+        lambda at: (
+            f"takes the same of {count[at]} nodes from {node_name(schedule, int(node[at]))} on,"
+            " must take all of each, and they differ"
+        ),
+        job,
+    )
+    for kind, name in enumerate(system.resources):
+        need = units * workload.request[job, kind] + workload.per_node[job, kind]
+        # The same in floating point, where products do not wrap around.
+        huge = units.astype(np.float64) * workload.request[job, kind] > _MOST
+        capacity, amount = system.capacity[node, kind], segments.amount[order, kind]
+        wrong = huge | (amount != np.where(alone, capacity, need)) | (alone & (need > capacity))
+
+        def say(
+            at: int, name: str = name, values: tuple[IntArray, ...] = (amount, need, capacity)
+        ) -> str:
+            taken, asked, there = (int(value[at]) for value in values)
+            own = f", must take all of its {there}" if alone[at] else ""
+            where = node_name(schedule, int(node[at]))
+            return f"takes {taken} {name} of node {where}, its units need {asked}{own}"
+
+        findings.add(Rule.AMOUNT, wrong, say, job)
+
+
+def _runs_of_alike(capacity: IntArray) -> IntArray:
+    """Number the maximal runs of neighbouring nodes with one capacity, shape ``(N,)``."""
+    changes = (capacity[1:] != capacity[:-1]).any(axis=1)
+    return np.concatenate([[0], np.cumsum(changes)]).astype(np.int64)

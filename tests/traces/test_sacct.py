@@ -1,0 +1,259 @@
+"""Slurm accounting."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cpsched import traces
+from cpsched.errors import TraceError
+from cpsched.model.types import MISSING, UNBOUNDED, Status
+from cpsched.traces.sacct_request import shape
+from cpsched.traces.text import Place
+
+if TYPE_CHECKING:
+    from cpsched.traces.collect import Shape
+
+GOOD = {
+    "JobID": "7",
+    "State": "COMPLETED",
+    "Submit": "2024-03-01T10:00:00",
+    "Start": "2024-03-01T10:01:00",
+    "End": "2024-03-01T10:03:00",
+    "Elapsed": "00:02:00",
+    "Timelimit": "01:00:00",
+    "ReqTRES": "cpu=4,mem=4G,node=2",
+    "AllocTRES": "cpu=4,mem=4G,node=2",
+}
+
+
+def lines(*rows: dict[str, str], end: str = "") -> str:
+    """Return sacct output with the columns of ``GOOD``; each row says what differs."""
+    names = list(GOOD)
+    for row in rows:
+        names += [name for name in row if name not in names]
+    table = [names, *([{**GOOD, **row}.get(name, "") for name in names] for row in rows)]
+    return "".join("|".join(cells) + end + "\n" for cells in table)
+
+
+def test_a_job_is_its_cores_on_its_nodes(logs) -> None:
+    workload = traces.read(logs / "slurm-22.sacct")
+    assert workload.title == "slurm-22"
+    assert workload.epoch == 1_709_287_199
+    assert workload.layout == "units"
+    assert workload.resources == ("core", "gpu", "mem")
+    assert workload.job_id.tolist() == ["101_7", "100", "102+0", "103"]
+    assert workload.submit.tolist() == [0, 1, 11, 11]
+    assert workload.recorded_start.tolist() == [301, 301, 361, 361]
+    assert workload.runtime.tolist() == [10, 97_384, 622, 600]
+    assert workload.requested_time.tolist() == [MISSING, 172_800, 600, MISSING]
+    # 48 cores, 8 GPUs (not 16) and 192 GB on 4 nodes are 2 GPUs and 48 GB on each.
+    assert workload.units.tolist() == [1, 48, 2, 3]
+    assert workload.request.tolist() == [[1, 0, 0]] * 4
+    assert workload.per_node.tolist() == [
+        [0, 0, 4_096_000],
+        [0, 2, 48 * 2**20],
+        [0, 1, 0],
+        [0, 0, 3 * 2**18],
+    ]
+    assert workload.nodes_min.tolist() == workload.nodes_max.tolist() == [1, 4, 2, 2]
+    assert workload.constraint.decode() == [None, "v100&ib", None, None]
+    assert workload.queue.decode() == workload.partition.decode() == ["cpu", "gpu", "cpu", "cpu"]
+    assert workload.user.decode() == ["bob", "ann", "bob", "cyd"]
+    assert workload.group.decode() == ["chem", "phys", "chem", "chem"]
+    assert workload.name.decode() == ["array job", "mpi", "het", "oom"]
+    assert workload.status.tolist() == [
+        Status.CANCELLED,
+        Status.COMPLETED,
+        Status.TIMEOUT,
+        Status.FAILED,
+    ]
+    assert workload.set_aside == (("never ran", 3), ("still running", 1))
+
+
+def test_columns_of_older_slurms_are_read(logs) -> None:
+    workload = traces.read(logs / "slurm-17.sacct")
+    assert workload.job_id.tolist() == ["200", "201", "202", "204"]
+    assert workload.resources == ("core", "gpu", "mic", "mem", "nvme")
+    assert workload.requested_time.tolist() == [1800, MISSING, 1800, 1800]
+    # Job 202 asked for one core but got two nodes: what it got are four cores.
+    assert workload.units.tolist() == [16, 4, 4, 1]
+    # Memory: 4 GB a core; 4000 MB a node; from step 202.0, 2 GB a node; all there is.
+    assert workload.request[:, 3].tolist() == [4 * 2**20, 0, 0, 0]
+    assert workload.per_node.tolist() == [
+        [0, 1, 0, 0, 0],
+        [0, 2, 0, 4_096_000, 1],
+        [0, 0, 1, 2 * 2**20, 0],
+        [0, 0, 0, 0, 0],
+    ]
+    assert workload.set_aside == (("requeued", 1), ("step without its job", 1))
+
+
+def test_both_kinds_of_parsable_output_are_read(log, differences) -> None:
+    plain, closed = log("a.sacct", lines({}, {"JobID": "8"})), log("b.sacct", "")
+    closed.write_text(lines({}, {"JobID": "8"}, end="|"))
+    assert differences(traces.read(plain), traces.read(closed)) == ["title"]
+
+
+def request(**row: str) -> Shape:
+    """Return the shape of the columns given."""
+    return shape({name.lower(): text for name, text in row.items()}, Place(Path("log"), 1))
+
+
+@pytest.mark.parametrize(
+    ("row", "per_node"),
+    [
+        ({"ReqTRES": "cpu=4,node=2,gres/gpu=4"}, {"gpu": 2}),
+        ({"ReqTRES": "cpu=4,node=2,gres/gpu=3"}, {"gpu": 2}),
+        ({"ReqTRES": "cpu=4,node=2,gres/gpu:v100=4"}, {"gpu": 2}),
+        ({"ReqTRES": "cpu=4,node=1,gres/gpu:v100=1,gres/gpu:a100=2"}, {"gpu": 3}),
+        ({"ReqTRES": "cpu=4,node=1,gres/gpu=3,gres/gpu:v100=1,gres/gpu:a100=2"}, {"gpu": 3}),
+        (
+            {"ReqTRES": "cpu=4,node=1,gres/gpu:a100_3g.20gb=1,gres/shard=2K"},
+            {"gpu": 1, "shard": 2048},
+        ),
+        ({"ReqTRES": "cpu=4,node=1,gres/gpumem=1G,gres/gpuutil=50,billing=9,license/x=1"}, {}),
+        ({"ReqTRES": "cpu=4", "AllocTRES": "cpu=8,node=2,gres/mic=2"}, {"mic": 1}),
+        (
+            {"NCPUS": "4", "NNodes": "2", "AllocGRES": "gpu:tesla:2(S:0,1),craynetwork:2"},
+            {"gpu": 1, "craynetwork": 1},
+        ),
+        ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "gpu"}, {"gpu": 1}),
+        ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "gpu:tesla"}, {"gpu": 1}),
+        ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "(null)"}, {}),
+        ({"ReqTRES": "cpu=4,mem=3G,node=2"}, {"mem": 1.5 * 2**20}),
+        ({"ReqTRES": "cpu=4,mem=3G,node=2", "ReqMem": "1Gn"}, {"mem": 2**20}),
+        ({"ReqTRES": "cpu=4,mem=3G,node=2", "ReqMem": "2G"}, {"mem": 2**20}),
+        ({"ReqTRES": "cpu=4,mem=3G,node=2", "ReqMem": "0n"}, {}),
+    ],
+)
+def test_each_node_has_its_share(row: dict[str, str], per_node: dict[str, int]) -> None:
+    assert request(**row).per_node == per_node
+
+
+def test_memory_of_a_core_belongs_to_the_unit() -> None:
+    found = request(NCPUS="4", NNodes="2", ReqMem="4000Mc")
+    assert (found.request, found.per_node) == ({"core": 1, "mem": 4_096_000}, {})
+
+
+def test_without_a_node_count_any_number_will_do() -> None:
+    found = request(ReqCPUS="4", ReqMem="1Gc")
+    assert (found.units, found.nodes_min, found.nodes_max) == (4, 1, UNBOUNDED)
+
+
+def test_nodes_it_got_go_before_nodes_it_asked_for() -> None:
+    found = request(ReqTRES="cpu=4,node=1", AllocTRES="cpu=4,node=2", ReqNodes="1")
+    assert (found.nodes_min, found.nodes_max) == (2, 2)
+
+
+BAD_LINES = {
+    "no state": ({"State": "DANCING"}, "field State = 'DANCING': is no state of a Slurm job"),
+    "no id": ({"JobID": ""}, "field JobID: must not be empty"),
+    "no submit": ({"Submit": "Unknown"}, "field Submit = 'Unknown': must be a time"),
+    "done without a start": ({"Start": "None"}, "field Start = 'None': must be a time for a job"),
+    "no such day": ({"Start": "2024-02-30T10:00:00"}, "field Start = '2024-02-30T10:00:00': is no"),
+    "absurd time": ({"Submit": "9" * 18}, "field Submit = '999999999999999999': must be from 0"),
+    "starts before its submit": ({"Submit": "2024-03-01T10:02:00"}, "(local times around a clock"),
+    "ends before it starts": (
+        {"End": "2024-03-01T08:00:00"},
+        "field End = '2024-03-01T08:00:00': is",
+    ),
+    "runs longer than it was": ({"Elapsed": "02:00:00"}, "is too early for 7200 s since Start"),
+    "no end": (
+        {"Elapsed": "", "End": "2024-03-01T10:00:30"},
+        "End = '2024-03-01T10:00:30': is bef",
+    ),
+    "no length": ({"Elapsed": "", "End": "Unknown"}, "has no Elapsed, and no End"),
+    "wrong length": ({"Elapsed": "long"}, "field Elapsed = 'long': is no length of time"),
+    "negative length": ({"ElapsedRaw": "-1"}, "field ElapsedRaw = '-1': must be from 0"),
+    "wrong limit": ({"Timelimit": "INVALID"}, "field Timelimit = 'INVALID': is no length"),
+    "no limit": ({"TimelimitRaw": "0"}, "field TimelimitRaw = '0': must be from 1"),
+    "limit without time": ({"Timelimit": "00:00:00"}, "field requested time = 0: must be at least"),
+    "wrong TRES": ({"ReqTRES": "cpu4"}, "field ReqTRES = 'cpu4': name=amount"),
+    "TRES twice": ({"ReqTRES": "cpu=4,cpu=8"}, "field ReqTRES = 'cpu=4,cpu=8': name=amount"),
+    "cores of words": ({"ReqTRES": "cpu=four"}, "field ReqTRES cpu = 'four': is no amount"),
+    "no cores": ({"ReqTRES": "", "AllocTRES": "node=1"}, "to tell its cores"),
+    "fewer cores than nodes": (
+        {"ReqTRES": "cpu=1", "AllocTRES": "cpu=1,node=2"},
+        "field cores = 1: are fewer than the 2 nodes",
+    ),
+    "wrong memory": ({"ReqMem": "4Gx"}, "field ReqMem = '4Gx': is no amount"),
+    "absurd memory": ({"ReqMem": "999999999T"}, "field mem = "),
+    "wrong GRES": (
+        {"ReqTRES": "cpu=4", "AllocTRES": "cpu=4,node=2", "ReqGRES": "gpu:2:3:4"},
+        "field ReqGRES = 'gpu:2:3:4': name:count",
+    ),
+    "share of unknown nodes": (
+        {"ReqTRES": "cpu=4,mem=1G", "AllocTRES": ""},
+        "needs AllocTRES, NNodes",
+    ),
+    "repeated job": ({"JobID": "1"}, "field job id = '1': is in the log already"),
+    "name with a |": ({"JobName": "a|b"}, "columns, here are"),
+    "NUL": ({"JobName": "a\0b"}, "holds a NUL byte"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
+    row, message = BAD_LINES[name]
+    path = log("a.sacct", lines({"JobID": "1"}, row, {"JobID": "9"}))
+    with pytest.raises(TraceError, match=re.escape(f"{path}:3: ") + ".*" + re.escape(message)):
+        traces.read(path)
+    workload = traces.read(path, skip_bad_lines=True)
+    assert workload.job_id.tolist() == ["1", "9"]
+    assert workload.set_aside == (("bad line", 1),)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("JobID|Start|Elapsed", "the header has no column Submit"),
+        ("JobID|Submit|Elapsed", "the header has no column Start"),
+        ("JobID|Submit|Start", "the header has no column ElapsedRaw or Elapsed or End"),
+        ("JobName|Submit|Start|End", "the header has no column JobID or JobIDRaw"),
+        ("JobID|Submit|Start|End|End", "the header has the column 'end' twice"),
+    ],
+)
+def test_a_header_without_a_needed_column_is_an_error(log, header: str, message: str) -> None:
+    with pytest.raises(TraceError, match=re.escape(message)):
+        traces.read(log("a.sacct", header + "\n"), skip_bad_lines=True)
+
+
+def test_a_log_in_which_nothing_ran_is_an_error(log) -> None:
+    path = log("a.sacct", lines({"State": "PENDING"}, {"State": "RUNNING", "JobID": "8"}))
+    with pytest.raises(TraceError, match="no job in it: 1 never ran, 1 still running"):
+        traces.read(path)
+
+
+def test_elapsed_counts_where_local_clocks_were_set_back(log) -> None:
+    """From 02:50 to 02:10 in the night in which 03:00 became 02:00, so for 20 minutes."""
+    row = {
+        "Submit": "2024-10-27T02:00:00",
+        "Start": "2024-10-27T02:50:00",
+        "End": "2024-10-27T02:10:00",
+        "Elapsed": "00:20:00",
+    }
+    assert traces.read(log("a.sacct", lines(row))).runtime.tolist() == [1200]
+    exact = {name: text + "Z" if "T" in text else text for name, text in row.items()}
+    with pytest.raises(TraceError, match="is too early for 1200 s since Start"):
+        traces.read(log("b.sacct", lines(exact)))
+
+
+def test_without_elapsed_a_job_ran_from_start_to_end(log) -> None:
+    assert traces.read(log("a.sacct", lines({"Elapsed": ""}))).runtime.tolist() == [120]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [("PENDING", "never ran"), ("REQUEUED", "requeued"), ("COMPLETING", "still running")],
+)
+def test_states_of_jobs_that_have_not_ended_are_set_aside(log, state: str, reason: str) -> None:
+    workload = traces.read(log("a.sacct", lines({}, {"JobID": "8", "State": state})))
+    assert workload.set_aside == ((reason, 1),)
+
+
+def test_without_a_state_the_status_is_unknown(log) -> None:
+    assert traces.read(log("a.sacct", lines({"State": ""}))).status.tolist() == [Status.UNKNOWN]

@@ -1,0 +1,164 @@
+"""Recognising formats; reading and writing by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cpsched import registry, traces
+from cpsched.errors import TraceError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"),
+    [
+        ("small.swf", "swf"),
+        ("checkpointed.swf", "swf"),
+        ("pbspro.acct", "pbs"),
+        ("torque.acct", "pbs"),
+        ("slurm-22.sacct", "sacct"),
+        ("slurm-17.sacct", "sacct"),
+        ("minimal.csv", "table"),
+        ("chunks.ext.csv", "table"),
+    ],
+)
+def test_a_file_is_recognised_by_its_content(logs, log, name: str, format_name: str) -> None:
+    content = (logs / name).read_bytes()
+    assert traces.detect(logs / name) == format_name
+    assert traces.detect(log("jobs.dat", content)) == format_name
+    assert traces.detect(log("jobs.gz", b"\xef\xbb\xbf\n" + content)) == format_name
+    # Even against its name.
+    assert traces.detect(log("jobs.sacct", content)) == format_name
+
+
+def test_content_that_tells_nothing_leaves_it_to_the_name(log) -> None:
+    assert traces.detect(log("jobs.swf.gz", "hello")) == "swf"
+    assert traces.detect(log("jobs.CSV", "")) == "table"
+
+
+def test_lines_without_comments_are_recognised_as_swf(log) -> None:
+    line = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n"
+    assert traces.detect(log("jobs", line)) == "swf"
+    assert traces.read(log("jobs", line)).job_id.tolist() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("hello", "is in no format known here"), ("", "is empty"), ("1 2 3", "is in no format")],
+)
+def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message) -> None:
+    with pytest.raises(
+        TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --format"
+    ):
+        traces.detect(log("jobs", content))
+
+
+def test_the_format_can_be_said(logs, log) -> None:
+    path = log("jobs", "hello")
+    with pytest.raises(TraceError, match="18 fields are expected"):
+        traces.read(path, format="swf")
+    with pytest.raises(UnknownNameError, match=r"no trace format is called 'sfw'.*'swf'"):
+        traces.read(path, format="sfw")
+    with pytest.raises(TraceError, match="is no accounting record"):
+        traces.read(logs / "small.swf", format="pbs")
+
+
+def test_a_missing_file_is_an_error(tmp_path) -> None:
+    with pytest.raises(TraceError, match=r"none\.swf: cannot be read: No such file"):
+        traces.read(tmp_path / "none.swf")
+
+
+def test_paths_may_be_strings(logs) -> None:
+    assert len(traces.read(str(logs / "small.swf"))) == 3
+
+
+@pytest.mark.parametrize("name", ["a.swf", "a.swf.gz", "a.csv", "a.CSV.gz", "a.parquet"])
+def test_the_name_says_what_to_write(logs, tmp_path, name: str) -> None:
+    workload = traces.read(logs / "checkpointed.swf")
+    traces.write(workload, tmp_path / name)
+    assert traces.read(tmp_path / name).job_id.tolist() == ["1", "2"]
+
+
+def test_writing_needs_a_format_that_can_be_written(logs, tmp_path) -> None:
+    workload = traces.read(logs / "small.swf")
+    with pytest.raises(TraceError, match="the name asks for no format that can be written"):
+        traces.write(workload, tmp_path / "jobs")
+    with pytest.raises(TraceError, match="the format 'pbs' can only be read"):
+        traces.write(workload, tmp_path / "jobs.acct")
+    traces.write(workload, tmp_path / "jobs", format="swf")
+    assert traces.detect(tmp_path / "jobs") == "swf"
+    with pytest.raises(UnknownNameError):
+        traces.write(workload, tmp_path / "jobs", format="xml")
+
+
+def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeypatch) -> None:
+    broken = registry.Entry("broken", "cpsched.traces.nowhere:NOTHING", "somebody")
+    entries = {"broken": broken, **registry.entries("traces")}
+    monkeypatch.setattr(registry, "entries", lambda _: entries)
+    with pytest.warns(RuntimeWarning, match="trace format skipped: 'broken'.*from somebody"):
+        assert traces.detect(logs / "small.swf") == "swf"
+
+
+def test_every_registered_format_keeps_its_contract() -> None:
+    for name in registry.names("traces"):
+        reader = registry.load("traces", name)
+        assert reader.name == name
+        assert reader.summary == reader.summary.strip() != ""
+        assert all(suffix.startswith(".") for suffix in reader.suffixes)
+
+
+def test_importing_traces_imports_no_heavy_library() -> None:
+    code = (
+        "import sys, cpsched.traces; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == "[]"
+
+
+EDITS = st.lists(
+    st.tuples(
+        st.floats(0, 1),
+        st.integers(0, 8),
+        st.one_of(
+            st.sampled_from(
+                [b"", b"-", b"\0", b"\xff", b"\n", b"\r", b'"', b"|", b";", b",", b"="]
+            ),
+            st.sampled_from([b"1e400", b"nan", b"9" * 30, b"-1", b"0", b"1:1", b"+", b"\xc3\xa9"]),
+            st.binary(max_size=4),
+        ),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("small.swf", "pbspro.acct", "torque.acct", "slurm-22.sacct", "slurm-17.sacct"),
+        *("minimal.csv", "chunks.ext.csv"),
+    ],
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(edits=EDITS, skip=st.booleans())
+def test_a_damaged_log_is_read_or_refused_and_nothing_else(
+    logs, tmp_path, name: str, edits: list[tuple[float, int, bytes]], skip: bool
+) -> None:
+    content = (logs / name).read_bytes()
+    for where, length, new in edits:
+        start = int(where * len(content))
+        content = content[:start] + new + content[start + length :]
+    path = tmp_path / name
+    path.write_bytes(content)
+    try:
+        workload = traces.read(path, skip_bad_lines=skip)
+    except TraceError as error:
+        assert "\n" not in str(error)
+    else:
+        assert len(workload) > 0
