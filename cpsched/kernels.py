@@ -157,6 +157,7 @@ def rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order):
             count += 1
     if policy == FIRST_FIT or count < 2:
         return count
+    per_node = SHAPE_REQUEST + num_kinds
     key = np.empty(count)
     for i in range(count):
         n = order[i]
@@ -168,7 +169,8 @@ def rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order):
         for r in range(num_kinds):
             if capacity[n, r] > 0:
                 idle += free[n, r] / capacity[n, r]
-                if scarce[r] and shapes[shape, SHAPE_REQUEST + r] == 0:
+                asked = shapes[shape, SHAPE_REQUEST + r] + shapes[shape, per_node + r]
+                if scarce[r] and asked == 0:
                     wasted = 1.0
         # Nodes differ by at most num_kinds in idleness, so waste always outweighs it.
         key[i] = idle if policy == CONSOLIDATE else wasted * (num_kinds + 1) - idle

@@ -58,28 +58,28 @@ def decision_of(view: View, packed: IntArray) -> Decision:
     count, used, held = number(0), number(1), number(4)
     if not (count or held):
         return NOTHING
-    handles = view.waiting.store.columns[:, c.HANDLE]
+    columns = view.waiting.store.columns
     plan = None
     if held:
-        handle = handles.item(number(2))
+        handle = columns.item(number(2), c.HANDLE)
         plan = Plan((handle,), (number(3),), {handle: packed[-held:]})
     if not count:
         return Decision((), plan)
     at = kernels.HEADER + 2 * count + 1
-    node = packed[at : at + used]
-    units = packed[at + used : at + 2 * used]
-    at += 2 * used
-    num_kinds = view.free.shape[1]
-    amount = packed[at : at + used * num_kinds].reshape(used, num_kinds)
+    middle = at + used
+    end = middle + used
+    node = packed[at:middle]
+    units = packed[middle:end]
+    amount = packed[end : len(packed) - held].reshape(used, -1)
     if count == 1:
-        handle = handles.item(number(kernels.HEADER))
+        handle = columns.item(number(kernels.HEADER), c.HANDLE)
         return Decision((Start(handle, Allocation(node, units, amount)),), plan)
     rows = packed[kernels.HEADER : kernels.HEADER + count]
     bounds = packed[kernels.HEADER + count : kernels.HEADER + 2 * count + 1].tolist()
     actions = [
         Start(handle, Allocation(node[first:last], units[first:last], amount[first:last]))
         for handle, first, last in zip(
-            handles[rows].tolist(), bounds[:-1], bounds[1:], strict=True
+            columns[rows, c.HANDLE].tolist(), bounds[:-1], bounds[1:], strict=True
         )
     ]
     return Decision(actions, plan)

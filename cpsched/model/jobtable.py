@@ -217,7 +217,7 @@ class JobTable:
 
     def column(self, position: int) -> IntArray:
         """Return a copy of one store column, shape ``(n,)``."""
-        values: IntArray = self.store.columns[self.rows, position]
+        values: IntArray = self.store.columns[:, position][self.rows]
         return values
 
     def strings(self, label: str) -> list[str | None]:
@@ -389,7 +389,8 @@ class RunningTable(JobTable):
     __slots__ = ("arena",)
 
     def __init__(self, store: JobStore, rows: IntArray, arena: AllocationArena) -> None:
-        super().__init__(store, rows)
+        self.store = store
+        self.rows = rows
         self.arena = arena
 
     def take(self, indices: AnyArray) -> Self:

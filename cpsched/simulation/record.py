@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +51,15 @@ class AllocationRecorder(Observer):
             self._rows = grown
         self._used = kernels.record_runs(job, now, *allocation, self._rows, self._used)
 
+    def state(self) -> dict[str, Any]:
+        """Return what was recorded so far."""
+        return {"rows": self._rows[: self._used].copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._rows = np.array(state["rows"])
+        self._used = len(self._rows)
+
     def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:
         """
         Return what was recorded.
@@ -87,6 +98,20 @@ class DecisionRecorder(Observer):
         self._starts += len(decision.actions)
         if decision.stats:
             self._stats.update(decision.stats)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was counted so far."""
+        return {
+            "seconds": np.array(self._seconds),
+            "starts": self._starts,
+            "stats": json.dumps(self._stats),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._seconds = array("d", state["seconds"].tolist())
+        self._starts = int(state["starts"])
+        self._stats = Counter(json.loads(state["stats"]))
 
     def counts(self) -> dict[str, Any]:
         """Return what is the same in every equal run."""

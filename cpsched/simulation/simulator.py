@@ -142,7 +142,7 @@ class Simulator:
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
-        self._dependents: defaultdict[int, list[int]] = defaultdict(list)
+        self.dependents: defaultdict[int, list[int]] = defaultdict(list)
         self._num_held = 0
         self._rows = np.arange(num_jobs, dtype=np.int64)
         self._rows.flags.writeable = False
@@ -171,6 +171,15 @@ class Simulator:
     def num_submitted(self) -> int:
         """Jobs submitted so far."""
         return self._next_submit
+
+    def events(self) -> list[tuple[int, int, int, int]]:
+        """Return the events to come: time, phase, counter, and what it is about."""
+        return list(self._heap)
+
+    def set_events(self, events: list[tuple[int, int, int, int]]) -> None:
+        """Replace the events to come."""
+        self._heap = events
+        heapq.heapify(self._heap)
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
@@ -285,7 +294,7 @@ class Simulator:
         """Keep a job out of the queue until its begin time and dependency allow it."""
         needed = self._dependency[row]
         if needed >= 0 and self.outcome[needed] == JobOutcome.NOT_ENDED:
-            self._dependents[needed].append(row)
+            self.dependents[needed].append(row)
         elif self._begin[row] > self.now:
             self._push(self._begin[row], Phase.RELEASE, row)
         else:
@@ -357,7 +366,7 @@ class Simulator:
         self.end_time[row] = self.now
         self._pending = True
         if self._has_holds:
-            for dependent in self._dependents.pop(row, ()):
+            for dependent in self.dependents.pop(row, ()):
                 self._push(self.now, Phase.RELEASE, dependent)
         for hook in self._on_end:
             hook(row, outcome, self.now)
@@ -439,7 +448,7 @@ class Simulator:
         if left:
             view = self.state.view(self.now)
             name = self.dispatcher.name
-            job = int(view.waiting.handle[0]) if len(view.waiting) else min(self._dependents)
+            job = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
             raise DispatchError(
                 f"{name} leaves {left} jobs waiting for ever (the first is job {job}):"
                 " nothing runs, nothing will be submitted, and nothing starts"

@@ -110,9 +110,7 @@ class State:
             raise DispatchError(f"job {row} is started, but it does not wait")
         count = len(allocation.node)
         first = arena.reserve(count)
-        if self.num_running == len(self._running):
-            self._running = np.concatenate([self._running, np.zeros_like(self._running)])
-            self._running_view = _read_only(self._running)
+        self._room_to_run()
         wrong = kernels.claim(
             store.writable,
             row,
@@ -134,6 +132,40 @@ class State:
         arena.used += count
         self.num_running += 1
         self._held += count
+
+    def _room_to_run(self) -> None:
+        if self.num_running == len(self._running):
+            self._running = np.concatenate([self._running, np.zeros_like(self._running)])
+            self._running_view = _read_only(self._running)
+
+    def resume(self, row: int, allocation: Allocation) -> None:
+        """
+        Put a job back on its nodes when a checkpoint is taken up.
+
+        Its columns are in the store already; jobs come in order of expected end.
+        """
+        columns = self.store.writable
+        count = len(allocation.node)
+        columns[row, c.ALLOC_FIRST] = self.arena.add(allocation)
+        self.free[allocation.node] -= allocation.amount
+        self._room_to_run()
+        self._running[self.num_running] = row
+        self.num_running += 1
+        self._held += count
+
+    def queued_rows(self) -> IntArray:
+        """Return the rows of the queue, copied."""
+        return self._queue[self._queue_first : self._queue_end].copy()
+
+    def set_queue(self, rows: IntArray) -> None:
+        """Replace the queue."""
+        self._queue = np.concatenate([rows, np.zeros(256, dtype=np.int64)])
+        self._queue_first, self._queue_end = 0, len(rows)
+        self._queue_view = _read_only(self._queue)
+
+    def running_rows(self) -> IntArray:
+        """Return the rows of the running jobs by expected end, copied."""
+        return self._running[: self.num_running].copy()
 
     def drop_started(self) -> None:
         """Take the jobs that no longer wait out of the queue."""

@@ -154,11 +154,13 @@ def _header(comments: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
-    """Return what ``UnixStartTime`` says, None where it is absent or -1."""
+    """Return what ``UnixStartTime`` says, None where it is absent or -1; raise if it is wrong."""
     texts = [text for key, text in header if key == "UnixStartTime"]
     if not texts:
         return None
     match = _UNIX_TIME.match(texts[0])
+    if len(set(texts)) > 1:
+        raise TraceError("is there twice", file=path, field="header UnixStartTime", value=texts[1])
     if not match or not -1 <= int(match[0]) <= MAX_TIME:
         raise TraceError(
             "must be seconds since 1970", file=path, field="header UnixStartTime", value=texts[0]

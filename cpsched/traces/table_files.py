@@ -53,15 +53,16 @@ def read_parquet(path: Path) -> Table:
     """
     try:
         # A plain read, not the dataset reader: that one takes names like "a=b" apart.
-        table = pq.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as error:
+        table = pq.ParquetFile(path, page_checksum_verification=True).read()
+        table.validate(full=True)
+        names = table.column_names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise TraceError(f"cannot be read as Parquet: {_first_line(error)}", file=path) from error
     text = (table.schema.metadata or {}).get(b"cpsched", b"{}")
     metadata = _json(text.decode("utf-8", "replace"), "metadata", path)
     if not isinstance(metadata, dict):
         raise TraceError("must be a JSON object", file=path, field="metadata")
-    names = table.column_names
-    _distinct(names, path)
+    _check_names(names, path)
     columns = {name: table.column(name) for name in names}
     return Table(path, columns, table.num_rows, metadata=metadata)
 
@@ -70,7 +71,7 @@ def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], 
     """Write columns and metadata as Parquet."""
     table = pa.table(dict(columns)).replace_schema_metadata({"cpsched": json.dumps(metadata)})
     with replacing(path) as file:
-        pq.write_table(table, file, compression="zstd")
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
 def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
@@ -87,7 +88,7 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
     metadata, comments = _preamble(source)
     records = _Records(source, skip_bad_lines=skip_bad_lines)
     names = [name.strip() for name in records.header()]
-    _distinct(names, path)
+    _check_names(names, path)
     pieces: list[pa.Table] = []
     rows = iter(records)
     while batch := list(islice(rows, _ROWS_AT_ONCE)):
@@ -242,8 +243,11 @@ def _json(text: str, field: str, path: Path) -> Any:
         raise TraceError(f"is no JSON ({_first_line(error)})", file=path, field=field) from error
 
 
-def _distinct(names: list[str], path: Path) -> None:
+def _check_names(names: list[str], path: Path) -> None:
+    """Raise for names that come twice, and for hostile ones, which would spoil messages."""
     for name in names:
+        if not name.isprintable():
+            raise TraceError(f"a column has the name {name!a:.60}, which is no text", file=path)
         if names.count(name) > 1:
             raise TraceError("the header has this column twice", file=path, field=name or "''")
 

@@ -77,7 +77,7 @@ class Metadata:
             raise self._error("resources", "must be different names, at least one")
         if not set(named) <= set(kinds):
             left_out = min(set(named) - set(kinds))
-            raise self._error("resources", f"must name '{left_out}' too, which has a column")
+            raise self._error("resources", f"must name {left_out!r} too, which has a column")
         return tuple(kinds)
 
     def header(self) -> tuple[tuple[str, str], ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SAMPLE = resources.path("logs", "eurora-sample.csv.gz")
 OPTIONS = EuroraOptions(jobs=5000, seed=14, load=0.6)
-AGAIN = "cpsched workload generate eurora --jobs 5000 --seed 14 --load 0.6 -o data/logs/..."
+AGAIN = "cpsched workload generate eurora --jobs 5000 --seed 14 --load 0.6 -o FILE"
 
 
 def test_sample_is_what_the_generator_makes() -> None:

@@ -201,6 +201,11 @@ def test_a_header_with_an_impossible_epoch_is_an_error(log, text: str) -> None:
         traces.read(path)
 
 
+def test_two_epochs_are_an_error(log) -> None:
+    with pytest.raises(TraceError, match="field header UnixStartTime = '2': is there twice"):
+        traces.read(log("a.swf", f"; UnixStartTime: 1\n; UnixStartTime: 2\n{GOOD}\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "epoch"), [("-1", None), ("0", 0), ("1231135224 (Jan 2009)", 1_231_135_224)]
 )

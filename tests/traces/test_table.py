@@ -171,6 +171,7 @@ BAD_HEADERS = {
     f"{HEADER},request.": "field request.: a table of jobs has no such column",
     f"{HEADER},zzz": "field zzz: a table of jobs has no such column",
     f"{HEADER},": "field '': a table of jobs has no such column",
+    f'{HEADER},"a\nb"': r"a column has the name 'a\nb', which is no text",
     f"{HEADER},user,user": "field user: the header has this column twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "did you mean 'gpus_per_node'?",
     "job,submit,run,nodes,cores_per_node": "field reqtime: a table of chunk requests needs this",
@@ -298,6 +299,13 @@ def test_parquet_cut_off_is_an_error(tmp_path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(TraceError, match="cannot be read as Parquet"):
         traces.read(path)
+
+
+def test_parquet_strings_that_are_no_text_are_an_error(tmp_path) -> None:
+    user = pa.array([b"ann", b"\xff\xfe"]).cast(pa.binary()).buffers()
+    parquet(tmp_path / "a.parquet", user=pa.StringArray.from_buffers(2, user[1], user[2]))
+    with pytest.raises(TraceError, match=r"cannot be read as Parquet: .*UTF8"):
+        traces.read(tmp_path / "a.parquet")
 
 
 def test_parquet_metadata_must_be_an_object(tmp_path) -> None:

@@ -156,9 +156,9 @@ def test_a_damaged_log_is_read_or_refused_and_nothing_else(
         content = content[:start] + new + content[start + length :]
     path = tmp_path / name
     path.write_bytes(content)
+    message = ""
     try:
-        workload = traces.read(path, skip_bad_lines=skip)
+        assert len(traces.read(path, skip_bad_lines=skip)) > 0
     except TraceError as error:
-        assert "\n" not in str(error)
-    else:
-        assert len(workload) > 0
+        message = str(error)
+    assert "\n" not in message
