@@ -21,7 +21,13 @@ def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
         (first node, number of nodes), in order.
     """
     parts: list[tuple[str, str]] = []
+    joined: list[list[int]] = []
     for first, count in runs:
+        if joined and joined[-1][0] + joined[-1][1] == first:
+            joined[-1][1] += count
+        else:
+            joined.append([first, count])
+    for first, count in joined:
         parts.extend(_parts(names[first : first + count]))
     text = []
     for prefix, group in groupby(parts, key=lambda part: part[0]):

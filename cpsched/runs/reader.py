@@ -73,6 +73,7 @@ def load(folder: str | Path) -> SavedRun:
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", pq.read_table)
     allocations = _read(folder / "allocations.parquet", pq.read_table)
+    _read(folder / "queue.parquet", pq.read_schema)
     if jobs.num_rows != len(workload):
         raise RunError(
             f"{folder}: jobs.parquet has {jobs.num_rows} rows,"
@@ -105,10 +106,10 @@ def load(folder: str | Path) -> SavedRun:
 
 def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
     """Read one file; whatever is wrong with it becomes a one-line error."""
+    if not path.is_file():
+        raise RunError(f"{path} is missing: the run is incomplete")
     try:
         return reader(path)
-    except FileNotFoundError as error:
-        raise RunError(f"{path} is missing: the run is incomplete") from error
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, CpschedError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RunError(f"{path} is damaged: {reason}") from error
@@ -122,8 +123,8 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _integers(table: pa.Table, name: str) -> IntArray:
-    column = table.column(name).combine_chunks()
-    return np.asarray(column.fill_null(MISSING), dtype=np.int64)
+    column = table.column(name).cast(pa.int64())
+    return np.asarray(column.fill_null(pa.scalar(MISSING, pa.int64())), dtype=np.int64)
 
 
 def _outcomes(jobs: pa.Table) -> IntArray:

@@ -45,8 +45,7 @@ def test_the_excerpt_has_26_jobs_waiting(shared: Path) -> None:
 def test_the_generated_log_queues_like_the_excerpt() -> None:
     """Three months of two seeds: about 26 on average, over 200 at peaks."""
     results = [
-        queue_under_prb(EURORA.generate(EuroraOptions(jobs=60_000, seed=seed)))
-        for seed in (1, 2)
+        queue_under_prb(EURORA.generate(EuroraOptions(jobs=60_000, seed=seed))) for seed in (1, 2)
     ]
     assert 15 < np.mean([mean for mean, _ in results]) < 40
     assert all(peak > 200 for _, peak in results)

@@ -1,0 +1,164 @@
+"""Run folders: whole or not at all, equal for equal runs, and read back as they were."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.errors import RunError
+from cpsched.model.schedule import Schedule
+from cpsched.runs import load, run_name, save
+from cpsched.runs.folder import appearing, find_runs
+from cpsched.runs.nodes import fold
+from cpsched.simulation.simulate import Settings
+
+FILES = {
+    "run.json", "system.json", "workload.parquet", "jobs.parquet", "allocations.parquet",
+    "queue.parquet", "metrics.json", "timing.json",
+}  # fmt: skip
+
+
+@pytest.fixture
+def simulated():
+    """Three jobs that run (one killed), and one that never can."""
+    workload = jobs(
+        (0, 3, 4), (1, 2, 9, 4), (2, 1, 2), (2, 99, 1), user=["ann", "bob", "<script>", ""]
+    )
+    return run(workload, machine((2,), (2,)), "fifo")
+
+
+def test_everything_is_read_back(simulated, tmp_path):
+    """Every array of the schedule survives the folder."""
+    save(simulated, tmp_path / "r")
+    assert {path.name for path in (tmp_path / "r").iterdir()} == FILES
+    back = load(tmp_path / "r").schedule
+    for name in ("start", "end", "outcome", "priority", "plan", "bound"):
+        assert np.array_equal(getattr(back, name), getattr(simulated.schedule, name)), name
+    for name in type(back.segments).__slots__:
+        found, written = (getattr(s.segments, name) for s in (back, simulated.schedule))
+        assert np.array_equal(found, written), name
+    assert back.workload.digest() == simulated.schedule.workload.digest()
+    assert back.system.digest() == simulated.schedule.system.digest()
+    assert back.rejected == simulated.schedule.rejected
+    assert isinstance(back, Schedule)
+
+
+def test_jobs_table_holds_what_users_look_for(simulated, tmp_path):
+    """A row a job, missing times are null, nodes are written as Slurm does."""
+    save(simulated, tmp_path / "r")
+    table = pq.read_table(tmp_path / "r" / "jobs.parquet").to_pylist()
+    first, second, third, fourth = table
+    assert (first["start"], first["end"], first["wait"], first["nodes"]) == (0, 4, 0, "n[0-1]")
+    assert (second["start"], second["wait"], second["outcome"]) == (4, 3, "timeout")
+    assert third["start"] == 4
+    assert (fourth["start"], fourth["wait"], fourth["nodes"]) == (None, None, None)
+    assert fourth["outcome"] == "rejected"
+    assert fourth["reason"]
+
+
+def test_queue_table_is_the_state_after_each_instant(simulated, tmp_path):
+    """One waits from 1, two from 2, none from 4."""
+    save(simulated, tmp_path / "r")
+    rows = pq.read_table(tmp_path / "r" / "queue.parquet").to_pylist()
+    seen = {row["time"]: (row["waiting"], row["running"], row["used.core"]) for row in rows}
+    assert seen == {0: (0, 1, 3), 1: (1, 1, 3), 2: (2, 1, 3), 4: (0, 2, 3), 6: (0, 1, 2), 8: (0, 0, 0)}
+
+
+def test_equal_runs_differ_in_timing_alone(tmp_path):
+    """Byte for byte."""
+    for name in ("a", "b"):
+        workload = jobs((0, 3, 4), (1, 2, 4), (2, 1, 2))
+        save(run(workload, machine((4,)), "easy:backfill=sjf"), tmp_path / name)
+    for name in FILES - {"timing.json"}:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def test_existing_folders_are_refused(simulated, tmp_path):
+    """A run is only replaced when asked to; anything else never."""
+    save(simulated, tmp_path / "r")
+    with pytest.raises(RunError, match="exists; name another folder, or add --overwrite"):
+        save(simulated, tmp_path / "r")
+    save(simulated, tmp_path / "r", overwrite=True)
+    other = tmp_path / "precious"
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match="is not a run"):
+        save(simulated, other, overwrite=True)
+    assert (other / "thesis.tex").exists()
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    """Whatever goes wrong while writing: no folder, no partial folder, and the old run stays."""
+    target = tmp_path / "r"
+    with pytest.raises(KeyboardInterrupt), appearing(target) as folder:
+        (folder / "jobs.parquet").write_text("half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_run_is_cleared_by_the_next(simulated, tmp_path):
+    """What a kill -9 leaves is called .partial, is no run, and does not disturb."""
+    (tmp_path / "r.partial").mkdir()
+    (tmp_path / "r.partial" / "jobs.parquet").write_text("half")
+    with pytest.raises(RunError, match="is no run and holds none"):
+        find_runs(tmp_path)
+    save(simulated, tmp_path / "r")
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"run.json"}))
+def test_missing_and_damaged_files_are_named(simulated, tmp_path, name):
+    """One line with the file, whichever it is."""
+    save(simulated, tmp_path / "r")
+    path = tmp_path / "r" / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(RunError, match=f"{name} is damaged"):
+        load(tmp_path / "r")
+    path.unlink()
+    with pytest.raises(RunError, match=f"{name} is missing: the run is incomplete"):
+        load(tmp_path / "r")
+
+
+def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
+    with pytest.raises(RunError, match=r"is not a run: there is no run\.json"):
+        load(tmp_path)
+    save(simulated, tmp_path / "r")
+    mark = tmp_path / "r" / "run.json"
+    mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
+    with pytest.raises(RunError, match="format is 99, this cpsched reads 1"):
+        load(tmp_path / "r")
+
+
+def test_run_names_are_readable_and_tell_runs_apart():
+    """The slug says what it is, the hash changes with everything that changes the run."""
+    base = ("prb:priority=slowdown", "requested", Settings(), "w", "s")
+    name = run_name(*base)
+    assert name.startswith("prb-priority-slowdown-requested-")
+    others = [
+        run_name(*base[:2], Settings(seed=1), "w", "s"),
+        run_name(*base[:3], "v", "s"),
+        run_name(*base[:3], "w", "t"),
+    ]
+    assert len({name, *others}) == 4
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ([(0, 1)], "node001"),
+        ([(0, 3)], "node[001-003]"),
+        ([(0, 2), (4, 1)], "node[001-002,005]"),
+        ([(8, 3)], "node[009-011]"),
+        ([(11, 1)], "login"),
+        ([(10, 3)], "node011,login,gpu1"),
+        ([], ""),
+    ],
+)
+def test_node_lists_are_folded(runs, text):
+    """As Slurm writes them; names without a number stand alone."""
+    names = [f"node{index:03d}" for index in range(1, 12)] + ["login", "gpu1"]
+    assert fold(names, runs) == text
