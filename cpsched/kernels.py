@@ -817,19 +817,19 @@ def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
 
 @kernel
 def first_window(
-    policy, job, duration, begin, times, rows, levels, room, count,
+    policy, job, duration, until, times, rows, levels, room, count,
     cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
 ):  # fmt: skip
     """
-    Find the first segment, from ``begin`` on, at which a job fits for its whole duration.
+    Find the first segment, before ``until``, at which a job fits for its whole duration.
 
     Returns the segment (or -1), with the placement in ``takes``.
     """
     num_nodes, num_kinds = capacity.shape
     shape = cols[job, SHAPE]
     units = cols[job, UNITS]
-    at = begin
-    while at < count:
+    at = 0
+    while at < until:
         end = times[at] + duration
         last = at
         blocked = -1
@@ -941,7 +941,8 @@ def plan_pass(
             continue
         duration = max(cols[job, PLAN], 1)
         at = first_window(
-            policy, job, duration, 0, times, rows, levels, room, count,
+            policy, job, duration, count if reserved < depth or full != 0 else 1,
+            times, rows, levels, room, count,
             cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
         )  # fmt: skip
         if at >= 0:

@@ -1,0 +1,257 @@
+"""Every command as somebody types it: exit code, what is printed, one bad input each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from cpsched import resources
+from cpsched.cli.main import main
+
+LOG = """\
+; Computer: a tiny machine
+; UnixStartTime: 1000000000
+1 0 -1 4 3 -1 -1 3 4 -1 1 1 1 -1 1 -1 -1 -1
+2 1 -1 4 2 -1 -1 2 4 -1 1 2 1 -1 1 -1 -1 -1
+3 2 -1 2 1 -1 -1 1 2 -1 1 2 1 -1 1 -1 -1 -1
+4 3 -1 -1 1 -1 -1 1 2 -1 5 2 1 -1 1 -1 -1 -1
+5 4 -1 9 99 -1 -1 99 9 -1 1 2 1 -1 1 -1 -1 -1
+"""
+SYSTEM = """\
+name = "four"
+title = "four cores"
+source = "made up"
+resources = ["core"]
+default_expected_wait = 3600
+
+[[nodes]]
+group = "all"
+count = 4
+core = 1
+
+[log]
+processors = "pool"
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with a log and a system in it, and we are there."""
+    (tmp_path / "log.swf").write_text(LOG)
+    (tmp_path / "four.toml").write_text(SYSTEM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cpsched(capsys):
+    """Run a command line; return exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return stop.value.code or 0, out, err
+
+    return run
+
+
+SIMULATE = ("simulate", "log.swf", "--system", "four.toml")
+
+
+def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
+    """Rows of the log that are no jobs, and jobs that never fit, are said above the table."""
+    code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb")
+    assert (code, err) == (0, "")
+    assert "log: 4 jobs" in out
+    assert "set aside: 1 rows of the log (never ran)" in out
+    assert "rejected: 1 jobs that can never run here (the first: job 5," in out
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))] == ["fifo", "prb"]
+
+
+def test_one_run_is_the_folder_itself(files, cpsched):
+    """With one dispatcher and one predictor --out is the run."""
+    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+    assert code == 0
+    assert "Files:\n  run" in out
+    starts = {row["job_id"]: row["start"] for row in pq.read_table("run/jobs.parquet").to_pylist()}
+    # The hand-worked FIFO of tests/dispatch: B waits for A, C behind it; 5 can never run.
+    assert starts == {"1": 0, "2": 4, "3": 4, "5": None}
+    about = json.loads((files / "run" / "run.json").read_text())
+    assert about["dispatcher"] == "fifo"
+    assert about["counts"]["set_aside"] == {"never ran": 1}
+    assert about["arguments"]["workload"] == "log.swf"
+
+
+def test_several_runs_get_a_folder_each(files, cpsched):
+    """Named by slug and hash; verify takes them all at once."""
+    code, _, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "runs")
+    assert code == 0
+    names = sorted(path.name for path in (files / "runs").iterdir())
+    assert [name.rsplit("-", 1)[0] for name in names] == ["easy-backfill-sjf-requested", "fifo-requested"]
+    code, out, _ = cpsched("verify", "runs")
+    assert code == 0
+    assert out.count("4 jobs, nothing wrong") == 2
+
+
+def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
+    """Exit code 1, the broken rules are named."""
+    import pyarrow as pa
+
+    cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+    rows = pq.read_table("run/jobs.parquet").to_pylist()
+    rows[1]["start"] = 0
+    pq.write_table(pa.Table.from_pylist(rows), "run/jobs.parquet")
+    code, out, err = cpsched("verify", "run")
+    assert code == 1
+    assert "things wrong" in out
+    assert err.startswith("cpsched: 1 of the schedules contradict")
+
+
+def test_json_holds_the_summaries(files, cpsched):
+    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--json")
+    assert code == 0
+    (run,) = json.loads(out)
+    assert run["dispatcher"] == "fifo"
+    assert run["summary"]["wait_s"]["all"]["max"] == 3
+
+
+def test_part_of_a_log(files, cpsched):
+    """--first counts jobs; --from and --to take seconds or dates."""
+    _, out, _ = cpsched(*SIMULATE, "--first", "2", "--json")
+    assert json.loads(out)[0]["summary"]["counts"]["simulated"] == 2
+    _, out, _ = cpsched(*SIMULATE, "--from", "1", "--to", "2001-09-09T01:46:42", "--json")
+    assert json.loads(out)[0]["summary"]["counts"]["simulated"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("simulate", "none.swf", "--system", "four.toml"), "none.swf: cannot be read: No such file"),
+        (("simulate", "log.swf", "--system", "eurorra"), "Did you mean 'eurora'?"),
+        (("simulate", "log.swf", "--system", "no.toml"), "no.toml: cannot be read"),
+        ((*SIMULATE, "-d", "easi"), "no dispatcher is called 'easi'"),
+        ((*SIMULATE, "-d", "easy:backfil=sjf"), "Did you mean 'backfill'?"),
+        ((*SIMULATE, "-d", "easy:backfill"), "'backfill' is not an option; write key=value"),
+        ((*SIMULATE, "-d", "conservative:depth=many"), "'many' is not a value of type int"),
+        ((*SIMULATE, "-d", "conservative:depth=-1"), "depth is -1, must be 0 or more"),
+        ((*SIMULATE, "-p", "oracle"), "no predictor is called 'oracle'"),
+        ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0.0, must be more than 0"),
+        ((*SIMULATE, "--overrun", "forgive"), "--overrun: 'forgive' is not one of: kill, extend"),
+        ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
+        ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
+        ((*SIMULATE, "--from", "99999"), "no job is left after --first, --from and --to"),
+        ((*SIMULATE, "--format", "excel"), "no trace format is called 'excel'"),
+        (("verify", "."), "is no run and holds none"),
+        (("list", "things"), "'things' is not one of: dispatchers"),
+        (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
+        (("workload", "convert", "log.swf", "log.xyz"), "the name asks for no format"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):
+    """What, where, and what would be accepted; no traceback."""
+    code, out, err = cpsched(*arguments)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.startswith("cpsched: ")
+    assert err.count("\n") == 1
+
+
+def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
+    """File, line, field and value; --skip-bad-lines counts it in the summary."""
+    with (files / "log.swf").open("a") as log:
+        log.write("6 5 -1 ten 1 -1 -1 1 2 -1 5 2 1 -1 1 -1 -1 -1\n")
+    code, _, err = cpsched(*SIMULATE)
+    assert code == 2
+    assert "log.swf:8: " in err
+    assert "'ten'" in err
+    code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
+    assert code == 0
+    assert "set aside: 1 rows of the log (bad line)" in out
+
+
+def test_folders_in_the_way_are_found_before_anything_runs(files, cpsched):
+    cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+    code, _, err = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+    assert code == 2
+    assert "run exists; name another folder, or add --overwrite" in err
+    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "run", "--overwrite")[0] == 0
+
+
+def test_debug_shows_a_traceback(files):
+    with pytest.raises(ValueError, match="easi"):
+        main(["simulate", "log.swf", "--system", "four.toml", "-d", "easi", "--debug"])
+
+
+@pytest.mark.parametrize("kind", ["dispatchers", "predictors", "allocators", "priorities", "traces", "systems"])
+def test_list_names_everything(cpsched, kind):
+    """Each with a line on what it is."""
+    from cpsched import registry, systems
+
+    code, out, _ = cpsched("list", kind)
+    names = systems.names() if kind == "systems" else registry.names(kind)
+    assert code == 0
+    for name in names:
+        (line,) = (line for line in out.splitlines() if line.startswith(f"{name} "))
+        assert len(line.split()) > 2
+
+
+def test_workload_info_and_convert(files, cpsched):
+    """Through Parquet and back nothing is lost."""
+    code, out, _ = cpsched("workload", "info", "log.swf")
+    assert code == 0
+    assert "jobs                  4" in out
+    assert "set aside: never ran  1" in out
+    assert cpsched("workload", "convert", "log.swf", "log.parquet")[0] == 0
+    assert cpsched("workload", "info", "log.parquet")[1] == out
+
+
+def test_workload_generate_takes_the_generators_options(files, cpsched):
+    code, out, _ = cpsched("workload", "generate", "eurora", "--jobs", "1000", "--seed", "3", "--out", "g.csv.gz")
+    assert (code, out) == (0, "g.csv.gz: 1,000 jobs\n")
+    code, _, err = cpsched("workload", "generate", "eurora", "--jobs", "0", "--out", "h.csv.gz")
+    assert code == 2
+    assert err.startswith("cpsched: ")
+    assert not (files / "h.csv.gz").exists()
+
+
+def test_help_needs_none_of_the_heavy_libraries():
+    """--help answers fast because it imports nothing that is slow."""
+    code = (
+        "import sys; from cpsched.cli.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'numba', 'pandas', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_bundled_sample_is_there():
+    """The demo's log and system come with the package."""
+    assert resources.path("logs", "eurora-sample.csv.gz").is_file()
+    assert resources.path("systems", "eurora.toml").is_file()
+
+
+def test_a_killed_simulation_leaves_no_folder(files):
+    """kill -9 in the middle: the run folder does not exist."""
+    script = (
+        "import os, signal, threading\n"
+        "from cpsched.cli import simulate\n"
+        "from cpsched.simulation.observers import Observer\n"
+        "import cpsched.metrics.summary as summary\n"
+        "import cpsched.runs.writer as writer\n"
+        "writer._write_json = lambda *rest: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from cpsched.cli.main import main\n"
+        "main(['simulate', 'log.swf', '--system', 'four.toml', '--out', 'run'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == -9
+    assert not (files / "run").exists()
+    assert (files / "run.partial").is_dir()

@@ -1,0 +1,171 @@
+"""Dispatchers decide at every state as their slow twins of ``support/reference.py`` do."""
+
+from __future__ import annotations
+
+import numpy as np
+import reference as ref
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, starts, workloads
+
+from cpsched.dispatch.conservative import Conservative
+from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.rules import Fifo, Prb
+
+policies = st.sampled_from(ref.POLICIES)
+few = settings(max_examples=120, deadline=None)
+
+
+def decide(dispatcher, state):
+    """Return what starts (units by node, by position in the queue), and the decision."""
+    view = ref.view_of(state)
+    dispatcher.reset(view.system, 0)
+    decision = dispatcher.decide(view)
+    num_nodes = len(state.capacity)
+    return {
+        start.handle: ref.takes_of(start.allocation, num_nodes) for start in decision.actions
+    }, decision
+
+
+def planned(decision):
+    """Return the planned start of each job."""
+    plan = decision.plan
+    return dict(zip(plan.handle, plan.start, strict=True)) if plan else {}
+
+
+def by_length(state):
+    """Return the queue, shortest first."""
+    return sorted(range(len(state.waiting)), key=lambda job: state.waiting[job].duration)
+
+
+@given(state=ref.states(), policy=policies)
+@few
+def test_lists_that_stop(state, policy):
+    """FIFO starts the same jobs on the same nodes."""
+    started, _ = decide(Fifo(policy), state)
+    queue = range(len(state.waiting))
+    assert started == ref.list_schedule(policy, state, queue, stop=True).starts
+
+
+@given(state=ref.states(), policy=policies)
+@few
+def test_lists_that_skip(state, policy):
+    """PRB, shortest first, starts the same jobs on the same nodes."""
+    started, _ = decide(Prb("sjf", policy), state)
+    assert started == ref.list_schedule(policy, state, by_length(state), stop=False).starts
+
+
+@given(state=ref.states(), policy=policies, backfill=st.sampled_from([None, "sjf"]))
+@settings(max_examples=250, deadline=None)
+def test_easy(state, policy, backfill):
+    """EASY starts the same jobs on the same nodes, and reserves the same nodes from then on."""
+    started, decision = decide(Easy("fifo", backfill, policy), state)
+    queue = range(len(state.waiting))
+    expected = ref.easy(policy, state, queue, by_length(state) if backfill else queue)
+    assert started == expected.starts
+    assert planned(decision) == expected.planned
+    if expected.nodes is not None:
+        (nodes,) = decision.plan.nodes.values()
+        assert nodes.tolist() == np.flatnonzero(expected.nodes).tolist()
+
+
+@given(state=ref.states(), policy=policies, depth=st.sampled_from([None, None, 0, 1, 2]))
+@settings(max_examples=200, deadline=None)
+def test_conservative(state, policy, depth):
+    """
+    Conservative backfilling starts the same jobs on the same nodes.
+
+    It may leave out the plan of jobs behind the last that could start now.
+    """
+    started, decision = decide(Conservative("fifo", depth, "slowdown", policy), state)
+    queue = range(len(state.waiting))
+    expected = ref.conservative(policy, state, queue, len(queue) if depth is None else depth)
+    assert started == expected.starts
+    if depth is None:
+        assert planned(decision).items() <= expected.planned.items()
+
+
+@given(state=ref.states(), depth=st.sampled_from([0, 1, 2]))
+@settings(max_examples=100, deadline=None)
+def test_conservative_plans_only_what_it_reserves(state, depth):
+    """With a depth, no job beyond it is given a planned start: nothing keeps its place."""
+    _, decision = decide(Conservative(depth=depth), state)
+    expected = ref.conservative("first-fit", state, range(len(state.waiting)), depth)
+    assert planned(decision).items() <= expected.planned.items()
+
+
+@given(state=ref.states(max_nodes=1))
+@few
+def test_conservative_with_one_reservation_is_easy_on_one_node(state):
+    """
+    On one node (a pool) both start the same jobs.
+
+    Until the head can start, what is free only grows; so a job that runs past that second fits
+    all along exactly if it fits now and beside the head then, which is EASY's rule. It does not
+    hold on several nodes (EASY's head takes what is busy now first, the plan's does not), nor for
+    a head that can never start: EASY then reserves nothing, the plan reserves for the next.
+    """
+    empty = ref.free_at(state, 100, {})
+    assume(all(ref.every_placement(ask, empty, state.capacity) for ask in state.waiting))
+    easy, _ = decide(Easy(), state)
+    conservative, _ = decide(Conservative(depth=1), state)
+    assert easy == conservative
+
+
+def test_conservative_with_one_reservation_differs_from_easy_on_nodes():
+    """
+    The head needs one of two nodes. EASY reserves the busy one, and the long job starts.
+
+    ::
+
+        n1 |AAAAhhhh          n1 |AAAAcccc
+        n0 |cccccccc  EASY    n0 |.   hhhh   conservative, depth 1: n0 is the first that fits
+           +--------             +--------
+            0   4                 0   4
+
+    h asks for 2 cores of one node, of which n0 has one until it is down to c; so it must wait
+    for A to end, though n0 is free for c (1 core) all along.
+    """
+    both = (True, True)
+    core = {"per_node": (0,), "eligible": both}
+    other = ref.Ask(units=1, request=(1,), duration=4, **core)
+    head = ref.Ask(units=2, request=(2,), duration=4, **core)
+    long = ref.Ask(units=1, request=(1,), duration=8, **core)
+    state = ref.State(
+        now=0,
+        capacity=((4,), (4,)),
+        free=((3,), (2,)),
+        running=(
+            ref.Held(ask=other, takes=(1, 0), end=9),
+            ref.Held(ask=ref.Ask(units=2, request=(1,), **core), takes=(0, 2), end=4),
+        ),
+        waiting=(
+            ref.Ask(units=3, request=(2,), duration=4, **core),
+            long,
+        ),
+    )
+    assert head.units == 2
+    assert decide(Easy(), state)[0] != decide(Conservative(depth=1), state)[0]
+
+
+@given(workload=workloads(plain=True, max_jobs=20), processors=st.integers(4, 9))
+@few
+def test_easy_on_a_pool_is_the_textbook_easy(workload, processors):
+    """One-core units on one node: shadow time and extra processors, nothing else."""
+    rows = zip(
+        workload.submit.tolist(),
+        workload.units.tolist(),
+        workload.runtime.tolist(),
+        workload.requested_time.tolist(),
+        strict=True,
+    )
+    expected = ref.textbook_easy(list(rows), processors)
+    pool = machine((processors, 0, 0), resources=("core", "gpu", "mem"))
+    assert starts(workload, pool, "easy") == expected
+
+
+def test_textbook_easy_on_the_textbook_case():
+    """The reference itself: C ends by B's reservation at 10, D neither does nor leaves it room."""
+    rows = [(0, 2, 10, 10), (1, 4, 4, 4), (3, 1, 6, 6), (4, 1, 8, 8)]
+    assert ref.textbook_easy(rows, 4) == [0, 10, 3, 14]
+    assert starts(jobs(*rows), machine((4,)), "easy") == [0, 10, 3, 14]
