@@ -4,8 +4,8 @@ The compiled kernels: fit units to nodes, pass over a queue, backfill around a r
 All of them lie in this one file because numba's cache does not notice a changed callee in another
 one; the cache folder is keyed by the text of this file and of :mod:`cpsched.model.columns`.
 Every array is int64 and C-contiguous (``eligible`` is bool). Names used throughout: N nodes,
-R resource kinds, ``cols`` the job store's columns (one job a row), ``row`` a job's row there, ``shapes`` the
-store's distinct requests, ``takes`` units put on each node.
+R resource kinds, ``cols`` the job store's columns (one job a row), ``row`` a job's row there,
+``shapes`` the store's distinct requests, ``takes`` units put on each node.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -23,7 +22,8 @@ from numba import njit
 
 from cpsched.model import columns as c
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HANDLE, UNITS, SHAPE = c.HANDLE, c.UNITS, c.SHAPE
 NODES_MIN, NODES_MAX = c.NODES_MIN, c.NODES_MAX
@@ -41,8 +41,8 @@ FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED = 0, 1, 2, 3
 #: Numbers in front of a packed pass, see :func:`_packed`.
 HEADER = 5
 
-#: A job that asks for nothing fits this often on a node.
-_MANY = 2**31 - 1
+#: A job that asks for nothing fits this often on a node; sums over 2^16 nodes stay in 64 bits.
+_MANY = 2**46
 _FAR = 2**62
 
 
@@ -67,15 +67,16 @@ def _cache_folder() -> str | None:
 _FOLDER = _cache_folder()
 
 
-def kernel(function: _F) -> _F:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on first use and keep it on disk, in our own folder only."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _FOLDER or before
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = _FOLDER or before
     try:
-        compiled: _F = njit(cache=_FOLDER is not None)(function)
+        compiled: Callable[..., Any] = njit(cache=_FOLDER is not None)(function)
         return compiled
     finally:
-        numba.config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 # --- units to nodes ------------------------------------------------------------------------------
@@ -364,9 +365,7 @@ def amount_on(shapes, shape, capacity, node, units, r):
     if shapes[shape, SHAPE_EXCLUSIVE] != 0:
         return capacity[node, r]
     num_kinds = capacity.shape[1]
-    return (
-        units * shapes[shape, SHAPE_REQUEST + r] + shapes[shape, SHAPE_REQUEST + num_kinds + r]
-    )
+    return units * shapes[shape, SHAPE_REQUEST + r] + shapes[shape, SHAPE_REQUEST + num_kinds + r]
 
 
 @kernel
@@ -817,31 +816,51 @@ def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
 
 @kernel
 def first_window(
-    policy, job, duration, until, times, rows, levels, room, count,
-    cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
+    policy, job, duration, begin, until, times, rows, levels, room, count,
+    cols, shapes, eligible, capacity, scarce, low, caps, least, order, takes,
 ):  # fmt: skip
     """
-    Find the first segment, before ``until``, at which a job fits for its whole duration.
+    Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
 
     Returns the segment (or -1), with the placement in ``takes``.
+
+    The units that fit on a node throughout a window are the least that fit in any of its
+    segments, so ``least`` is kept up segment by segment and given up as soon as it is too little.
     """
     num_nodes, num_kinds = capacity.shape
     shape = cols[job, SHAPE]
     units = cols[job, UNITS]
-    at = 0
+    at = begin
     while at < until:
         end = times[at] + duration
-        last = at
+        for n in range(num_nodes):
+            least[n] = _MANY
         blocked = -1
+        alone = False
+        last = at
         while last < count and times[last] < end:
+            row = rows[last]
+            alone = True
             for r in range(num_kinds):
-                if room[rows[last], r] < units * shapes[shape, SHAPE_REQUEST + r]:
+                if room[row, r] < units * shapes[shape, SHAPE_REQUEST + r]:
                     blocked = last
             if blocked >= 0:
                 break
+            if unit_capacity(levels[row], capacity, eligible, shapes, shape, caps) < units:
+                blocked = last
+                break
+            alone = False
+            total = 0
+            for n in range(num_nodes):
+                least[n] = min(least[n], caps[n])
+                total += least[n]
+            if total < units:
+                blocked = last
+                break
             last += 1
         if blocked >= 0:
-            at = blocked + 1
+            # A segment in which the job does not fit by itself is in no window at all.
+            at = blocked + 1 if alone else at + 1
             continue
         for n in range(num_nodes):
             for r in range(num_kinds):
@@ -857,9 +876,7 @@ def first_window(
 
 
 @kernel
-def occupy(
-    at, end, takes, shape, shapes, capacity, times, rows, levels, room, count
-):
+def occupy(at, end, takes, shape, shapes, capacity, times, rows, levels, room, count):
     """Take a placement off the profile from segment ``at`` to ``end``; return the new count."""
     num_nodes, num_kinds = capacity.shape
     last = at
@@ -931,25 +948,45 @@ def plan_pass(
     times, rows, levels, room, count = build_profile(
         now, cols, running, arena_node, arena_amount, free, min(len(jobs), last + 1)
     )
+    least = np.empty(num_nodes, dtype=np.int64)
+    # Of the last job of each request planned: a later one at least as large and long can start
+    # no earlier, because planning only takes capacity away.
+    seen_units = _filled(len(shapes), _FAR)
+    seen_duration = _filled(len(shapes), _FAR)
+    seen_start = _filled(len(shapes), now)
     reserved = 0
     i = 0
     while i <= last:
         job = jobs[i]
+        shape = cols[job, SHAPE]
         # Without a reservation to give, only a start now matters.
         if reserved >= depth and full == 0 and not fits[i]:
             i += 1
             continue
         duration = max(cols[job, PLAN], 1)
+        begin = 0
+        if cols[job, UNITS] >= seen_units[shape] and duration >= seen_duration[shape]:
+            while begin < count and times[begin] < seen_start[shape]:
+                begin += 1
         at = first_window(
-            policy, job, duration, count if reserved < depth or full != 0 else 1,
+            policy, job, duration, begin, count if reserved < depth or full != 0 else 1,
             times, rows, levels, room, count,
-            cols, shapes, eligible, capacity, scarce, low, caps, order, takes,
+            cols, shapes, eligible, capacity, scarce, low, caps, least, order, takes,
         )  # fmt: skip
         if at >= 0:
             planned[i] = times[at]
+            # Node bounds and even splits can make the smaller job the harder one to place.
+            if (
+                cols[job, NODES_MIN] == 1
+                and cols[job, NODES_MAX] >= num_nodes
+                and shapes[shape, SHAPE_SPLIT] == 0
+            ):
+                seen_units[shape] = cols[job, UNITS]
+                seen_duration[shape] = duration
+                seen_start[shape] = times[at]
             if at == 0 or reserved < depth:
                 count = occupy(
-                    at, times[at] + duration, takes, cols[job, SHAPE], shapes, capacity,
+                    at, times[at] + duration, takes, shape, shapes, capacity,
                     times, rows, levels, room, count,
                 )  # fmt: skip
             if at == 0:
@@ -967,7 +1004,9 @@ def plan_pass(
 # --- the simulator's own steps -------------------------------------------------------------------
 
 #: What :func:`claim` finds wrong with an allocation.
-OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUNT, NO_ROOM = range(9)
+OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUNT, NO_ROOM = range(
+    9
+)
 
 
 @kernel
@@ -1017,9 +1056,7 @@ def expect_end(cols, running, count, row, end):
     while low < high:
         middle = (low + high) // 2
         other = running[middle]
-        if cols[other, EXPECTED_END] < end or (
-            cols[other, EXPECTED_END] == end and other < row
-        ):
+        if cols[other, EXPECTED_END] < end or (cols[other, EXPECTED_END] == end and other < row):
             low = middle + 1
         else:
             high = middle
@@ -1037,9 +1074,7 @@ def forget_end(cols, running, count, row):
     while low < high:
         middle = (low + high) // 2
         other = running[middle]
-        if cols[other, EXPECTED_END] < end or (
-            cols[other, EXPECTED_END] == end and other < row
-        ):
+        if cols[other, EXPECTED_END] < end or (cols[other, EXPECTED_END] == end and other < row):
             low = middle + 1
         else:
             high = middle

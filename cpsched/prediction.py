@@ -8,12 +8,13 @@ once it has ended, in the order in which things become known.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, IntArray

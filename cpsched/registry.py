@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, UnknownNameError
 

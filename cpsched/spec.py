@@ -118,7 +118,9 @@ def _convert(
         close = get_close_matches(key, accepted, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         there = ", ".join(accepted) or "none"
-        raise ConfigError(f"no such option; '{spec.name}' takes: {there}.{hint}", where=spec, key=key)
+        raise ConfigError(
+            f"no such option; '{spec.name}' takes: {there}.{hint}", where=spec, key=key
+        )
     wanted = str(parameters[key].annotation)
     if text.lower() in ("none", "all") and "None" in wanted:
         return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import CpschedError, DispatchError, VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: Bad input: the user can mend it.
 BAD_INPUT = 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.progress import Progress, TaskID
 
 #: Seconds between two looks at the display, and instants between two looks at the clock.

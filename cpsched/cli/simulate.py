@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +20,9 @@ from cpsched.cli.options import (
 from cpsched.errors import InfeasibleRequestError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Run, Settings
 

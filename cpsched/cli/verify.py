@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpsched.errors import VerificationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def command(

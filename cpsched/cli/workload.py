@@ -102,7 +102,7 @@ def _generate_command(generator: Generator) -> Any:
             "out",
             keyword,
             annotation=Annotated[
-                Path, typer.Option("--out", "-o", help="File to write: .csv.gz, .parquet, .swf.gz")
+                Path, typer.Option("--out", "-o", help="File to write: .csv.gz or .parquet.")
             ],
         ),
         inspect.Parameter(
@@ -114,7 +114,8 @@ def _generate_command(generator: Generator) -> Any:
     ]
     for option in describe(generator.options):
         flag = "--" + option.name.replace("_", "-")
-        annotation = Annotated[option.kind, typer.Option(flag, help=option.doc)]
+        kind: Any = option.kind
+        annotation: Any = Annotated[kind, typer.Option(flag, help=option.doc)]
         parameters.append(
             inspect.Parameter(option.name, keyword, annotation=annotation, default=option.default)
         )

@@ -62,7 +62,7 @@ class Conservative(Dispatcher):
         if objective not in ("slowdown", "expected-wait"):
             raise ConfigError(f"objective is '{objective}', must be slowdown or expected-wait")
         self.priorities = [make_priority(name) for name in priority.split("+")]
-        self.depth = _NO_LIMIT if depth is None else depth
+        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
         self.objective = objective
         self.allocator = make_allocator(allocator)
 

@@ -8,10 +8,11 @@ decisions is in :meth:`Dispatcher.state`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View

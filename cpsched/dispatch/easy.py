@@ -95,4 +95,3 @@ class Easy(Dispatcher):
         if isinstance(self.priority, Fifo):
             return waiting.rows
         return frozen(waiting.rows[self.priority.order(waiting, view.now)])
-

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched import kernels, registry
+from cpsched import kernels
+from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
+from cpsched.spec import build
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -18,13 +20,22 @@ if TYPE_CHECKING:
 
 def make_allocator(name: str) -> Allocator:
     """Return a registered allocator."""
-    allocator: Allocator = registry.load("allocators", name)()
+    allocator: Allocator = build("allocators", name)
     return allocator
 
 
-def make_priority(name: str) -> Priority:
-    """Return a registered priority."""
-    priority: Priority = registry.load("priorities", name)()
+def make_priority(text: str) -> Priority:
+    """
+    Return a registered priority.
+
+    Options stand in brackets, because this is itself an option: ``multifactor(age_weight=2)``,
+    several separated by ``;``.
+    """
+    name, bracket, rest = text.partition("(")
+    if bracket and not rest.endswith(")"):
+        raise ConfigError("the bracket is not closed", where=text)
+    options = rest.removesuffix(")").replace(";", ",")
+    priority: Priority = build("priorities", f"{name}:{options}" if options else name)
     return priority
 
 

@@ -65,9 +65,7 @@ class _ByLength(Dispatcher):
         """Start from the first by length on; ties in queue order."""
         key = self.sign * view.waiting.priority
         ahead = _smallest(key)
-        decision = start_in_order(
-            view, frozen(view.waiting.rows[ahead]), self.allocator, stop=True
-        )
+        decision = start_in_order(view, frozen(view.waiting.rows[ahead]), self.allocator, stop=True)
         if len(decision.actions) < len(ahead) or len(ahead) == len(key):
             return decision
         order = np.argsort(key, kind="stable")

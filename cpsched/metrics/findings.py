@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.mapping.constraint import shown
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpsched.model.types import AnyArray, IntArray, StrArray
+
+#: Names longer than this are cut in messages.
+_LONGEST = 60
 
 
 class Rule(StrEnum):
@@ -69,7 +74,7 @@ class Violation:
     job_id
         The job it is about, None if it is about no single one.
     message
-        What was found and what would be right, on one line.
+        Which job, what was found and what would be right, on one line.
     total
         How often the rule is broken in all; only the first ones are listed.
     """
@@ -109,7 +114,8 @@ class Findings:
         broken
             Boolean, one entry a job, or whatever ``rows`` has an entry for.
         say
-            From a position in ``broken`` to the message; called for what is kept only.
+            From a position in ``broken`` to what is wrong, without the job; called for what is
+            kept only.
         rows
             Row of the workload of each position; the positions themselves where None.
         """
@@ -118,7 +124,8 @@ class Findings:
         kept = self._kept[rule]
         for position in positions[: self._limit - len(kept)].tolist():
             row = position if rows is None else int(rows[position])
-            kept.append(Violation(rule, str(self._job_id[row]), say(position), 0))
+            job_id = str(self._job_id[row])
+            kept.append(Violation(rule, job_id, f"job {_shown(job_id)} {say(position)}", 0))
 
     def add_once(self, rule: Rule, message: str) -> None:
         """Add a violation that is about no single job."""
@@ -136,3 +143,8 @@ class Findings:
             for rule in Rule
             for violation in self._kept[rule]
         ]
+
+
+def _shown(job_id: str) -> str:
+    """Show a job's name, whatever the log has put in it, on one line."""
+    return job_id if job_id.isprintable() and len(job_id) <= _LONGEST else shown(job_id)

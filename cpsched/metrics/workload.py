@@ -45,8 +45,8 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
         if asked.any():
             text = f"{_spread(asked[asked > 0])}; {share:.1f} % of the jobs ask for it"
             rows.append((f"{resource}{unit} a unit", text))
-    for name in ("queue", "partition", "user", "group", "name"):
-        rows.append((f"{name}s", _labels(getattr(workload, name))))
+    labels = ("queue", "partition", "user", "group", "name")
+    rows.extend((f"{name}s", _labels(getattr(workload, name))) for name in labels)
     rows.append(("status", _statuses(workload)))
     known = workload.recorded_start != MISSING
     if known.any():

@@ -8,17 +8,18 @@ A :class:`JobTable` is a store and the rows of it that matter now, in queue orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.types import MISSING, UNBOUNDED, JobType, Split
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpsched.model.allocation import Allocation, AllocationArena
     from cpsched.model.types import AnyArray, IntArray
 
 #: Columns of strings a store keeps.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 

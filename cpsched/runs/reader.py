@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,8 @@ from cpsched.runs.folder import MARK
 from cpsched.runs.writer import FORMAT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from cpsched.model.types import IntArray
 
 _T = TypeVar("_T")
@@ -67,17 +68,14 @@ def load(folder: str | Path) -> SavedRun:
         raise RunError(
             f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT}"
         )
-    workload = _read(
-        folder / "workload.parquet", lambda path: traces.read(path, format="table")
-    )
+    workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", pq.read_table)
     allocations = _read(folder / "allocations.parquet", pq.read_table)
     _read(folder / "queue.parquet", pq.read_schema)
     if jobs.num_rows != len(workload):
         raise RunError(
-            f"{folder}: jobs.parquet has {jobs.num_rows} rows,"
-            f" workload.parquet has {len(workload)}"
+            f"{folder}: jobs.parquet has {jobs.num_rows} rows, workload.parquet has {len(workload)}"
         )
     try:
         schedule = Schedule(

@@ -132,9 +132,7 @@ class Arrivals:
 
 def _renumber(
     classes: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> tuple[
-    np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]
-]:
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """Number classes by first appearance; return the new codes and the old one of each."""
     old, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")

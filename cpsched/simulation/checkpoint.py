@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,8 @@ from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cpsched.simulation.simulator import Simulator
 
 #: Of the layout of checkpoints; others are refused.
@@ -85,7 +86,7 @@ def restore(simulator: Simulator, saved: Mapping[str, Any]) -> None:
         )
     for name, value in saved["scalars"].items():
         setattr(simulator, name, value)
-    simulator._pending = bool(saved["scalars"]["_pending"])  # noqa: SLF001
+    simulator._pending = bool(saved["scalars"]["_pending"])
     for name in _BY_JOB:
         getattr(simulator, name)[:] = jobs[name]
     simulator.set_events([tuple(event) for event in saved["heap"].tolist()])

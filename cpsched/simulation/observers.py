@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
@@ -33,7 +35,7 @@ class Observer:
         """Everything at this second is done."""
 
 
-def hooks(observers: tuple[Observer, ...], name: str) -> tuple[object, ...]:
+def hooks(observers: tuple[Observer, ...], name: str) -> tuple[Callable[..., None], ...]:
     """Return the observers' methods of a name, without those that do nothing."""
     base = getattr(Observer, name)
     return tuple(

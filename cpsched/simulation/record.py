@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from cpsched.model.types import MISSING
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,8 @@ from cpsched.simulation.simulator import Simulator
 from cpsched.spec import Spec, build
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System

@@ -347,9 +347,7 @@ class Simulator:
         self.state.end(row)
         ran = now - self.start_time.item(row)
         killed = (
-            self._kills
-            and ran == self._requested[row]
-            and self.arrivals.runtime.item(row) > ran
+            self._kills and ran == self._requested[row] and self.arrivals.runtime.item(row) > ran
         )
         if self._learns:
             status = Status.TIMEOUT if killed else int(self.arrivals.status[row])

@@ -71,7 +71,10 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert "set aside: 1 rows of the log (never ran)" in out
     assert "rejected: 1 jobs that can never run here (the first: job 5," in out
     lines = out.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))] == ["fifo", "prb"]
+    assert [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))] == [
+        "fifo",
+        "prb",
+    ]
 
 
 def test_one_run_is_the_folder_itself(files, cpsched):
@@ -93,7 +96,10 @@ def test_several_runs_get_a_folder_each(files, cpsched):
     code, _, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "runs")
     assert code == 0
     names = sorted(path.name for path in (files / "runs").iterdir())
-    assert [name.rsplit("-", 1)[0] for name in names] == ["easy-backfill-sjf-requested", "fifo-requested"]
+    assert [name.rsplit("-", 1)[0] for name in names] == [
+        "easy-backfill-sjf-requested",
+        "fifo-requested",
+    ]
     code, out, _ = cpsched("verify", "runs")
     assert code == 0
     assert out.count("4 jobs, nothing wrong") == 2
@@ -132,7 +138,10 @@ def test_part_of_a_log(files, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("simulate", "none.swf", "--system", "four.toml"), "none.swf: cannot be read: No such file"),
+        (
+            ("simulate", "none.swf", "--system", "four.toml"),
+            "none.swf: cannot be read: No such file",
+        ),
         (("simulate", "log.swf", "--system", "eurorra"), "Did you mean 'eurora'?"),
         (("simulate", "log.swf", "--system", "no.toml"), "no.toml: cannot be read"),
         ((*SIMULATE, "-d", "easi"), "no dispatcher is called 'easi'"),
@@ -189,7 +198,9 @@ def test_debug_shows_a_traceback(files):
         main(["simulate", "log.swf", "--system", "four.toml", "-d", "easi", "--debug"])
 
 
-@pytest.mark.parametrize("kind", ["dispatchers", "predictors", "allocators", "priorities", "traces", "systems"])
+@pytest.mark.parametrize(
+    "kind", ["dispatchers", "predictors", "allocators", "priorities", "traces", "systems"]
+)
 def test_list_names_everything(cpsched, kind):
     """Each with a line on what it is."""
     from cpsched import registry, systems
@@ -213,7 +224,9 @@ def test_workload_info_and_convert(files, cpsched):
 
 
 def test_workload_generate_takes_the_generators_options(files, cpsched):
-    code, out, _ = cpsched("workload", "generate", "eurora", "--jobs", "1000", "--seed", "3", "--out", "g.csv.gz")
+    code, out, _ = cpsched(
+        "workload", "generate", "eurora", "--jobs", "1000", "--seed", "3", "--out", "g.csv.gz"
+    )
     assert (code, out) == (0, "g.csv.gz: 1,000 jobs\n")
     code, _, err = cpsched("workload", "generate", "eurora", "--jobs", "0", "--out", "h.csv.gz")
     assert code == 2

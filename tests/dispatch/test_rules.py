@@ -108,9 +108,11 @@ def test_expected_wait_needs_one_for_each_queue():
 
 def test_unknown_names_list_what_there_is():
     """A slip in a name is answered with the closest one."""
-    with pytest.raises(UnknownNameError, match=r"no dispatcher is called 'fifi'.*Did you mean 'fifo'"):
+    with pytest.raises(
+        UnknownNameError, match=r"no dispatcher is called 'fifi'.*Did you mean 'fifo'"
+    ):
         build("dispatchers", "fifi")
-    with pytest.raises(ConfigError, match="no such option.*takes: allocator, priority"):
+    with pytest.raises(ConfigError, match=r"no such option.*takes: allocator, priority"):
         build("dispatchers", "prb:prio=slowdown")
     with pytest.raises(UnknownNameError, match="no priority is called 'slow'"):
         build("dispatchers", "prb:priority=slow")

@@ -65,7 +65,14 @@ def test_queue_table_is_the_state_after_each_instant(simulated, tmp_path):
     save(simulated, tmp_path / "r")
     rows = pq.read_table(tmp_path / "r" / "queue.parquet").to_pylist()
     seen = {row["time"]: (row["waiting"], row["running"], row["used.core"]) for row in rows}
-    assert seen == {0: (0, 1, 3), 1: (1, 1, 3), 2: (2, 1, 3), 4: (0, 2, 3), 6: (0, 1, 2), 8: (0, 0, 0)}
+    assert seen == {
+        0: (0, 1, 3),
+        1: (1, 1, 3),
+        2: (2, 1, 3),
+        4: (0, 2, 3),
+        6: (0, 1, 2),
+        8: (0, 0, 0),
+    }
 
 
 def test_equal_runs_differ_in_timing_alone(tmp_path):
@@ -94,9 +101,14 @@ def test_existing_folders_are_refused(simulated, tmp_path):
 def test_a_failure_leaves_nothing_behind(tmp_path):
     """Whatever goes wrong while writing: no folder, no partial folder, and the old run stays."""
     target = tmp_path / "r"
-    with pytest.raises(KeyboardInterrupt), appearing(target) as folder:
-        (folder / "jobs.parquet").write_text("half")
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with appearing(target) as folder:
+            (folder / "jobs.parquet").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert list(tmp_path.iterdir()) == []
 
 

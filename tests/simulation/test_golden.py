@@ -47,9 +47,7 @@ def test_the_layout_of_nodes_makes_no_difference(shared, dispatcher):
 
     workload = traces.read(shared / "golden" / "hpc2n_cap_5000.swf.gz")
     workload = workload.with_columns(layout="units")
-    machine = replace(
-        systems.load("hpc2n"), log=LogMapping(processors=ProcessorMapping.PACKED)
-    )
+    machine = replace(systems.load("hpc2n"), log=LogMapping(processors=ProcessorMapping.PACKED))
     assert machine.num_nodes == 120
     found = _simulated(workload, machine, dispatcher)
     assert found == _golden(shared, 5000, RULES[dispatcher])

@@ -35,16 +35,15 @@ class Transcript(Observer):
     def on_decision(self, view, decision, seconds):
         if view.now > self.until:
             return
-        tables = []
-        for table in (view.waiting, view.running):
-            tables.append(
-                [
-                    table.store.columns[table.rows].tolist(),
-                    table.request.tolist(),
-                    table.eligible_class.tolist(),
-                    *(table.strings(label) for label in ("queue", "user", "name", "group")),
-                ]
-            )
+        tables = [
+            [
+                table.store.columns[table.rows].tolist(),
+                table.request.tolist(),
+                table.eligible_class.tolist(),
+                *(table.strings(label) for label in ("queue", "user", "name", "group")),
+            ]
+            for table in (view.waiting, view.running)
+        ]
         known = {label: list(values) for label, values in view.waiting.store.labels.items()}
         actions = [
             (action.handle, *(part.tolist() for part in action.allocation))
@@ -92,9 +91,7 @@ def other_future(workload: Workload, schedule, until: int, rng: np.random.Genera
     )
 
 
-@given(
-    workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99)
-)
+@given(workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize("predictor", PREDICTORS)
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
@@ -141,7 +138,9 @@ def reachable_arrays(thing, seen):
         children = list(thing)
     elif type(thing).__module__.startswith(("cpsched", "predictors")):
         slots = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
-        children = [getattr(thing, name, None) for name in [*slots, *getattr(thing, "__dict__", ())]]
+        children = [
+            getattr(thing, name, None) for name in [*slots, *getattr(thing, "__dict__", ())]
+        ]
     else:
         children = []
     for child in children:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,6 +13,9 @@ from cpsched.model.topology import Topology
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Row = tuple[int, ...]
 
@@ -51,7 +53,9 @@ def jobs(*rows: Row, resources: Sequence[str] = ("core",), **columns: Any) -> Wo
     one_core[:, 0] = 1
     columns.setdefault("request", one_core)
     columns.setdefault("job_id", [str(index) for index in range(num)])
-    columns.setdefault("requested_time", [max(row[-1] if len(row) > 3 else row[2], 1) for row in rows])
+    columns.setdefault(
+        "requested_time", [max(row[-1] if len(row) > 3 else row[2], 1) for row in rows]
+    )
     return Workload.build(
         title="tiny",
         submit=[row[0] for row in rows],
@@ -77,7 +81,9 @@ def run(
     )
 
 
-def starts(workload: Workload, system: System, dispatcher: Any, *rest: Any, **more: Any) -> list[int]:
+def starts(
+    workload: Workload, system: System, dispatcher: Any, *rest: Any, **more: Any
+) -> list[int]:
     """Simulate and return the start of each job, in workload order."""
     return run(workload, system, dispatcher, *rest, **more).schedule.start.tolist()
 
@@ -132,7 +138,9 @@ def workloads(draw: st.DrawFn, max_jobs: int = 12, plain: bool = False) -> Workl
         nodes_min = column(st.integers(1, 2))
         more = {
             "nodes_min": nodes_min,
-            "nodes_max": [low + extra for low, extra in zip(nodes_min, column(st.integers(0, 2)), strict=True)],
+            "nodes_max": [
+                low + extra for low, extra in zip(nodes_min, column(st.integers(0, 2)), strict=True)
+            ],
             "split": column(st.sampled_from([0, 0, 1])),
             "contiguous": column(st.sampled_from([False, False, True])),
             "exclusive": column(st.sampled_from([False, False, False, True])),

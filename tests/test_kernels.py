@@ -1,0 +1,316 @@
+"""Each kernel against what its docstring says, by enumeration on a handful of nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference as ref
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, starts
+
+from cpsched import kernels
+from cpsched.dispatch.passes import make_allocator
+from cpsched.model import columns as c
+from cpsched.model.jobtable import JobStore
+
+some = settings(max_examples=150, deadline=None)
+
+
+# --- placing one job -----------------------------------------------------------------------------
+
+
+@given(state=ref.states(), policy=st.sampled_from(ref.POLICIES))
+@settings(max_examples=400, deadline=None)
+def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy):
+    """Feasible exactly if enumeration finds a placement; then within every bound, as documented."""
+    view = ref.view_of(state)
+    allocator = make_allocator(policy)
+    allocator.reset(view.system)
+    for row, ask in enumerate(state.waiting):
+        allocation = allocator.place(view, row, view.free)
+        found = ref.every_placement(ask, state.free, state.capacity)
+        assert (allocation is not None) == bool(found)
+        if allocation is None:
+            continue
+        takes = ref.takes_of(allocation, len(state.free))
+        assert takes in found
+        assert ref.obeys(ask, takes, state.free, state.capacity)
+        assert takes == ref.place(policy, ask, state.free, state.capacity)
+        expected = ref.allocation_of(ask, takes, state.capacity)
+        assert np.array_equal(allocation.amount, expected.amount)
+
+
+@given(state=ref.states())
+@some
+def test_fits_now_is_never_false_for_a_job_that_fits(state):
+    """And exact for jobs without bounds on nodes, even splits or contiguity."""
+    view = ref.view_of(state)
+    store = view.waiting.store
+    fits = kernels.fits_now(
+        view.waiting.rows,
+        store.columns,
+        store.shapes,
+        view.eligible,
+        view.system.capacity,
+        view.free,
+    )
+    for said, ask in zip(fits.tolist(), state.waiting, strict=True):
+        really = bool(ref.every_placement(ask, state.free, state.capacity))
+        assert said or not really
+        if ask.nodes_min == 1 and ask.nodes_max >= len(state.free):
+            assert said == really or ask.even or ask.contiguous
+
+
+@pytest.mark.parametrize("units", [2**31 - 1, 2**31, 2**40])
+def test_very_many_units(units):
+    """More units than 32 bits count fit where there is room, and where they ask for nothing."""
+    assert starts(jobs((0, units, 5), (0, units, 5)), machine((units,)), "easy") == [0, 5]
+    assert starts(jobs((0, units, 5), request=[[0]]), machine((1,)), "fifo") == [0]
+
+
+@pytest.mark.parametrize("dispatcher", ["fifo", "easy", "conservative", "prb:allocator=balanced"])
+def test_memory_beyond_32_bits(dispatcher):
+    """Amounts of 2^50 on a thousand nodes: sums stay within 64 bits."""
+    nodes = [(4, 2**50)] * 1000
+    workload = jobs(
+        *[(0, 1000, 5)] * 2,
+        request=[(1, 2**50), (1, 2**50)],
+        resources=("core", "mem"),
+    )
+    assert starts(workload, machine(*nodes, resources=("core", "mem")), dispatcher) == [0, 5]
+
+
+@pytest.mark.parametrize("dispatcher", ["prb", "easy", "conservative"])
+def test_a_kind_that_no_node_has(dispatcher):
+    """A resource of capacity zero everywhere takes part in nothing."""
+    for allocator in ref.POLICIES:
+        workload = jobs((0, 2, 5), (0, 2, 5), resources=("core", "gpu"))
+        system = machine((2, 0), (2, 0), resources=("core", "gpu"))
+        assert starts(workload, system, f"{dispatcher}:allocator={allocator}") == [0, 0]
+
+
+# --- sorting and lists ---------------------------------------------------------------------------
+
+
+@given(keys=st.lists(st.integers(-3, 3), max_size=40), beyond=st.integers(0, 3))
+@some
+def test_sort_by_is_stable_and_leaves_the_rest(keys, beyond):
+    """Equal keys keep their order; entries past ``count`` are not touched."""
+    count = max(len(keys) - beyond, 0)
+    key = np.array(keys, dtype=np.float64)
+    order = np.arange(len(keys), dtype=np.int64)
+    kernels.sort_by(key, order, count)
+    expected = sorted(range(count), key=lambda index: keys[index])
+    assert order.tolist() == [*expected, *range(count, len(keys))]
+    assert key[:count].tolist() == sorted(keys[:count])
+    assert key[count:].tolist() == keys[count:]
+
+
+@given(states=st.lists(st.sampled_from([c.WAITING, c.RUNNING, c.ENDED]), max_size=20))
+@some
+def test_keep_waiting_keeps_order(states):
+    """The rows that still wait come to the front in their order."""
+    columns = JobStore(("core",), capacity=len(states)).writable
+    columns[: len(states), c.STATE] = states
+    rows = np.arange(len(states), dtype=np.int64)[::-1].copy()
+    expected = [row for row in rows.tolist() if states[row] == c.WAITING]
+    kept = kernels.keep_waiting(rows, columns)
+    assert rows[:kept].tolist() == expected
+
+
+# --- the simulator's own steps -------------------------------------------------------------------
+
+
+class Machine:
+    """The arrays that claim and release work on: ten jobs, nothing running."""
+
+    def __init__(self, state: ref.State):
+        view = ref.view_of(ref.State(**{**_fields(state), "running": ()}))
+        self.store, self.eligible = view.waiting.store, view.eligible
+        self.capacity = view.system.capacity
+        self.free = np.array(state.free, dtype=np.int64)
+        kinds = self.free.shape[1]
+        self.node = np.zeros(256, dtype=np.int64)
+        self.units = np.zeros(256, dtype=np.int64)
+        self.amount = np.zeros((256, kinds), dtype=np.int64)
+        self.used = 0
+        self.running = np.zeros(64, dtype=np.int64)
+        self.count = 0
+
+    def claim(self, row, allocation, now=0):
+        wrong = kernels.claim(
+            self.store.writable, row, self.store.shapes, self.eligible, self.capacity,
+            self.free, *allocation, self.node, self.units, self.amount, self.used,
+            self.running, self.count, now,
+        )  # fmt: skip
+        if not wrong:
+            self.used += len(allocation.node)
+            self.count += 1
+        return wrong
+
+    def release(self, row):
+        held = kernels.release(
+            self.store.writable, row, self.free, self.node, self.amount, self.running, self.count
+        )
+        self.count -= 1
+        return held
+
+
+def _fields(state):
+    return {name: getattr(state, name) for name in state.__slots__}
+
+
+@given(state=ref.states(), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_claim_accepts_exactly_what_a_job_asks_for(state, data):
+    """Any spread of units is taken if it obeys every bound, and refused unchanged if not."""
+    row = data.draw(st.integers(0, len(state.waiting) - 1))
+    ask = state.waiting[row]
+    # Half of the time a placement that is right, or nearly.
+    right = ref.every_placement(ask, state.capacity, state.capacity)
+    anything = st.tuples(*[st.integers(0, 3)] * len(state.free)).filter(any)
+    takes = data.draw(st.one_of(anything, st.sampled_from(right)) if right else anything)
+    engine = Machine(state)
+    before = engine.free.copy()
+    wrong = engine.claim(row, ref.allocation_of(ask, takes, state.capacity))
+    assert (wrong == 0) == ref.obeys(ask, takes, state.free, state.capacity)
+    if wrong:
+        assert np.array_equal(engine.free, before)
+        assert engine.store.columns[row].tolist() == Machine(state).store.columns[row].tolist()
+        return
+    assert engine.free.tolist() == [
+        list(node) for node in ref.minus(state.free, ref.held(ask, takes, state.capacity))
+    ]
+    assert engine.release(row) == sum(units > 0 for units in takes)
+    assert np.array_equal(engine.free, before)
+
+
+@given(state=ref.states(max_waiting=6), data=st.data())
+@some
+def test_claim_and_release_in_any_order_restore_what_is_free(state, data):
+    """After everybody has left, exactly what was free is free again."""
+    engine = Machine(state)
+    before = engine.free.copy()
+    inside: list[int] = []
+    for row, ask in enumerate(state.waiting):
+        free = tuple(tuple(node) for node in engine.free.tolist())
+        takes = ref.place("best-fit", ask, free, state.capacity)
+        if takes is not None:
+            assert engine.claim(row, ref.allocation_of(ask, takes, state.capacity)) == 0
+            inside.append(row)
+        if inside and data.draw(st.booleans()):
+            engine.release(inside.pop(data.draw(st.integers(0, len(inside) - 1))))
+    assert sorted(engine.running[: engine.count].tolist()) == inside
+    for row in inside:
+        engine.release(row)
+    assert np.array_equal(engine.free, before)
+
+
+@pytest.mark.parametrize(
+    ("node", "units", "code"),
+    [
+        ([0, 0], [1, 1], kernels.BAD_NODE),
+        ([1, 0], [1, 1], kernels.BAD_NODE),
+        ([-1], [2], kernels.BAD_NODE),
+        ([3], [2], kernels.BAD_NODE),
+        ([0, 1], [2], kernels.BAD_NODE),
+        ([0, 1], [2, 0], kernels.BAD_UNITS),
+        ([0], [1], kernels.BAD_UNITS),
+        ([], [], kernels.BAD_UNITS),
+        ([2], [2], kernels.BAD_ELIGIBLE),
+    ],
+)
+def test_claim_names_what_is_wrong(node, units, code):
+    """Two units of one core; nodes n0, n1 of two, n2 not for this job."""
+    ask = ref.Ask(units=2, request=(1,), per_node=(0,), eligible=(True, True, False))
+    state = ref.State(now=0, capacity=((2,),) * 3, free=((2,),) * 3, running=(), waiting=(ask,))
+    amount = np.array(units, dtype=np.int64).reshape(-1, 1)
+    allocation = (np.array(node, dtype=np.int64), amount[:, 0].copy(), amount)
+    assert -Machine(state).claim(0, allocation) % 16 == code
+
+
+@given(ends=st.lists(st.integers(0, 5), max_size=25), data=st.data())
+@some
+def test_running_jobs_stay_in_order_of_expected_end(ends, data):
+    """Entered and taken out in any order: always by (expected end, row)."""
+    store = JobStore(("core",), capacity=len(ends) + 1)
+    columns = store.writable
+    running = np.zeros(len(ends) + 1, dtype=np.int64)
+    inside: list[int] = []
+    for row in data.draw(st.permutations(range(len(ends)))):
+        kernels.expect_end(columns, running, len(inside), row, ends[row])
+        inside.append(row)
+        if data.draw(st.booleans()):
+            gone = inside.pop(data.draw(st.integers(0, len(inside) - 1)))
+            kernels.forget_end(columns, running, len(inside) + 1, gone)
+        expected = sorted(inside, key=lambda row: (ends[row], row))
+        assert running[: len(inside)].tolist() == expected
+
+
+@given(
+    taken=st.lists(
+        st.dictionaries(
+            st.integers(0, 7), st.tuples(st.integers(1, 2), st.integers(0, 1)), max_size=8
+        ),
+        max_size=4,
+    )
+)
+@some
+def test_record_runs_round_trip(taken):
+    """Unfolded runs give back every node, units and amounts, and no two runs could be one."""
+    rows = np.zeros((40, 7), dtype=np.int64)
+    used = 0
+    expected = []
+    for job, by_node in enumerate(taken):
+        node = np.array(sorted(by_node), dtype=np.int64)
+        units = np.array([by_node[n][0] for n in sorted(by_node)], dtype=np.int64)
+        amount = np.array(
+            [(by_node[n][0], by_node[n][1]) for n in sorted(by_node)], dtype=np.int64
+        ).reshape(len(node), 2)
+        used = kernels.record_runs(job, 10 + job, node, units, amount, rows, used)
+        expected += [
+            (job, 10 + job, n, by_node[n][0], by_node[n][0], by_node[n][1]) for n in sorted(by_node)
+        ]
+    unfolded = [
+        (job, start, first + index, *rest)
+        for job, start, first, count, *rest in rows[:used].tolist()
+        for index in range(count)
+    ]
+    assert unfolded == expected
+    for before, after in zip(rows[: used - 1].tolist(), rows[1:used].tolist(), strict=False):
+        same = before[:2] == after[:2] and before[4:] == after[4:]
+        assert not (same and before[2] + before[3] == after[2])
+
+
+# --- where compiled kernels are kept -------------------------------------------------------------
+
+
+def test_cache_folder_is_keyed_by_the_sources(tmp_path, monkeypatch):
+    """Below XDG_CACHE_HOME, and the same for the same files."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = kernels._cache_folder()
+    assert folder is not None
+    assert folder.startswith(str(tmp_path / "cpsched"))
+    assert kernels._cache_folder() == folder
+
+
+def test_no_cache_where_nothing_can_be_written(tmp_path, monkeypatch):
+    """Kernels compile anew each time rather than fail."""
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    monkeypatch.setattr(kernels.tempfile, "gettempdir", lambda: str(blocked))
+    assert kernels._cache_folder() is None
+
+
+def test_no_home_at_all_is_no_reason_to_fail(tmp_path, monkeypatch):
+    """A user without a home (a container run under a bare number) can import the kernels."""
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(kernels.Path, "home", nowhere)
+    monkeypatch.setattr(kernels.tempfile, "gettempdir", lambda: str(tmp_path))
+    kernels._cache_folder()
