@@ -78,7 +78,8 @@ def slowdown(wait: IntArray, runtime: IntArray) -> FloatArray:
     defined, counts as 1 second: the shortest that a clock of whole seconds tells from none.
     """
     _check(wait=wait, runtime=runtime)
-    return 1.0 + wait / np.maximum(runtime, 1)
+    ran = np.maximum(runtime, 1)
+    return np.asarray((wait + ran) / ran, dtype=np.float64)
 
 
 def bounded_slowdown(wait: IntArray, runtime: IntArray, *, tau: int = 10) -> FloatArray:

@@ -11,7 +11,8 @@ from typing import Any
 Number = int | float | None
 _GAP = "  "
 _NARROWEST = 12
-_BREAKS = re.compile(r"(?<=[,:;/ ])")
+#: Where names are broken: between options, or if that is not enough, within one.
+_BREAKS = (re.compile(r"(?<=[,:;/ ])"), re.compile(r"(?<=[=_-])"))
 _HOUR = 3600
 
 
@@ -213,17 +214,18 @@ def _line(parts: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> 
 
 
 def _wrapped(name: str, size: int) -> list[str]:
-    """Break a name after its commas and colons, or anywhere if that is not enough."""
+    """Break a name between its options, within one, or anywhere if that is not enough."""
+    options, within = _BREAKS
+    pieces: list[str] = []
+    for option in options.split(name):
+        pieces.extend([option] if len(option) <= size else within.split(option))
     lines = [""]
-    for piece in _BREAKS.split(name):
-        rest = piece
-        if len(lines[-1]) + len(rest) > size and lines[-1]:
-            lines.append("")
-        while len(lines[-1]) + len(rest) > size:
-            lines[-1], rest = rest[:size], rest[size:]
-            lines.append("")
-        lines[-1] += rest
-    return lines if lines[-1] or len(lines) == 1 else lines[:-1]
+    for piece in pieces:
+        if len(lines[-1]) + len(piece) > size:
+            lines.extend(piece[at : at + size] for at in range(0, len(piece), size))
+        else:
+            lines[-1] += piece
+    return lines if lines[0] or len(lines) == 1 else lines[1:]
 
 
 def _escaped(text: str) -> str:

@@ -234,12 +234,7 @@ def test_best_of_several_orders_by_expected_wait():
 
 
 def test_equally_good_orders_go_to_the_first_named():
-    """
-    Both orders of 100 s and 50 s... are not equal; of two equal jobs all are.
-
-    With ljf and fifo alike in value, whichever is named first is followed; lengths 7 and 9 (below
-    the 10 s of the bounded slowdown) cost (7 + 9) / 10 and 1 either way.
-    """
+    """Below 10 s a bounded slowdown counts 10: 7 and 9 s cost (7 + 9) / 10 + 1 in either order."""
     workload = jobs((0, 1, 7), (0, 1, 9))
     assert starts(workload, machine((1,)), "conservative:priority=fifo+ljf") == [0, 7]
     assert starts(workload, machine((1,)), "conservative:priority=ljf+fifo") == [9, 0]

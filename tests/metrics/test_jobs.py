@@ -1,0 +1,100 @@
+"""Per-job measures: values worked out by hand, boundaries, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpsched.metrics import jobs
+from cpsched.metrics.jobs import JobClass
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+def test_wait_and_turnaround_count_from_submit():
+    submit, start, end = np.array([0, 5]), np.array([0, 9]), np.array([3, 9])
+    assert jobs.wait(submit, start).tolist() == [0, 4]
+    assert jobs.turnaround(submit, end).tolist() == [3, 4]
+
+
+def test_wait_refuses_a_start_before_submit():
+    with pytest.raises(ValueError, match="row 1: start is 4, before the submit at 5"):
+        jobs.wait(np.array([0, 5]), np.array([0, 4]))
+
+
+def test_turnaround_refuses_other_shapes():
+    with pytest.raises(ValueError, match=r"submit has shape \(2,\), end has \(1,\)"):
+        jobs.turnaround(np.array([0, 5]), np.array([0]))
+
+
+def test_slowdown_by_hand():
+    """30 s of waiting for 10 s of running: 40 / 10."""
+    assert jobs.slowdown(np.array([30, 0]), np.array([10, 10])).tolist() == [4.0, 1.0]
+
+
+def test_slowdown_of_runtime_0_counts_1_second():
+    """Infinite by the formula; 1 for those that did not wait, as for any other job."""
+    assert jobs.slowdown(np.array([0, 7]), np.array([0, 0])).tolist() == [1.0, 8.0]
+
+
+def test_bounded_slowdown_by_hand():
+    """
+    Below tau the runtime counts as tau: (30 + 1) / 10; (2 + 1) / 10 is below 1; (30 + 20) / 20
+    is not bounded; runtime 0: 30 / 10.
+    """
+    wait, runtime = np.array([30, 2, 30, 30]), np.array([1, 1, 20, 0])
+    assert jobs.bounded_slowdown(wait, runtime).tolist() == [3.1, 1.0, 2.5, 3.0]
+    assert jobs.bounded_slowdown(wait, runtime, tau=1).tolist() == [31.0, 3.0, 2.5, 30.0]
+
+
+def test_bounded_slowdown_refuses_tau_0():
+    with pytest.raises(ValueError, match="tau is 0, must be at least one second"):
+        jobs.bounded_slowdown(NONE, NONE, tau=0)
+
+
+def test_requested_ratio_by_hand():
+    ratio = jobs.requested_ratio(np.array([100, 10, 60]), np.array([50, 20, 0]))
+    assert ratio.tolist() == [2.0, 0.5, 60.0]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "expected"),
+    [
+        (0, JobClass.SHORT),
+        (3600, JobClass.SHORT),
+        (3601, JobClass.MEDIUM),
+        (43200, JobClass.MEDIUM),
+        (43201, JobClass.LONG),
+    ],
+)
+def test_class_limits_belong_to_the_shorter_class(runtime: int, expected: JobClass):
+    assert jobs.job_class(np.array([runtime])).tolist() == [expected]
+
+
+def test_no_jobs_give_no_values():
+    for measure in (jobs.wait, jobs.turnaround, jobs.slowdown, jobs.bounded_slowdown):
+        assert measure(NONE, NONE).shape == (0,)
+    assert jobs.job_class(NONE).shape == (0,)
+
+
+def test_negative_times_are_refused_with_their_row():
+    """A job that never started has no wait; whoever passes its MISSING is told."""
+    with pytest.raises(ValueError, match="row 1: wait is -1, must be non-negative"):
+        jobs.slowdown(np.array([3, -1]), np.array([1, 1]))
+    with pytest.raises(ValueError, match="row 0: runtime is -2"):
+        jobs.job_class(np.array([-2]))
+    with pytest.raises(ValueError, match=r"runtime has shape \(2,\), wait has \(1,\)"):
+        jobs.bounded_slowdown(np.array([3]), np.array([1, 1]))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1))
+def test_slowdown_is_1_exactly_for_who_did_not_wait(rows: list[tuple[int, int]]):
+    wait, runtime = np.array(rows).T
+    slowdown, bounded = jobs.slowdown(wait, runtime), jobs.bounded_slowdown(wait, runtime)
+    assert ((slowdown == 1) == (wait == 0)).all()
+    assert (bounded >= 1).all()
+    # The bound only ever makes it smaller.
+    assert (bounded <= slowdown).all()

@@ -1,0 +1,151 @@
+"""The summary: every number of the schedule worked out by hand, and plain JSON throughout."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from cpsched import systems, traces
+from cpsched.metrics.summary import reason_kind, statistics, summarize
+from cpsched.model.schedule import Schedule
+from cpsched.model.types import MISSING
+from tiny import jobs, machine, machines, run, workloads
+
+NOTHING = dict.fromkeys(("mean", "median", "p95", "p99", "p99.9", "max"))
+
+
+def test_counts_come_first_and_add_up(schedule: Schedule):
+    found = summarize(schedule)
+    assert next(iter(found)) == "counts"
+    assert found["counts"] == {
+        "in_log": 13,
+        "set_aside": {"bad line": 1, "never ran": 2},
+        "rejected": 1,
+        "rejected_because": {
+            "needs N units of N core, all N eligible nodes hold at most N": 1,
+        },
+        "simulated": 9,
+        "completed": 7,
+        "timeout": 1,
+        "cancelled": 1,
+        "not_ended": 0,
+        "requested_time_assumed": 0,
+    }
+
+
+def test_measures_by_hand(schedule: Schedule):
+    """Waits: plain, even, alone and gpu 0, killed 2, empty 2, after 7, later 9."""
+    found = summarize(schedule)
+    assert found["overrun"] == "kill"
+    assert found["window_s"] == [0, 15]
+    assert found["makespan_s"] == 15
+    assert found["wait_s"]["all"]["jobs"] == 8
+    assert found["wait_s"]["all"]["mean"] == 20 / 8
+    assert found["wait_s"]["all"]["median"] == 1.0
+    assert found["wait_s"]["all"]["max"] == 9
+    assert found["wait_s"]["waited"]["jobs"] == 4
+    assert found["wait_s"]["waited"]["mean"] == 5
+    # Runtimes 10 5 8 6 5 0 5 1 on top of the waits.
+    assert found["turnaround_s"]["all"]["mean"] == (20 + 40) / 8
+    # 1 four times, (2 + 5) / 5, runtime 0 as 1 second: 3, (7 + 5) / 5, (9 + 1) / 1.
+    assert found["slowdown"]["all"]["mean"] == pytest.approx((4 + 1.4 + 3 + 2.4 + 10) / 8)
+    # All 1 but "after": (7 + 5) / 10; later is (9 + 1) / 10.
+    assert found["bounded_slowdown"]["all"]["mean"] == pytest.approx((7 + 1.2) / 8)
+    assert found["excluded_in_plots"] == {
+        "wait = 0": {"jobs": 4, "share": 0.5},
+        "slowdown = 1": {"jobs": 4, "share": 0.5},
+    }
+    # Widths 2 4 4 2 1 1 4 1 (sum 19), responses 10 5 8 6 7 2 12 10.
+    assert found["response_by_width_s"] == (20 + 20 + 32 + 12 + 7 + 2 + 48 + 10) / 19
+    assert found["slowdown_by_area"] == 151 / 110
+
+
+def test_queue_by_hand(schedule: Schedule):
+    """At the 15 seconds wait 0 1 3 4 3 3 3 3 3 2 1 1 0 0 0: in order 0000 111 2 333333 4."""
+    expected = {"mean": 27 / 15, "median": 2, "p95": 4, "max": 4}
+    assert summarize(schedule)["queue_jobs"] == expected
+
+
+def test_classes_are_by_the_runtime_simulated():
+    """The log says 13 h, but the job is cut after 2: a medium one."""
+    workload = jobs((0, 1, 13 * 3600, 2 * 3600), (0, 1, 60), (1, 1, 13 * 3600))
+    found = summarize(run(workload, machine((1,)), "fifo").schedule)["wait_s"]
+    assert {name: found[name]["jobs"] for name in ("short", "medium", "long")} == {
+        "short": 1,
+        "medium": 1,
+        "long": 1,
+    }
+    assert found["short"]["mean"] == 7200
+    assert found["long"]["max"] == 7259
+
+
+def test_recorded_waits_are_those_the_log_knows(schedule: Schedule):
+    """Plain was submitted at 0 and started at 4, even at 1 and 7; of the others nothing is known."""
+    assert summarize(schedule)["recorded_wait_s"] == {"jobs": 2, "mean": 5.0, "note": None}
+
+
+def test_a_log_without_starts_says_so(schedule: Schedule):
+    unknown = np.full(len(schedule.workload), MISSING)
+    workload = schedule.workload.with_columns(recorded_start=unknown)
+    found = summarize(replace(schedule, workload=workload))["recorded_wait_s"]
+    assert found["mean"] is None
+    assert found["note"] == "the log records no starts; assumed 0 where they are needed"
+
+
+def test_no_jobs_have_a_summary_without_numbers():
+    for schedule in (
+        run(jobs(), machine((1,)), "fifo").schedule,
+        run(jobs((0, 9, 5)), machine((1,)), "fifo").schedule,
+    ):
+        found = summarize(schedule)
+        assert found["wait_s"]["all"] == {"jobs": 0, **NOTHING}
+        assert found["queue_jobs"] == {"mean": None, "median": None, "p95": None, "max": None}
+        assert found["makespan_s"] is None
+        assert found["excluded_in_plots"]["wait = 0"] == {"jobs": 0, "share": None}
+        assert found["response_by_width_s"] is None
+        json.dumps(found, allow_nan=False)
+
+
+def test_statistics_by_hand():
+    """Quantiles interpolate: of 0..10 the 95 % one is 9.5."""
+    found = statistics(np.arange(11))
+    assert found["jobs"] == 11
+    assert found["mean"] == found["median"] == 5
+    assert found["p95"] == pytest.approx(9.5)
+    assert found["max"] == 10
+    assert statistics(np.array([7]))["p99.9"] == 7
+
+
+def test_reasons_differ_by_more_than_numbers_and_names():
+    assert reason_kind("needs 17 units of 2.5 core") == "needs N units of N core"
+    one, other = (f"user {name} is not allowed in queue R" for name in (r"'a\'b'", '"it\'s"'))
+    assert reason_kind(one) == reason_kind(other) == "user '...' is not allowed in queue R"
+
+
+@settings(deadline=None)
+@given(workloads(), machines())
+def test_a_summary_is_plain_json(workload, system):
+    """Equal runs give equal text; the queue's mean is the sum of waits over the window."""
+    schedule = run(workload, system, "easy:backfill=sjf").schedule
+    found = summarize(schedule)
+    text = json.dumps(found, allow_nan=False)
+    assert text == json.dumps(summarize(schedule), allow_nan=False)
+    assert json.loads(text) == found
+    counts = found["counts"]
+    assert counts["in_log"] == counts["rejected"] + counts["simulated"] == len(workload)
+    if found["makespan_s"]:
+        waits = found["wait_s"]["all"]["mean"] * found["wait_s"]["all"]["jobs"]
+        assert found["queue_jobs"]["mean"] * found["makespan_s"] == pytest.approx(waits)
+
+
+@pytest.mark.shared
+def test_real_log_has_the_published_recorded_wait(shared):
+    """The Eurora excerpt: mean recorded wait 5888 s over 5930 jobs, 16 % of them longer than 1 h."""
+    workload = traces.read(shared / "traces" / "eurora-2014.swf.gz")
+    found = summarize(run(workload, systems.load("eurora"), "fifo").schedule)
+    assert found["recorded_wait_s"]["jobs"] == 5930
+    assert round(found["recorded_wait_s"]["mean"]) == 5888

@@ -1,0 +1,590 @@
+"""The verifier: a valid schedule passes, and every way to break it is found as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cpsched.metrics.verify import Rule, Violation, verify
+from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.types import MISSING, JobType
+from tiny import jobs, machine, run
+
+Corrupt = Callable[[Schedule], Schedule]
+
+#: Rows of the workload by hand, and the positions of their segments.
+ROW = {"plain": 0, "even": 1, "alone": 2, "gpu": 3, "killed": 4, "empty": 5}
+ROW |= {"too wide": 6, "given up": 7, "after": 8, "later": 9}
+AT = {"plain": 0, "even": 1, "alone": 2, "gpu": 3, "killed": 4, "empty": 5, "after": 6, "later": 7}
+
+
+def job(name: str, **values: int) -> Corrupt:
+    """Change a job's own columns."""
+
+    def change(schedule: Schedule) -> Schedule:
+        columns = {column: getattr(schedule, column).copy() for column in values}
+        for column, value in values.items():
+            columns[column][ROW[name]] = value
+        return replace(schedule, **columns)
+
+    return change
+
+
+def segment(name: str, **values: Any) -> Corrupt:
+    """Change columns of a job's segment."""
+
+    def change(schedule: Schedule) -> Schedule:
+        columns = {column: getattr(schedule.segments, column).copy() for column in values}
+        for column, value in values.items():
+            columns[column][AT[name]] = value
+        return replace(schedule, segments=replace(schedule.segments, **columns))
+
+    return change
+
+
+def moved(name: str, start: int, end: int, **values: int) -> Corrupt:
+    """Move a job and its segment in time alike."""
+
+    def change(schedule: Schedule) -> Schedule:
+        schedule = job(name, start=start, end=end, **values)(schedule)
+        return segment(name, start=start, end=end)(schedule) if name in AT else schedule
+
+    return change
+
+
+def rows_of(segments: Segments) -> list[dict[str, Any]]:
+    """Return segments as one dictionary each."""
+    return [
+        {name: getattr(segments, name)[at].tolist() for name in Segments.__slots__}
+        for at in range(len(segments.job))
+    ]
+
+
+def resegmented(schedule: Schedule, rows: list[dict[str, Any]]) -> Schedule:
+    """Return the schedule with other segments."""
+    columns = {name: np.array([row[name] for row in rows]) for name in Segments.__slots__}
+    return replace(schedule, segments=Segments(**columns))
+
+
+def split_up(name: str, *parts: dict[str, Any]) -> Corrupt:
+    """Replace a job's segment by several, each like it but for what is given."""
+
+    def change(schedule: Schedule) -> Schedule:
+        rows = rows_of(schedule.segments)
+        old = rows.pop(AT[name])
+        return resegmented(schedule, [*rows, *(old | part for part in parts)])
+
+    return change
+
+
+def column(name: str, **values: Any) -> Corrupt:
+    """Change what a job asked for."""
+
+    def change(schedule: Schedule) -> Schedule:
+        workload = schedule.workload
+        columns = {key: getattr(workload, key).copy() for key in values}
+        for key, value in values.items():
+            columns[key][ROW[name]] = value
+        return replace(schedule, workload=workload.with_columns(**columns))
+
+    return change
+
+
+def rules(schedule: Schedule, **options: Any) -> list[Rule]:
+    """Return the rules a schedule breaks, each once."""
+    return list(dict.fromkeys(violation.rule for violation in verify(schedule, **options)))
+
+
+def test_a_valid_schedule_breaks_no_rule(schedule: Schedule):
+    assert verify(schedule) == []
+
+
+def test_the_order_of_segments_does_not_matter(schedule: Schedule):
+    assert verify(resegmented(schedule, rows_of(schedule.segments)[::-1])) == []
+
+
+def test_two_segments_say_the_same_as_one_run_of_nodes(schedule: Schedule):
+    halves = split_up("even", {"node": 2, "count": 1}, {"node": 1, "count": 1})
+    assert verify(halves(schedule)) == []
+
+
+BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
+    (
+        "outcome-unknown",
+        Rule.OUTCOME,
+        "job plain has outcome 9, which does not exist",
+        job("plain", outcome=9),
+    ),
+    (
+        "completed-without-end",
+        Rule.OUTCOME,
+        "job plain is completed, but has a start and no end",
+        job("plain", end=MISSING),
+    ),
+    (
+        "cancelled-with-start",
+        Rule.OUTCOME,
+        "job given up is cancelled, but has a start and an end",
+        job("given up", start=3),
+    ),
+    (
+        "cancelled-without-end",
+        Rule.OUTCOME,
+        "job given up is cancelled, but has no start and no end",
+        job("given up", end=MISSING),
+    ),
+    (
+        "rejected-with-times",
+        Rule.OUTCOME,
+        "job too wide is rejected, but has a start and an end",
+        job("too wide", start=3, end=4),
+    ),
+    (
+        "never-ended",
+        Rule.OUTCOME,
+        "job given up has not ended",
+        job("given up", end=MISSING, outcome=JobOutcome.NOT_ENDED),
+    ),
+    (
+        "rejected-without-reason",
+        Rule.REJECTED,
+        "job too wide is rejected without a reason",
+        lambda schedule: replace(schedule, rejected={}),
+    ),
+    (
+        "reason-of-a-job-that-ran",
+        Rule.REJECTED,
+        "job plain has a reason to be rejected, but is not: too big",
+        lambda schedule: replace(schedule, rejected={**schedule.rejected, 0: "too big"}),
+    ),
+    (
+        "reason-of-no-job",
+        Rule.REJECTED,
+        "row 99 is given a reason, rows are within [0, 10)",
+        lambda schedule: replace(schedule, rejected={**schedule.rejected, 99: "too big"}),
+    ),
+    (
+        "start-before-submit",
+        Rule.SUBMIT,
+        "job gpu starts at 0, was submitted at 1",
+        moved("gpu", 0, 6),
+    ),
+    (
+        "cancelled-before-submit",
+        Rule.SUBMIT,
+        "job given up is cancelled at 1, was submitted at 2",
+        job("given up", end=1),
+    ),
+    (
+        "start-before-begin",
+        Rule.BEGIN,
+        "job later starts at 11, must not begin before 12",
+        moved("later", 11, 12),
+    ),
+    (
+        "start-before-dependency-ends",
+        Rule.DEPENDENCY,
+        "job later starts at 12, depends on job after, which ends at 15",
+        column("later", dependency=8),
+    ),
+    (
+        "dependency-never-ends",
+        Rule.DEPENDENCY,
+        "job later starts at 12, depends on job given up, which never ends",
+        lambda schedule: job("given up", end=MISSING, outcome=JobOutcome.NOT_ENDED)(
+            column("later", dependency=7)(schedule)
+        ),
+    ),
+    (
+        "runs-too-short",
+        Rule.RUNTIME,
+        "job after runs for 4 s; the log says 5 s and asks for 9 s",
+        moved("after", 10, 14),
+    ),
+    (
+        "killed-too-late",
+        Rule.RUNTIME,
+        "job killed runs for 6 s; the log says 50 s and asks for 5 s",
+        moved("killed", 3, 9),
+    ),
+    (
+        "unknown-overrun",
+        Rule.RUNTIME,
+        "overrun is 'pray', must be kill or extend",
+        lambda schedule: replace(schedule, overrun="pray"),
+    ),
+    (
+        "killed-but-completed",
+        Rule.TIMEOUT,
+        "job killed is completed; the log says 50 s, it asks for 5 s",
+        job("killed", outcome=JobOutcome.COMPLETED),
+    ),
+    (
+        "timeout-without-cause",
+        Rule.TIMEOUT,
+        "job even is timeout; the log says 5 s, it asks for 5 s",
+        job("even", outcome=JobOutcome.TIMEOUT),
+    ),
+    ("ran-nowhere", Rule.ALLOCATION, "job gpu ran, but holds no node", split_up("gpu")),
+    (
+        "cancelled-on-nodes",
+        Rule.ALLOCATION,
+        "job given up holds nodes, but never ran",
+        split_up("later", {}, {"job": 7, "node": 5}),
+    ),
+    (
+        "rejected-on-nodes",
+        Rule.ALLOCATION,
+        "job too wide holds nodes, but never ran",
+        split_up("later", {}, {"job": 6, "node": 5}),
+    ),
+    (
+        "holds-too-long",
+        Rule.COVER,
+        "job gpu holds nodes in [1, 8), must hold some all along [1, 7), in one piece after the"
+        " other",
+        segment("gpu", end=8),
+    ),
+    (
+        "holds-too-late",
+        Rule.COVER,
+        "job gpu holds nodes in [2, 7), must hold some all along [1, 7), in one piece after the"
+        " other",
+        segment("gpu", start=2),
+    ),
+    (
+        "gap",
+        Rule.COVER,
+        "job gpu holds nodes in [4, 7), must hold some all along [1, 7), in one piece after the"
+        " other",
+        split_up("gpu", {"end": 3}, {"start": 4}),
+    ),
+    (
+        "rigid-job-moves",
+        Rule.COVER,
+        "job gpu changes its nodes at 3, it cannot be resized",
+        split_up("gpu", {"end": 3}, {"start": 3, "node": 5}),
+    ),
+    (
+        "node-beyond-the-machine",
+        Rule.NODES,
+        "job later is on 1 nodes from 6 on, nodes are within [0, 6)",
+        segment("later", node=6),
+    ),
+    (
+        "node-before-the-machine",
+        Rule.NODES,
+        "job later is on 1 nodes from -1 on, nodes are within [0, 6)",
+        segment("later", node=-1),
+    ),
+    (
+        "node-sum-wraps-around",
+        Rule.NODES,
+        "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)",
+        segment("later", node=2**63 - 1),
+    ),
+    (
+        "node-twice",
+        Rule.NODES,
+        "job plain holds node n0 twice",
+        split_up(
+            "plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}
+        ),
+    ),
+    (
+        "too-few-units",
+        Rule.UNITS,
+        "job plain has 1 units, asks for 2",
+        segment("plain", units=1, amount=(1, 0)),
+    ),
+    (
+        "no-units-on-a-node",
+        Rule.UNITS,
+        "job plain has 0 units on a node, must be at least one",
+        split_up("plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}),
+    ),
+    (
+        "too-few-nodes",
+        Rule.BOUNDS,
+        "job plain is on 1 nodes, may touch 2 to 100",
+        column("plain", nodes_min=2),
+    ),
+    (
+        "too-many-nodes",
+        Rule.BOUNDS,
+        "job even is on 2 nodes, may touch 1 to 1",
+        column("even", nodes_min=1, nodes_max=1),
+    ),
+    (
+        "uneven",
+        Rule.SPLIT,
+        "job even has 3 units on one node and 1 on another",
+        split_up(
+            "even",
+            {"count": 1, "units": 3, "amount": [3, 0]},
+            {"node": 2, "count": 1, "units": 1, "amount": [1, 0]},
+        ),
+    ),
+    (
+        "not-consecutive",
+        Rule.CONTIGUOUS,
+        "job even needs consecutive nodes; n5 does not follow n1",
+        split_up("even", {"count": 1}, {"node": 5, "count": 1}),
+    ),
+    (
+        "node-without-feature",
+        Rule.ELIGIBLE,
+        "job later is on node n2, which it may not use",
+        column("later", constraint=1),
+    ),
+    (
+        "amount-too-small",
+        Rule.AMOUNT,
+        "job plain takes 1 core of node n0, its units need 2",
+        segment("plain", amount=(1, 0)),
+    ),
+    (
+        "amount-per-node-missing",
+        Rule.AMOUNT,
+        "job gpu takes 0 gpu of node n4, its units need 1",
+        segment("gpu", amount=(2, 0)),
+    ),
+    (
+        "not-alone",
+        Rule.AMOUNT,
+        "job alone takes 1 core of node n3, its units need 1, must take all of its 4",
+        segment("alone", amount=(1, 0)),
+    ),
+    (
+        "amount-wraps-around",
+        Rule.AMOUNT,
+        "job plain takes 0 core of node n0, its units need 0",
+        lambda schedule: segment("plain", amount=(0, 0), units=2)(
+            column("plain", request=(2**63 - 2**62, 0))(schedule)
+        ),
+    ),
+    (
+        "over-capacity",
+        Rule.CAPACITY,
+        "job killed takes node n4 to 5 core at 3, it has 4",
+        lambda schedule: segment("killed", node=4, amount=(3, 0), units=3)(
+            column("killed", units=3)(schedule)
+        ),
+    ),
+    (
+        "start-one-second-early",
+        Rule.CAPACITY,
+        "job after takes node n0 to 6 core at 9, it has 4",
+        lambda schedule: moved("after", 9, 14)(column("after", dependency=-1)(schedule)),
+    ),
+    (
+        "empty-but-too-big",
+        Rule.CAPACITY,
+        "job empty takes node n0 to 5 core at 4, it has 4",
+        lambda schedule: segment("empty", amount=(5, 0), units=5)(
+            column("empty", units=5)(schedule)
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message", "corrupt"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
+)
+def test_one_corruption_breaks_one_rule(
+    schedule: Schedule, rule: Rule, message: str, corrupt: Corrupt
+):
+    found = verify(corrupt(schedule))
+    assert {violation.rule for violation in found} == {rule}, found
+    assert message in [violation.message for violation in found]
+    assert {violation.total for violation in found} == {len(found)}
+
+
+def test_every_rule_is_tested():
+    assert {case[1] for case in BROKEN} == set(Rule) - {Rule.SHAPE}
+
+
+def test_queue_groups_bar_nodes(schedule: Schedule):
+    """The queue gpus takes nodes 4 and 5 only, whatever the features say."""
+    workload = schedule.workload
+    queue = workload.queue.codes.copy()
+    queue[ROW["later"]] = workload.queue.values.index("gpus")
+    workload = workload.with_columns(queue=replace(workload.queue, codes=queue))
+    found = verify(replace(schedule, workload=workload))
+    assert [violation.message for violation in found] == [
+        "job later is on node n2, which it may not use"
+    ]
+
+
+def test_first_barred_node_of_a_run_is_named(schedule: Schedule):
+    """Nodes 3 and 4: the second lacks the feature slow."""
+    workload = schedule.workload
+    values = ("slow",)
+    codes = np.full(len(workload), -1)
+    codes[ROW["even"]] = 0
+    slow = replace(workload.constraint, codes=codes, values=values)
+    changed = replace(schedule, workload=workload.with_columns(constraint=slow))
+    changed = segment("even", node=3)(segment("alone", node=1)(split_up("gpu")(changed)))
+    found = [violation for violation in verify(changed) if violation.rule is Rule.ELIGIBLE]
+    assert [violation.message for violation in found] == [
+        "job even is on node n4, which it may not use"
+    ]
+
+
+def test_a_dependency_on_a_rejected_job_holds_nobody(schedule: Schedule):
+    assert verify(column("later", dependency=ROW["too wide"])(schedule)) == []
+
+
+def test_a_cancelled_dependency_ends_when_it_is_cancelled(schedule: Schedule):
+    """Given up ends at 9; later starts at 12."""
+    assert verify(column("later", dependency=ROW["given up"])(schedule)) == []
+    late = job("given up", end=13)(column("later", dependency=ROW["given up"])(schedule))
+    assert rules(late) == [Rule.DEPENDENCY]
+
+
+def test_under_extend_jobs_run_as_long_as_the_log_says(schedule: Schedule):
+    """Killed would have run 50 s to 53, and nobody times out."""
+    extended = replace(schedule, overrun="extend")
+    assert rules(extended) == [Rule.RUNTIME, Rule.TIMEOUT]
+    assert verify(moved("killed", 3, 53, outcome=JobOutcome.COMPLETED)(extended)) == []
+
+
+def test_other_runtime_models_are_only_limited_by_kill(schedule: Schedule):
+    """After ran 4 s of its 5: a run on better nodes, say. 10 s are more than it asked for."""
+    shorter = moved("after", 10, 14)(schedule)
+    assert rules(shorter) == [Rule.RUNTIME]
+    assert rules(shorter, recorded=False) == []
+    longer = moved("after", 10, 20)(schedule)
+    assert rules(longer, recorded=False) == [Rule.RUNTIME]
+    assert rules(replace(longer, overrun="extend"), recorded=False) == [Rule.TIMEOUT]
+    early = moved("killed", 3, 7)(schedule)
+    assert rules(early, recorded=False) == [Rule.TIMEOUT]
+
+
+def test_a_job_that_ends_before_it_starts_is_found(schedule: Schedule):
+    """Whatever the runtime model, and with segments that say the same."""
+    assert rules(moved("gpu", 7, 1)(schedule), recorded=False) == [Rule.RUNTIME, Rule.COVER]
+
+
+def test_a_resized_job_may_change_its_nodes(schedule: Schedule):
+    """Malleable, 1 to 4 units: two on node 4, then four on nodes 4 and 5, without a gap."""
+    resized = column(
+        "killed", job_type=JobType.MALLEABLE, units=2, units_min=1, units_max=4, runtime=5
+    )(job("killed", outcome=JobOutcome.COMPLETED)(schedule))
+    two, four = {"end": 5, "units": 2, "amount": [2, 0]}, {"start": 5, "units": 4}
+    grows = split_up("killed", two, four | {"amount": [4, 0]})(resized)
+    assert verify(grows) == []
+    five = split_up("killed", two, {"start": 5, "units": 5, "amount": [5, 0]})(resized)
+    assert rules(five) == [Rule.UNITS, Rule.CAPACITY]
+    assert rules(split_up("killed", two)(resized)) == [Rule.COVER]
+
+
+def test_a_job_alone_on_nodes_that_differ_needs_a_segment_for_each():
+    """Nodes of 2 and 4 cores; one segment over both cannot say what it takes."""
+    system = machine((2,), (4,))
+    workload = jobs((0, 6, 5), exclusive=[True])
+    schedule = run(workload, system, "fifo").schedule
+    assert verify(schedule) == []
+    rows = rows_of(schedule.segments)
+    folded = resegmented(schedule, [rows[0] | {"count": 2, "units": 3}])
+    assert [violation.message for violation in verify(folded)] == [
+        "job 0 takes the same of 2 nodes from n0 on, must take all of each, and they differ",
+        "job 0 takes 2 core of node n0, its units need 3, must take all of its 2",
+    ]
+
+
+def test_half_open_intervals_share_a_node_at_one_instant():
+    """Three jobs of the whole node one after the other, one of runtime 0 in between."""
+    workload = jobs((0, 4, 5), (0, 4, 0), (0, 4, 5))
+    schedule = run(workload, machine((4,)), "fifo").schedule
+    assert schedule.start.tolist() == [0, 5, 5]
+    assert verify(schedule) == []
+
+
+def test_cut_schedules_are_valid_if_that_is_said(schedule: Schedule):
+    """Plain, alone and gpu run at the cut, after and later wait."""
+    cut = schedule
+    for name in ("plain", "alone", "gpu", "given up"):
+        cut = job(name, end=MISSING, outcome=JobOutcome.NOT_ENDED)(cut)
+    for name in ("after", "later"):
+        cut = job(name, start=MISSING, end=MISSING, outcome=JobOutcome.NOT_ENDED)(cut)
+    for name in ("plain", "alone", "gpu"):
+        cut = segment(name, end=6)(cut)
+    cut = moved("killed", 1, 6)(cut)
+    cut = resegmented(cut, rows_of(cut.segments)[:6])
+    assert rules(cut) == [Rule.OUTCOME]
+    assert verify(cut, complete=False) == []
+    # A job that still runs must hold its nodes to the cut, and not have run too long.
+    assert rules(segment("gpu", end=5)(cut), complete=False) == [Rule.COVER]
+    short = column("gpu", runtime=4)(cut)
+    assert rules(short, complete=False) == [Rule.RUNTIME]
+    assert rules(short, complete=False, recorded=False) == []
+    impatient = column("gpu", requested_time=4)(cut)
+    assert rules(impatient, complete=False, recorded=False) == [Rule.RUNTIME]
+    # Nor may it have an end already.
+    assert rules(job("gpu", end=6)(cut), complete=False) == [Rule.OUTCOME]
+
+
+def test_only_the_first_of_many_are_listed_and_all_counted():
+    """Thirty jobs, all a second before their submit."""
+    schedule = run(jobs(*[(1, 1, 5)] * 30), machine((30,)), "fifo").schedule
+    segments = schedule.segments
+    early = replace(
+        schedule,
+        start=schedule.start - 1,
+        end=schedule.end - 1,
+        segments=replace(segments, start=segments.start - 1, end=segments.end - 1),
+    )
+    found = verify(early)
+    assert len(found) == 20
+    assert found[0] == Violation(Rule.SUBMIT, "0", "job 0 starts at 0, was submitted at 1", 30)
+    assert [violation.job_id for violation in verify(early, limit=2)] == ["0", "1"]
+    with pytest.raises(ValueError, match="limit is 0, must be at least 1"):
+        verify(early, limit=0)
+
+
+def test_violations_come_in_the_order_of_the_rules(schedule: Schedule):
+    broken = segment("plain", amount=(1, 0))(job("given up", end=1)(schedule))
+    assert rules(broken) == [Rule.SUBMIT, Rule.AMOUNT]
+
+
+def test_hostile_job_names_stay_on_one_line(schedule: Schedule):
+    names = schedule.workload.job_id.astype("U200")
+    names[0], names[1] = "a\x1b[2J\nb", "c" * 100
+    workload = schedule.workload.with_columns(job_id=names)
+    broken = segment("even", units=1)(segment("plain", units=1)(schedule))
+    found = verify(replace(broken, workload=workload))
+    assert found[0].message == r"job 'a\x1b[2J\nb' has 1 units, asks for 2"
+    assert found[1].message.startswith("job 'cccc")
+    assert all(len(violation.message) < 150 for violation in found)
+
+
+@pytest.mark.parametrize("name", ["start", "end", "outcome", "plan"])
+def test_a_job_column_of_another_length_is_all_that_is_said(schedule: Schedule, name: str):
+    cut = replace(schedule, **{name: getattr(schedule, name)[:-1]})
+    assert [violation.message for violation in verify(cut)] == [
+        f"{name} has shape (9,), must be (10,)"
+    ]
+
+
+def test_segments_that_do_not_belong_together_are_all_that_is_said(schedule: Schedule):
+    segments = schedule.segments
+    cut = replace(segments, node=segments.node[1:], amount=segments.amount[:, :1])
+    assert [violation.message for violation in verify(replace(schedule, segments=cut))] == [
+        "segments.node has shape (7,), must be (8,)",
+        "segments.amount has shape (8, 1), must be (8, 2)",
+    ]
+    stray = segment("plain", job=10)(schedule)
+    assert [violation.message for violation in verify(stray)] == [
+        "1 segments are of jobs outside [0, 10), the first of 10"
+    ]
+    system = replace(schedule.system, resources=("core", "mic"))
+    assert rules(replace(schedule, system=system)) == [Rule.SHAPE]
+
+
+def test_no_jobs_break_no_rule():
+    assert verify(run(jobs(), machine((1,)), "fifo").schedule) == []

@@ -1,0 +1,24 @@
+"""Every example runs and prints what its recorded output says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
+def test_example_prints_its_recorded_output(script):
+    """To record it again: ``python examples/NAME.py > examples/NAME.out``."""
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    recorded = script.with_suffix(".out")
+    assert done.stdout == recorded.read_text(), f"to record: python {script.name} > {recorded.name}"
+
+
+def test_there_are_examples():
+    assert EXAMPLES

@@ -1,0 +1,258 @@
+"""Every priority on values worked out by hand, its ties, and where its formula has no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import machine
+
+from cpsched import registry
+from cpsched.errors import ConfigError
+from cpsched.model.jobtable import JobTable
+from cpsched.model.system import Queue
+from cpsched.priority import ExpectedWait, Multifactor, Slowdown
+
+NOW = 1000
+NAMES = registry.names("priorities")
+
+
+def table(waited=(0,), runtime=(1,), cores=(1,), request=None, submit=None, **more):
+    """Return jobs that have waited so long at :data:`NOW`; a unit is one core unless given."""
+    num = max(len(waited), len(runtime), len(cores), len(submit or ()))
+
+    def column(values):
+        return np.resize(np.array(values, dtype=np.int64), num)
+
+    return JobTable.build(
+        resources=("core", "mem"),
+        handle=np.arange(num),
+        submit=NOW - column(waited) if submit is None else column(submit),
+        requested_time=np.full(num, 10**6),
+        units=column(cores),
+        request=np.resize(np.array(request or [(1, 0)], dtype=np.int64), (num, 2)),
+        priority=column(runtime),
+        **{name: column(values) for name, values in more.items()},
+    )
+
+
+def prepared(name, *nodes, **system):
+    """Return a priority on a machine of 8 cores and 16 of memory."""
+    priority = registry.load("priorities", name)()
+    priority.reset(machine(*(nodes or [(8, 16)]), resources=("core", "mem"), **system))
+    return priority
+
+
+def value(name, **jobs):
+    """Return a priority's most significant key; smaller goes first."""
+    key = prepared(name).keys(table(**jobs), NOW)[0]
+    return np.asarray(key, dtype=np.float64).tolist()
+
+
+def order(name, **jobs):
+    """Return the positions in order of priority."""
+    return prepared(name).order(table(**jobs), NOW).tolist()
+
+
+# --- the formulas --------------------------------------------------------------------------------
+
+
+def test_fifo_sjf_ljf():
+    """Submit order; predicted runtime up; predicted runtime down."""
+    jobs = {"waited": (9, 8, 7), "runtime": (5, 3, 9)}
+    assert order("fifo", **jobs) == [0, 1, 2]
+    assert order("sjf", **jobs) == [1, 0, 2]
+    assert order("ljf", **jobs) == [2, 0, 1]
+
+
+def test_they_rank_by_the_priority_prediction_not_the_plan():
+    """A prediction has three values; ranking uses the one meant for it."""
+    jobs = {"runtime": (5, 3), "plan": (1, 100), "bound": (1, 100)}
+    assert order("sjf", **jobs) == [1, 0]
+    assert order("slowdown", waited=(6, 6), **jobs) == [1, 0]
+
+
+def test_expected_wait_is_remediani_4_1():
+    """``E q / ewt`` with E = 100: 100 * 9 / 10 = 90 and 100 * 50 / 100 = 50."""
+    queues = [Queue(name="short", expected_wait=10), Queue(name="long", expected_wait=100)]
+    priority = prepared("expected-wait", queues=queues, expected_wait=None)
+    jobs = table(waited=(50, 9), expected_wait=(100, 10))
+    assert priority.keys(jobs, NOW)[0].tolist() == [-50.0, -90.0]
+    assert priority.order(jobs, NOW).tolist() == [1, 0]
+
+
+def test_the_largest_expected_wait_scales_all_alike():
+    """The default counts as one of them; a queue without one takes it."""
+    queues = [Queue(name="short", expected_wait=10), Queue(name="any")]
+    priority = prepared("expected-wait", queues=queues, expected_wait=200)
+    assert priority.keys(table(waited=(10,), expected_wait=(10,)), NOW)[0].tolist() == [-200.0]
+
+
+def test_slowdown_is_remediani_4_3():
+    """``(q + d) / d``: (9 + 3) / 3 = 4 and (10 + 10) / 10 = 2; ``q`` where d is 0."""
+    assert value("slowdown", waited=(9, 10, 7), runtime=(3, 10, 0)) == [-4.0, -2.0, -7.0]
+
+
+def test_demand_is_remediani_4_2_in_shares_of_the_machine():
+    """``d * units * sum(request)``: 10 * 2 * (1 / 8 + 4 / 16) = 7.5."""
+    priority = prepared("slowdown")
+    jobs = table(runtime=(10,), cores=(2,), request=[(1, 4)])
+    assert priority.keys(jobs, NOW)[1].tolist() == [7.5]
+
+
+@pytest.mark.parametrize("name", ["expected-wait", "slowdown"])
+def test_ties_go_to_the_smaller_demand_then_to_the_earlier_job(name):
+    """Nobody has waited: 4 cores, then 2, 3 and again 2 for the same time."""
+    jobs = {"runtime": (10,), "cores": (4, 2, 3, 2), "expected_wait": (60,)}
+    assert order(name, **jobs) == [1, 3, 2, 0]
+
+
+def test_equal_demand_is_equal_however_it_is_split():
+    """
+    3 units of 5 cores and 5 units of 3 cores ask for the same: the earlier job goes first.
+
+    Of 10 cores, 3 * (5 * 0.1) is 1.5 and 5 * (3 * 0.1) in floating point a little more.
+    """
+    priority = prepared("slowdown", (10, 0))
+    jobs = table(runtime=(1,), cores=(5, 3), request=[(3, 0), (5, 0)])
+    assert priority.order(jobs, NOW).tolist() == [0, 1]
+
+
+def test_multifactor_is_slurms_age_and_size():
+    """A point a minute (IPSCHED, section VI), and 1000 for the whole machine: 2 + 1000 * 2 / 8."""
+    assert value("multifactor", waited=(120,), cores=(2,)) == [-252.0]
+    assert order("multifactor", waited=(60, 0), cores=(1, 2)) == [1, 0]
+    aged = Multifactor(age_weight=200.0, size_weight=1000.0)
+    aged.reset(machine((8, 16), resources=("core", "mem")))
+    assert aged.order(table(waited=(60, 0), cores=(1, 2)), NOW).tolist() == [0, 1]
+
+
+def test_wfp3_is_tangs():
+    """``(q / d)^3 n``: (20 / 10)^3 * 4 = 32 and (30 / 10)^3 * 1 = 27 (Tang et al. 2009)."""
+    assert value("wfp3", waited=(20, 30), runtime=(10,), cores=(4, 1)) == [-32.0, -27.0]
+
+
+def test_unicef_is_tangs():
+    """``q / (log2(n) d)``: 60 / (log2(4) * 10) = 3 (Tang et al. 2009)."""
+    priority = prepared("unicef")
+    keys = priority.keys(table(waited=(60,), runtime=(10,), cores=(4,)), NOW)
+    assert [key.tolist() for key in keys] == [[True], [-3.0]]
+
+
+def test_unicef_with_one_core_is_infinite():
+    """
+    log2(1) = 0: those who have waited go before everybody, among themselves by wait over d.
+
+    One core and no wait at all is 0 / 0: nothing, as for anybody who has not waited.
+    """
+    jobs = {"waited": (1000, 1, 9, 0, 0), "runtime": (1, 2, 3, 1, 1), "cores": (2, 1, 1, 1, 2)}
+    # 9 / 3 before 1 / 2; then the wide one; then those who have just come, in order.
+    assert order("unicef", **jobs) == [2, 1, 0, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # d = 100, n = 4, s = 1000, so log10(s) = 3 (Carastan-Santos and de Camargo 2017).
+        ("f1", 2 * 4 + 870 * 3),
+        ("f2", 10 * 4 + 25600 * 3),
+        ("f3", 100 * 4 + 6_860_000 * 3),
+        ("f4", 100 * 2 + 530_000 * 3),
+    ],
+)
+def test_f1_to_f4_are_the_published_fits(name, expected):
+    """Smaller first; second 0 counts as second 1, whose logarithm is 0."""
+    assert value(name, runtime=(100,), cores=(4,), submit=[1000]) == [pytest.approx(expected)]
+    without = expected - value(name, runtime=(100,), cores=(4,), submit=[0])[0]
+    at_one = value(name, runtime=(100,), cores=(4,), submit=[1])
+    assert at_one == value(name, runtime=(100,), cores=(4,), submit=[0])
+    assert without == pytest.approx({"f1": 870, "f2": 25600, "f3": 6.86e6, "f4": 5.3e5}[name] * 3)
+
+
+# --- what holds for all --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equal_jobs_keep_table_order(name):
+    """Thirty jobs alike: nobody is moved."""
+    jobs = table(waited=(5,) * 30, runtime=(7,), cores=(2,), expected_wait=(60,))
+    assert prepared(name).order(jobs, NOW).tolist() == list(range(30))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order_is_that_of_the_keys(name):
+    """Sorting by all keys, the first the most significant, gives the order."""
+    rng = np.random.default_rng(7)
+    jobs = table(
+        waited=rng.integers(0, 4, 40)[::-1].tolist(),
+        runtime=rng.integers(0, 4, 40).tolist(),
+        cores=rng.integers(1, 5, 40).tolist(),
+        expected_wait=rng.integers(1, 3, 40).tolist(),
+    )
+    priority = prepared(name)
+    if name == "fifo":  # table order is submit order, which these jobs do not keep
+        return
+    keys = list(zip(*(key.tolist() for key in priority.keys(jobs, NOW)), strict=True))
+    expected = sorted(range(40), key=lambda index: (keys[index], index))
+    assert priority.order(jobs, NOW).tolist() == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_zero_predicted_runtime_has_a_finite_place(name):
+    """A prediction of 0 (an unclipped ``actual``) divides nothing by zero, in no formula."""
+    jobs = table(waited=(0, 10, 10), runtime=(0, 0, 5), cores=(2, 2, 2), expected_wait=(60,))
+    for key in prepared(name).keys(jobs, NOW):
+        assert np.isfinite(key.astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_jobs_no_order(name):
+    """An empty table has an empty order."""
+    jobs = table(expected_wait=(60,)).take(np.zeros(0, dtype=np.int64))
+    assert prepared(name).order(jobs, NOW).tolist() == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if registry.load("priorities", name).static])
+def test_static_means_that_waiting_changes_nothing(name):
+    """Keys of a static priority are the same at any time."""
+    priority = prepared(name)
+    jobs = table(waited=(9, 8, 7), runtime=(5, 3, 9), cores=(2, 1, 4))
+    for early, late in zip(priority.keys(jobs, NOW), priority.keys(jobs, NOW + 999), strict=True):
+        assert early.tolist() == late.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_priorities_know_their_names(name):
+    """What is registered under a name calls itself so."""
+    assert prepared(name).name == name
+
+
+# --- what expected-wait needs --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("queues", "message"),
+    [
+        ([], "system tiny: jobs have no expected wait, which priority 'expected-wait' needs"),
+        ([Queue(name="a", expected_wait=5), Queue(name="b")], "queue 'b' has no expected wait"),
+    ],
+)
+def test_expected_wait_needs_one_for_every_queue(queues, message):
+    """Said when the system is known, before any job comes."""
+    with pytest.raises(ConfigError, match=message):
+        prepared("expected-wait", queues=queues, expected_wait=None)
+
+
+def test_expected_wait_needs_a_queue_for_every_job():
+    """Queues have theirs, but a job may be in none, and there is no default."""
+    priority = ExpectedWait()
+    queues = [Queue(name="a", expected_wait=5)]
+    priority.reset(machine((8,), queues=queues, expected_wait=None))
+    with pytest.raises(ConfigError, match="a job is in no queue"):
+        priority.order(table(expected_wait=(5, -1)), NOW)
+
+
+def test_a_kind_the_machine_has_none_of_weighs_nothing_special():
+    """No division by a capacity of zero."""
+    priority = Slowdown()
+    priority.reset(machine((8, 0), resources=("core", "mem")))
+    assert np.isfinite(priority.keys(table(request=[(1, 0)]), NOW)[1]).all()
