@@ -211,7 +211,9 @@ def test_no_jobs_no_order(name):
     assert prepared(name).order(jobs, NOW).tolist() == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if registry.load("priorities", name).static])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if registry.load("priorities", name).static]
+)
 def test_static_means_that_waiting_changes_nothing(name):
     """Keys of a static priority are the same at any time."""
     priority = prepared(name)
@@ -248,7 +250,7 @@ def test_expected_wait_needs_a_queue_for_every_job():
     queues = [Queue(name="a", expected_wait=5)]
     priority.reset(machine((8,), queues=queues, expected_wait=None))
     with pytest.raises(ConfigError, match="a job is in no queue"):
-        priority.order(table(expected_wait=(5, -1)), NOW)
+        priority.order(table(waited=(0, 0), expected_wait=(5, -1)), NOW)
 
 
 def test_a_kind_the_machine_has_none_of_weighs_nothing_special():

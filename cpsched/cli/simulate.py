@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,14 +18,13 @@ from cpsched.cli.options import (
     WorkloadFile,
     read_workload,
 )
-from cpsched.errors import InfeasibleRequestError
+from cpsched.errors import ConfigError, InfeasibleRequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from cpsched.mapping import Fitted
-    from cpsched.simulation.simulate import Run, Settings
+    from cpsched.simulation.simulate import Checkpoint, Run, Settings
 
 
 def command(
@@ -68,6 +68,13 @@ def command(
     enforce_limits: Annotated[
         bool, typer.Option(help="Reject jobs that ask for more time than their queue allows.")
     ] = True,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Keep the state in this file; go on from it if it is there."),
+    ] = None,
+    checkpoint_interval: Annotated[
+        float, typer.Option(min=0, help="Seconds between two writes of it.", metavar="S")
+    ] = 60.0,
     seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
@@ -79,7 +86,7 @@ def command(
     from cpsched import systems
     from cpsched.cli.choice import one_of
     from cpsched.mapping import fit
-    from cpsched.simulation.simulate import Settings
+    from cpsched.simulation.simulate import Checkpoint, Settings
 
     one_of("--on-infeasible", on_infeasible, ("reject", "error"))
     one_of("--overrun", overrun, ("kill", "extend"))
@@ -98,10 +105,13 @@ def command(
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(jobs.job_id[row]), reason)
     tasks = _tasks(fitted, settings, dispatcher or ["easy"], predictor or ["requested"], out)
+    if checkpoint is not None and len(tasks) > 1:
+        raise ConfigError(f"a checkpoint is of one run, these are {len(tasks)}", key="--checkpoint")
     _check_targets(tasks, overwrite=overwrite)
     arguments = {"workload": str(workload), "system": system, "first": first, "from": start}
     arguments["to"] = end
-    summaries = [_run(task, fitted, settings, arguments, overwrite) for task in tasks]
+    keep = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
+    summaries = [_run(task, fitted, settings, arguments, overwrite, keep) for task in tasks]
     _print(tasks, summaries, fitted, as_json=as_json)
 
 
@@ -149,7 +159,12 @@ def _check_targets(tasks: Sequence[_Task], *, overwrite: bool) -> None:
 
 
 def _run(
-    task: _Task, fitted: Fitted, settings: Settings, arguments: dict[str, Any], overwrite: bool
+    task: _Task,
+    fitted: Fitted,
+    settings: Settings,
+    arguments: dict[str, Any],
+    overwrite: bool,
+    checkpoint: Checkpoint | None,
 ) -> dict[str, Any]:
     from cpsched.cli.progress import progress_bar
     from cpsched.metrics.summary import summarize
@@ -165,6 +180,7 @@ def _run(
             predictor=task.predictor,
             settings=settings,
             observers=observers,
+            checkpoint=checkpoint,
         )
     if task.folder is None:
         return summarize(run.schedule)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from cpsched.errors import VerificationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def command(

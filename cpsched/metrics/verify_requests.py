@@ -99,19 +99,24 @@ def _check_amount(schedule: Schedule, findings: Findings, phases: Phases) -> Non
         job,
     )
     for kind, name in enumerate(system.resources):
-        need = units * workload.request[job, kind] + workload.per_node[job, kind]
+        request, per_node = workload.request[job, kind], workload.per_node[job, kind]
+        need = units * request + per_node
         # The same in floating point, where products do not wrap around.
-        huge = units.astype(np.float64) * workload.request[job, kind] > _MOST
+        huge = units.astype(np.float64) * request > _MOST
         capacity, amount = system.capacity[node, kind], segments.amount[order, kind]
         wrong = huge | (amount != np.where(alone, capacity, need)) | (alone & (need > capacity))
 
         def say(
-            at: int, name: str = name, values: tuple[IntArray, ...] = (amount, need, capacity)
+            at: int,
+            name: str = name,
+            columns: tuple[IntArray, ...] = (amount, units, request, per_node, capacity),
         ) -> str:
-            taken, asked, there = (int(value[at]) for value in values)
+            taken, each, of, besides, there = (int(values[at]) for values in columns)
             own = f", must take all of its {there}" if alone[at] else ""
             where = node_name(schedule, int(node[at]))
-            return f"takes {taken} {name} of node {where}, its units need {asked}{own}"
+            return (
+                f"takes {taken} {name} of node {where}, its units need {each * of + besides}{own}"
+            )
 
         findings.add(Rule.AMOUNT, wrong, say, job)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +19,7 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 from cpsched.runs.folder import MARK, appearing
 from cpsched.runs.nodes import fold
+from cpsched.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,13 +31,6 @@ if TYPE_CHECKING:
 
 #: Of the layout of run folders; a reader refuses others.
 FORMAT = 1
-_LIBRARIES = ("numpy", "numba", "pyarrow")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that can change a schedule or its files."""
-    found = {"cpsched": version("cpsched"), "python": platform.python_version()}
-    return found | {library: version(library) for library in _LIBRARIES}
 
 
 def run_name(

@@ -26,6 +26,8 @@ class Arrivals:
 
     Attributes
     ----------
+    workload
+        All jobs, rejected ones included.
     workload_row
         Row of the workload of each job that can run, shape ``(A,)``. The position here is the
         job's handle and its row in the job store.
@@ -33,6 +35,7 @@ class Arrivals:
 
     def __init__(self, fitted: Fitted) -> None:
         workload, system = fitted.workload, fitted.system
+        self.workload = workload
         accepted = np.ones(len(workload), dtype=np.bool_)
         accepted[[row for row, _ in fitted.rejected]] = False
         self.workload_row = np.flatnonzero(accepted).astype(np.int64)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from time import perf_counter, process_time
+from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from cpsched.mapping import Fitted, fit
+from cpsched.simulation import checkpoint as checkpoints
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import Spec, build
+from cpsched.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.schedule import Schedule
@@ -39,6 +43,21 @@ class Settings:
     dispatch_interval: int | None = None
     enforce_limits: bool = True
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """
+    Where a simulation keeps its state, so that a killed one can go on.
+
+    Attributes
+    ----------
+    interval
+        Seconds (of real time) between two writes.
+    """
+
+    path: Path
+    interval: float = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,6 +93,7 @@ def simulate(
     predictor: str | RuntimePredictor = "requested",
     settings: Settings | None = None,
     observers: Sequence[Observer] = (),
+    checkpoint: Checkpoint | None = None,
 ) -> Run:
     """
     Simulate a workload on a system.
@@ -88,6 +108,9 @@ def simulate(
         Everything else; defaults where None.
     observers
         Told about everything that happens.
+    checkpoint
+        Where the state is kept meanwhile; if it is there already, the simulation goes on from
+        it. Removed when the simulation is done.
 
     Raises
     ------
@@ -117,7 +140,10 @@ def simulate(
     )
     truth.runtime = simulator.arrivals.runtime
     wall, cpu = perf_counter(), process_time()
-    simulator.run()
+    if checkpoint is None:
+        simulator.run()
+    else:
+        _run_with(checkpoint, simulator, (_spec(dispatcher), _spec(predictor), settings))
     timing = {
         "loop_s": perf_counter() - wall,
         "loop_cpu_s": process_time() - cpu,
@@ -131,6 +157,24 @@ def simulate(
         decisions=decisions.counts(),
         timing=timing,
     )
+
+
+def _run_with(
+    checkpoint: Checkpoint, simulator: Simulator, what: tuple[str, str, Settings]
+) -> None:
+    """Run, keeping the state in a file; go on from it if it is there."""
+    dispatcher, predictor, settings = what
+    workload = simulator.arrivals.workload.digest()
+    system = simulator.system.digest()
+    identity = json.dumps([dispatcher, predictor, vars(settings), workload, system, versions()])
+    if checkpoint.path.exists():
+        checkpoints.restore(simulator, checkpoints.read(checkpoint.path, identity))
+    due = monotonic() + checkpoint.interval
+    while simulator.step():
+        if monotonic() >= due:
+            checkpoints.write(checkpoint.path, identity, checkpoints.capture(simulator))
+            due = monotonic() + checkpoint.interval
+    checkpoint.path.unlink(missing_ok=True)
 
 
 class _Truth:

@@ -268,3 +268,45 @@ def test_a_killed_simulation_leaves_no_folder(files):
     assert done.returncode == -9
     assert not (files / "run").exists()
     assert (files / "run.partial").is_dir()
+
+
+def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
+    """kill -9 half way; the same command then gives the run an undisturbed one gives."""
+    command = [
+        *SIMULATE,
+        "-d",
+        "easy",
+        "--out",
+        "run",
+        "--checkpoint",
+        "state",
+        "--checkpoint-interval",
+        "0",
+    ]
+    script = (
+        "import os, signal\n"
+        "from cpsched.simulation.simulator import Simulator\n"
+        "step = Simulator.step\n"
+        "def killed(self):\n"
+        "    if self.now >= 2: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return step(self)\n"
+        "Simulator.step = killed\n"
+        "from cpsched.cli.main import main\n"
+        f"main({command!r})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert done.returncode == -9
+    assert (files / "state").exists()
+    for rest in (command, [*SIMULATE, "-d", "easy", "--out", "whole"]):
+        with pytest.raises(SystemExit) as stop:
+            main(list(rest))
+        assert not stop.value.code
+    assert not (files / "state").exists()
+    for name in (
+        "jobs.parquet",
+        "allocations.parquet",
+        "queue.parquet",
+        "metrics.json",
+        "run.json",
+    ):
+        assert (files / "run" / name).read_bytes() == (files / "whole" / name).read_bytes()

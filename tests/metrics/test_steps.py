@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.metrics.steps import Distribution, StepFunction, exact_dot, used, waiting
 from cpsched.metrics.window import busy_window, horizon
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.types import MISSING, IntArray
-from tiny import jobs, machine, machines, run, workloads
 
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 5)), max_size=15

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
 from cpsched.metrics.summary import reason_kind, statistics, summarize
-from cpsched.model.schedule import Schedule
 from cpsched.model.types import MISSING
-from tiny import jobs, machine, machines, run, workloads
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
 
 NOTHING = dict.fromkeys(("mean", "median", "p95", "p99", "p99.9", "max"))
 
@@ -84,7 +87,7 @@ def test_classes_are_by_the_runtime_simulated():
 
 
 def test_recorded_waits_are_those_the_log_knows(schedule: Schedule):
-    """Plain was submitted at 0 and started at 4, even at 1 and 7; of the others nothing is known."""
+    """Plain was submitted at 0 and started at 4, even at 1 and 7."""
     assert summarize(schedule)["recorded_wait_s"] == {"jobs": 2, "mean": 5.0, "note": None}
 
 
@@ -144,7 +147,7 @@ def test_a_summary_is_plain_json(workload, system):
 
 @pytest.mark.shared
 def test_real_log_has_the_published_recorded_wait(shared):
-    """The Eurora excerpt: mean recorded wait 5888 s over 5930 jobs, 16 % of them longer than 1 h."""
+    """The Eurora excerpt: mean recorded wait 5888 s over 5930 jobs."""
     workload = traces.read(shared / "traces" / "eurora-2014.swf.gz")
     found = summarize(run(workload, systems.load("eurora"), "fifo").schedule)
     assert found["recorded_wait_s"]["jobs"] == 5930

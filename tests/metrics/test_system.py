@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.metrics import system as measures
 from cpsched.metrics.window import Window, busy_window
-from cpsched.model.schedule import Schedule
-from tiny import jobs, machine, machines, run, workloads
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
 
 
 def test_utilization_by_hand(schedule: Schedule):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tiny import jobs, machine, run
 
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.table import Column, Table, comparison
-from tiny import jobs, machine, run
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -101,13 +101,11 @@ def test_a_narrow_terminal_gets_all_numbers():
 
 
 def test_markdown_aligns_numbers_right_and_escapes_bars():
-    table = Table("2 jobs", (Column("name", "", ("a|b", "c\nd")), Column("wait", "s", (1234, None))))
+    table = Table(
+        "2 jobs", (Column("name", "", ("a|b", "c\nd")), Column("wait", "s", (1234, None)))
+    )
     assert table.markdown() == (
-        "2 jobs\n\n"
-        "| name | wait [s] |\n"
-        "| :--- | ---: |\n"
-        "| a\\|b | 1,234 |\n"
-        "| c d | - |"
+        "2 jobs\n\n| name | wait [s] |\n| :--- | ---: |\n| a\\|b | 1,234 |\n| c d | - |"
     )
 
 

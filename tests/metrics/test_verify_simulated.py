@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
 from cpsched.mapping import fit
 from cpsched.metrics import verify_capacity
 from cpsched.metrics.verify import Rule, verify
-from cpsched.model.allocation import Allocation
-from cpsched.model.schedule import JobOutcome, Segments
+from cpsched.model.schedule import Segments
 from cpsched.simulation.record import AllocationRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
-from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
+
+if TYPE_CHECKING:
+    from cpsched.model.allocation import Allocation
 
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
@@ -72,18 +76,16 @@ def test_a_run_under_another_runtime_model_needs_that_said():
     assert verify(schedule, recorded=False) == []
 
 
-def overloads(segments: Segments, capacity: np.ndarray) -> set[tuple[int, int, int]]:
-    """Return (node, kind, second) at which a node's load rises above its capacity."""
-    num_nodes, num_kinds = capacity.shape
-    last = int(segments.end.max(initial=0)) + 1
-    load = np.zeros((num_nodes, num_kinds, last + 1), dtype=np.int64)
+_MESSAGE = re.compile(r"job (\d+) takes node n(\d+) to (\d+) (core|gpu) at (\d+), it has (\d+)")
+
+
+def every_second(segments: Segments, capacity: np.ndarray) -> np.ndarray:
+    """Return the load of each node, kind and second, shape ``(N, R, seconds)``."""
+    load = np.zeros((*capacity.shape, int(segments.end.max(initial=0)) + 1), dtype=np.int64)
     for at in range(len(segments.job)):
         nodes = slice(segments.node[at], segments.node[at] + segments.count[at])
-        load[nodes, :, segments.start[at] : segments.end[at]] += segments.amount[at][None, :, None]
-    over = load > capacity[:, :, None]
-    rises = over.copy()
-    rises[:, :, 1:] &= ~over[:, :, :-1]
-    return set(map(tuple, np.argwhere(rises).tolist()))
+        load[nodes, :, segments.start[at] : segments.end[at]] += segments.amount[at][:, None]
+    return load
 
 
 @settings(deadline=None, max_examples=200)
@@ -97,44 +99,49 @@ def overloads(segments: Segments, capacity: np.ndarray) -> set[tuple[int, int, i
 )
 def test_capacity_is_that_of_every_second(nodes, rows, chunk):
     """Random segments on random nodes, in blocks of any size, against the load at every second."""
-    num_nodes = len(nodes)
-    first, count, start, length, *amounts = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-    first = np.minimum(first, num_nodes - 1)
+    node, count, start, length, *amounts = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    node = np.minimum(node, len(nodes) - 1)
     segments = Segments(
         job=np.arange(len(rows)),
         start=start,
         end=start + length,
-        node=first,
-        count=np.clip(count, 1, num_nodes - first),
+        node=node,
+        count=np.clip(count, 1, len(nodes) - node),
         units=np.ones(len(rows), dtype=np.int64),
         amount=np.stack(amounts, axis=1),
     )
     system = machine(*nodes, resources=("core", "gpu"))
     workload = jobs(*[(0, 1, 1)] * len(rows), resources=("core", "gpu"))
-    base = run(workload, system, "fifo").schedule
-    outcome = np.full(len(rows), JobOutcome.COMPLETED, dtype=np.int64)
-    schedule = replace(
-        base, segments=segments, start=start, end=start + length, outcome=outcome, rejected={}
-    )
+    schedule = replace(run(workload, system, "fifo").schedule, segments=segments)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verify_capacity, "_CHUNK", chunk)
-        found = [item for item in verify(schedule, limit=10**6) if item.rule is Rule.CAPACITY]
-    expected = overloads(segments, system.capacity)
-    lasting = [item for item in found if length[int(item.job_id or 0)]]
-    # Where neighbours always share their fate, one stands for all of them.
-    assert bool(lasting) == bool(expected)
-    assert len(lasting) <= len(expected)
-    seconds = {second for _, _, second in expected}
-    assert {int(item.message.split(" at ")[1].split(",")[0]) for item in lasting} == seconds
-    empty = {
+        found = [
+            match.groups()
+            for item in verify(schedule, limit=10**6)
+            if item.rule is Rule.CAPACITY and (match := _MESSAGE.fullmatch(item.message))
+        ]
+    load = every_second(segments, system.capacity)
+    over = load > system.capacity[:, :, None]
+    lasting = set()
+    for job, at_node, taken, name, second, has in found:
+        kind = system.resources.index(name)
+        where = (int(at_node), kind)
+        assert int(has) == system.capacity[where]
+        if length[int(job)]:
+            # Somewhere within that second's starts; the last of them makes the second's load.
+            assert system.capacity[where] < int(taken) <= load[(*where, int(second))]
+            lasting.add((kind, int(second)))
+        else:
+            assert int(taken) == segments.amount[int(job), kind] > system.capacity[where]
+    rises = over & ~np.concatenate([np.zeros_like(over[:, :, :1]), over[:, :, :-1]], axis=2)
+    assert lasting >= {(kind, second) for _, kind, second in np.argwhere(rises).tolist()}
+    too_big = {
         at
         for at in np.flatnonzero(length == 0).tolist()
-        for node in range(segments.node[at], segments.node[at] + segments.count[at])
-        if (segments.amount[at] > system.capacity[node]).any()
+        for own in range(node[at], node[at] + segments.count[at])
+        if (segments.amount[at] > system.capacity[own]).any()
     }
-    assert {int(item.job_id or 0) for item in found} - {
-        int(item.job_id or 0) for item in lasting
-    } == empty
+    assert {int(job) for job, *_ in found if not length[int(job)]} == too_big
 
 
 @pytest.mark.shared

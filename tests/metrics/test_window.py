@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from tiny import jobs, machine, run
 
 from cpsched.metrics.window import Window, busy_window, horizon
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.types import MISSING
-from tiny import jobs, machine, run
 
 
 def test_window_is_from_first_submit_to_last_end(schedule: Schedule):

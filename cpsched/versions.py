@@ -1,0 +1,14 @@
+"""The versions of what can change a schedule or the files of a run."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+_LIBRARIES = ("numpy", "numba", "pyarrow")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of cpsched, Python and the libraries that results depend on."""
+    found = {"cpsched": version("cpsched"), "python": platform.python_version()}
+    return found | {library: version(library) for library in _LIBRARIES}

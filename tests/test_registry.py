@@ -1,0 +1,179 @@
+"""Names to things, with plug-ins that are written to a folder and found as installed ones are."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from cpsched import registry
+from cpsched.dispatch.easy import Easy
+from cpsched.errors import ConfigError, UnknownNameError
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """Look entry points up anew before and after each test."""
+    registry.entries.cache_clear()
+    yield
+    registry.entries.cache_clear()
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Return a function that installs a distribution: its entry points and its module."""
+
+    def _install(name, entry_points, source="", module=None):
+        info = tmp_path / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [
+            f"[cpsched.{group}]\n{entry} = {target}\n" for group, entry, target in entry_points
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        (tmp_path / f"{module or name}.py").write_text(source)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, module or name, raising=False)
+
+    return _install
+
+
+@pytest.mark.parametrize("group", registry.BUILT_IN)
+def test_every_built_in_can_be_loaded(group):
+    """Nothing is registered that is not there."""
+    for name in registry.names(group):
+        assert registry.load(group, name) is not None
+
+
+def test_names_are_sorted():
+    """However they were found."""
+    assert registry.names("allocators") == ["balanced", "best-fit", "consolidate", "first-fit"]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"), [("dispatchers", "dispatcher"), ("traces", "trace format")]
+)
+def test_unknown_names_list_what_there_is(group, kind):
+    """In words, all names, and the closest."""
+    known = ", ".join(registry.names(group))
+    nearly = registry.names(group)[0] + "x"
+    with pytest.raises(
+        UnknownNameError, match=f"no {kind} is called '{nearly}'; there are: {known}. Did you mean"
+    ):
+        registry.load(group, nearly)
+
+
+def test_a_plug_in_is_found_by_name(install):
+    """A distribution on the path brings a dispatcher."""
+    install("cleverly", [("dispatchers", "clever", "cleverly:Clever")], "class Clever: pass\n")
+    assert "clever" in registry.names("dispatchers")
+    assert registry.load("dispatchers", "clever").__name__ == "Clever"
+
+
+def test_a_plug_in_is_not_imported_before_it_is_asked_for(install):
+    """Listing names runs nobody's code."""
+    install("loud", [("dispatchers", "loud", "loud:Loud")], "raise SystemExit('imported')\n")
+    assert "loud" in registry.names("dispatchers")
+    assert registry.load("dispatchers", "easy") is Easy
+    assert "loud" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "reason"),
+    [
+        ("broken:Thing", "import no_such_module\n", "No module named 'no_such_module'"),
+        ("broken:Thing", "Other = 1\n", "has no attribute 'Thing'"),
+        ("nowhere:Thing", "", "No module named 'nowhere'"),
+        # Whatever a module does when it is imported, it cannot be imported.
+        ("broken:Thing", "raise RuntimeError('no licence')\n", "no licence"),
+        ("broken:Thing", "class Thing:\n", "expected an indented block"),
+    ],
+)
+def test_a_broken_plug_in_is_named(install, target, source, reason):
+    """Asked for by name it is an error with target, distribution and reason; others still work."""
+    install("broken", [("allocators", "torn", target)], source)
+    with pytest.raises(
+        ConfigError, match=rf"'torn' \({target}, from broken\) cannot be loaded: .*{reason}"
+    ):
+        registry.load("allocators", "torn")
+    assert registry.load("allocators", "best-fit").__name__ == "BestFit"
+
+
+def test_a_plug_in_cannot_replace_a_built_in(install):
+    """The built-in stays, and the warning names the distribution and the name."""
+    install("greedy", [("dispatchers", "easy", "greedy:Easy")], "class Easy: pass\n")
+    with pytest.warns(
+        RuntimeWarning, match="greedy registers a dispatcher 'easy' that exists already; ignored"
+    ):
+        found = registry.load("dispatchers", "easy")
+    assert found is Easy
+
+
+def test_a_plug_in_cannot_replace_a_predictor_of_ours(install):
+    """``requested`` is registered as plug-ins are, but ours wins, whoever is first on the path."""
+    from predictors.requested import Requested
+
+    install("greedy", [("predictors", "requested", "greedy:Mine")], "class Mine: pass\n")
+    with pytest.warns(RuntimeWarning, match="greedy registers a predictor 'requested'"):
+        found = registry.load("predictors", "requested")
+    assert found is Requested
+
+
+def test_two_plug_ins_of_one_name(install):
+    """One of them is kept, the other named."""
+    install("first", [("allocators", "mine", "first:A")], "class A: pass\n")
+    install("second", [("allocators", "mine", "second:A")], "class A: pass\n")
+    with pytest.warns(RuntimeWarning, match="registers a allocator 'mine'|an allocator 'mine'"):
+        names = registry.names("allocators")
+    assert names.count("mine") == 1
+
+
+def test_the_same_thing_twice_is_no_collision(install):
+    """An installed and an editable copy register the same target: nothing to warn of."""
+    install("again", [("dispatchers", "easy", registry.BUILT_IN["dispatchers"]["easy"])], "")
+    assert registry.load("dispatchers", "easy") is Easy
+
+
+# --- the generic name ``predictors`` -------------------------------------------------------------
+
+
+@pytest.fixture
+def shadow(tmp_path, monkeypatch):
+    """Return a function that puts somebody else's package ``predictors`` first on the path."""
+
+    def _shadow(**modules):
+        package = tmp_path / "predictors"
+        package.mkdir()
+        (package / "__init__.py").write_text("")
+        for name, source in modules.items():
+            (package / f"{name}.py").write_text(source)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "predictors"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        importlib.invalidate_caches()
+        return package
+
+    yield _shadow
+    for name in [name for name in sys.modules if name.partition(".")[0] == "predictors"]:
+        del sys.modules[name]
+
+
+def test_shadowed_predictors_with_a_module_of_the_same_name(shadow):
+    """Their ``predictors.requested`` is not ours: the error names their file."""
+    package = shadow(requested="class Requested: pass\n")
+    with pytest.raises(ConfigError, match=f"'predictors' of cpsched is shadowed by {package}"):
+        registry.load("predictors", "requested")
+
+
+def test_shadowed_predictors_without_such_a_module(shadow):
+    """The usual case: their package has no ``requested`` at all; the error still says who."""
+    package = shadow()
+    with pytest.raises(ConfigError, match=f"'predictors' of cpsched is shadowed by {package}"):
+        registry.load("predictors", "requested")
+
+
+def test_predictors_of_our_own_load():
+    """Nothing in the way."""
+    assert registry.load("predictors", "requested").__name__ == "Requested"

@@ -1,0 +1,268 @@
+"""Specifications: what can be written, how it becomes values, and what is said if it cannot be."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from cpsched import registry
+from cpsched.dispatch.easy import Easy
+from cpsched.errors import ConfigError, CpschedError, UnknownNameError
+from cpsched.registry import Entry
+from cpsched.spec import Spec, build, options_of
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("easy", "easy", ()),
+        ("easy:", "easy", ()),
+        ("  easy ", "easy", ()),
+        ("easy:backfill=sjf", "easy", (("backfill", "sjf"),)),
+        # Canonical order, whatever was written.
+        ("easy:priority=fifo,backfill=sjf", "easy", (("backfill", "sjf"), ("priority", "fifo"))),
+        (
+            "easy: priority = fifo , backfill = sjf",
+            "easy",
+            (("backfill", "sjf"), ("priority", "fifo")),
+        ),
+        ("easy:,priority=fifo,", "easy", (("priority", "fifo"),)),
+        # Only the first colon and the first equals sign part anything.
+        ("x:path=a:b", "x", (("path", "a:b"),)),
+        ("x:when=a=b", "x", (("when", "a=b"),)),
+    ],
+)
+def test_parse(text, name, options):
+    """A name, then pairs."""
+    spec = Spec.parse(text)
+    assert (spec.name, spec.options) == (name, options)
+
+
+def test_str_is_canonical_and_reads_back():
+    """Two ways to write the same have one text."""
+    spec = Spec.parse("easy:priority=slowdown,backfill=sjf")
+    assert str(spec) == "easy:backfill=sjf,priority=slowdown"
+    assert Spec.parse(str(spec)) == spec
+    assert str(Spec.parse("easy")) == "easy"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("easy:priority", "easy:priority: 'priority' is not an option; write key=value"),
+        ("easy:priority=", "'priority=' is not an option"),
+        ("easy:=fifo", "'=fifo' is not an option"),
+        ("easy:priority=fifo,sjf", "'sjf' is not an option"),
+        ("easy:priority=fifo,priority=sjf", "priority: the option is given twice"),
+        # Spaces do not make it another option; the second value used to win silently.
+        ("easy:priority=fifo,priority =sjf", "priority: the option is given twice"),
+    ],
+)
+def test_text_that_is_no_specification(text, message):
+    """One line that names the part and what would be right."""
+    with pytest.raises(ConfigError, match=message):
+        Spec.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", ":", ":priority=fifo"])
+def test_no_name_at_all(text):
+    """An empty name is an unknown one."""
+    with pytest.raises(UnknownNameError, match="no dispatcher is called ''; there are: conserv"):
+        build("dispatchers", text)
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+class Thing:
+    """Takes every type an option can have."""
+
+    def __init__(
+        self,
+        flag: bool = False,
+        count: int = 3,
+        share: float = 0.5,
+        text: str = "x",
+        limit: int | None = 7,
+        label: str | None = "y",
+        truth: object = None,
+    ) -> None:
+        if count == 13:
+            raise ValueError("count is 13, must be any other number")
+        if count == 14:
+            raise ConfigError("count is 14", where="thing", key="count")
+        self.values = (flag, count, share, text, limit, label)
+        self.truth = truth
+
+
+class Needy:
+    """Cannot be made from text alone."""
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+
+
+def function(flag: bool = False) -> bool:
+    """Not only classes can be registered."""
+    return flag
+
+
+@pytest.fixture(autouse=True)
+def things(monkeypatch):
+    """Register what the tests below build."""
+    module = ModuleType("things_of_test_spec")
+    module.Thing, module.Needy, module.function = Thing, Needy, function
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    plain = ModuleType("plain_of_test_spec")
+    exec(compile(WITHOUT_FUTURE_ANNOTATIONS, "plain", "exec", dont_inherit=True), plain.__dict__)
+    monkeypatch.setitem(sys.modules, plain.__name__, plain)
+    found = {
+        "thing": Entry("thing", "things_of_test_spec:Thing", "somebody"),
+        "needy": Entry("needy", "things_of_test_spec:Needy", "somebody"),
+        "function": Entry("function", "things_of_test_spec:function", "somebody"),
+        "plain": Entry("plain", "plain_of_test_spec:Plain", "somebody"),
+    }
+    real = registry.entries
+    monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **found})
+
+
+#: A plug-in's module need not begin with ``from __future__ import annotations``.
+WITHOUT_FUTURE_ANNOTATIONS = """
+import typing
+
+class Plain:
+    def __init__(self, flag: bool = True, count: int = 3, limit: typing.Optional[int] = 7):
+        self.values = (flag, count, limit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "position", "value"),
+    [
+        *[(f"flag={text}", 0, True) for text in ("true", "Yes", "ON", "1")],
+        *[(f"flag={text}", 0, False) for text in ("false", "No", "OFF", "0")],
+        ("count=-12", 1, -12),
+        ("share=2", 2, 2.0),
+        ("share=1e-3", 2, 0.001),
+        ("text=none", 3, "none"),
+        ("text=7", 3, "7"),
+        ("limit=12", 4, 12),
+        ("limit=none", 4, None),
+        ("limit=All", 4, None),
+        ("label=none", 5, None),
+        ("label=z", 5, "z"),
+    ],
+)
+def test_types_come_from_the_annotations(option, position, value):
+    """And nothing else changes."""
+    made = build("dispatchers", f"thing:{option}").values
+    expected = [False, 3, 0.5, "x", 7, "y"]
+    expected[position] = value
+    assert list(made) == expected
+    assert [type(item) for item in made] == [type(item) for item in expected]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("flag=false", (False, 3, 7)), ("count=5", (True, 5, 7)), ("limit=5", (True, 3, 5))],
+)
+def test_types_come_from_annotations_that_are_no_strings_too(option, value):
+    """``flag=false`` used to become the string 'false', which is true."""
+    assert build("dispatchers", f"plain:{option}").values == value
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("flag=maybe", "thing:flag=maybe: flag: 'maybe' is not a value of type bool"),
+        ("count=1.5", "thing:count=1.5: count: '1.5' is not a value of type int"),
+        ("count=none", "'none' is not a value of type int"),
+        ("share=half", "'half' is not a value of type float"),
+        ("limit=some", "'some' is not a value of type int"),
+    ],
+)
+def test_values_of_the_wrong_type(option, message):
+    """The specification, the option, the text, and the type it is not of."""
+    with pytest.raises(ConfigError, match=message):
+        build("dispatchers", f"thing:{option}")
+
+
+def test_unknown_option_lists_what_there_is():
+    """With the closest one named."""
+    with pytest.raises(
+        ConfigError,
+        match=r"easy:prioriti=fifo: prioriti: no such option; 'easy' takes: allocator, backfill,"
+        r" priority\. Did you mean 'priority'\?",
+    ):
+        build("dispatchers", "easy:prioriti=fifo")
+    with pytest.raises(ConfigError, match="'requested' takes: none"):
+        build("predictors", "requested:factor=2")
+
+
+def test_unknown_name_lists_what_there_is():
+    """With the closest one named, if one is close."""
+    with pytest.raises(
+        UnknownNameError, match=r"no dispatcher is called 'esay'.*Did you mean 'easy'"
+    ):
+        build("dispatchers", "esay")
+
+
+def test_what_is_given_is_no_option():
+    """An argument of the caller is passed on if it is taken, and cannot be written as text."""
+    truth = object()
+    assert build("dispatchers", "thing", truth=truth).truth is truth
+    assert isinstance(build("dispatchers", "easy", truth=truth), Easy)
+    with pytest.raises(ConfigError, match="no such option; 'thing' takes: count, flag"):
+        build("dispatchers", "thing:truth=1", truth=truth)
+
+
+def test_what_the_constructor_refuses_is_a_config_error():
+    """A ValueError gets the specification in front; a ConfigError stays as it is."""
+    with pytest.raises(ConfigError, match="thing:count=13: count is 13, must be any other number"):
+        build("dispatchers", "thing:count=13")
+    with pytest.raises(ConfigError, match=r"^thing: count: count is 14$"):
+        build("dispatchers", "thing:count=14")
+    with pytest.raises(ConfigError, match=r"needy: .*wanted"):
+        build("dispatchers", "needy")
+
+
+def test_functions_can_be_registered_too():
+    """Their parameters are options all the same."""
+    assert build("dispatchers", "function:flag=yes") is True
+
+
+def test_options_of_lists_defaults():
+    """What can be left out, and what is taken then."""
+    assert options_of("dispatchers", "easy") == {
+        "priority": "fifo",
+        "backfill": None,
+        "allocator": "first-fit",
+    }
+    assert options_of("dispatchers", "needy") == {}
+
+
+@pytest.mark.parametrize("name", registry.names("dispatchers"))
+def test_every_dispatcher_can_be_made_by_its_name(name):
+    """And knows it."""
+    assert build("dispatchers", name).name == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\0",
+        "easy:\0=1",
+        "a" * 10_000,
+        "easy:priority=" + "b" * 10_000,
+        "easy:priority=\n",
+        "::=,=:",
+    ],
+)
+def test_hostile_text_is_refused_politely(text):
+    """Whatever is typed, the answer is one of our own errors."""
+    with pytest.raises(CpschedError):
+        build("dispatchers", text)
