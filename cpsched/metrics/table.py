@@ -106,7 +106,8 @@ def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
     rows
         For each run the dispatcher's name, the predictor's name and what
         :func:`~cpsched.metrics.summary.summarize` gave. The numbers of jobs and of rejected jobs
-        become columns where the runs differ in them, else they are said once above.
+        become columns where the runs differ in them, else they are said once above; so is the
+        predictor.
     """
     summaries = [summary for _, _, summary in rows]
     sizes = [
@@ -119,9 +120,13 @@ def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
         jobs, rejected = (column.cells()[0] for column in sizes)
         caption = f"{jobs} jobs simulated, {rejected} rejected"
         sizes = []
+    predictors = Column("predictor", "", tuple(predictor for _, predictor, _ in rows))
+    names = [Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows)), predictors]
+    if len(set(predictors.values)) == 1:
+        caption += f"{'; ' if caption else ''}runtimes predicted by {predictors.values[0]}"
+        names.pop()
     columns = (
-        Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows)),
-        Column("predictor", "", tuple(predictor for _, predictor, _ in rows)),
+        *names,
         *sizes,
         *_measures(summaries),
     )

@@ -58,6 +58,7 @@ def capture(simulator: Simulator) -> dict[str, Any]:
         "node": _joined([held.node for held in allocations], ()),
         "units": _joined([held.units for held in allocations], ()),
         "amount": _joined([held.amount for held in allocations], (len(store.resources),)),
+        "cut": np.array(sorted(simulator.cut), dtype=np.int64),
         "dependents": np.array(waits, dtype=np.int64).reshape(-1, 2),
         "dispatcher": dict(simulator.dispatcher.state()),
         "predictor": dict(simulator.predictor.state()),
@@ -96,6 +97,7 @@ def restore(simulator: Simulator, saved: Mapping[str, Any]) -> None:
         simulator.arrivals.enter(store, 0, submitted)
         state.set_eligible(simulator.arrivals.eligible(store))
     store.writable[: store.size] = saved["store"]
+    simulator.cut = set(saved["cut"].tolist())
     for job, row in saved["dependents"].tolist():
         simulator.dependents[job].append(row)
     end = 0

@@ -73,6 +73,8 @@ class AllocationRecorder(Observer):
             Where the segments of jobs that still run are cut.
         """
         rows = self._rows[: self._used]
+        # Starts of one second are recorded in the dispatcher's order.
+        rows = rows[np.lexsort((rows[:, _NODE], rows[:, _JOB], rows[:, _START]))]
         end = end_time[rows[:, _JOB]]
         return Segments(
             job=workload_row[rows[:, _JOB]],

@@ -142,6 +142,9 @@ class Simulator:
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
+        #: Running jobs that will be ended at their requested time, before they are done.
+        self.cut: set[int] = set()
+        #: Held jobs by the job they wait for.
         self.dependents: defaultdict[int, list[int]] = defaultdict(list)
         self._num_held = 0
         self._rows = np.arange(num_jobs, dtype=np.int64)
@@ -334,6 +337,7 @@ class Simulator:
         end = self.runtime_model.end(row, allocation, work, now)
         if self._kills and end > now + self._requested[row]:
             end = now + self._requested[row]
+            self.cut.add(row)
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
@@ -345,15 +349,18 @@ class Simulator:
     def _end(self, row: int) -> None:
         now = self.now
         self.state.end(row)
-        ran = now - self.start_time.item(row)
-        killed = (
-            self._kills and ran == self._requested[row] and self.arrivals.runtime.item(row) > ran
-        )
+        killed = row in self.cut
+        if killed:
+            self.cut.remove(row)
         if self._learns:
             status = Status.TIMEOUT if killed else int(self.arrivals.status[row])
             self.predictor.observe(
                 JobTable(self.state.store, self._rows[row : row + 1]),
-                Outcome(np.array([ran]), np.array([status]), np.array([killed])),
+                Outcome(
+                    np.array([now - self.start_time.item(row)]),
+                    np.array([status]),
+                    np.array([killed]),
+                ),
                 now,
             )
         self._finish(row, _TIMEOUT if killed else _COMPLETED)

@@ -54,14 +54,14 @@ def test_columns_nobody_has_are_left_out():
 def test_runs_of_different_jobs_have_columns_for_them():
     other = summary(counts={"simulated": 9, "rejected": 3})
     table = comparison([("fifo", "requested", summary()), ("easy", "requested", other)])
-    assert table.caption == ""
-    assert table.columns[2] == Column("jobs", "", (372320, 9))
-    assert table.columns[3] == Column("rejected", "", (0, 3))
+    assert table.caption == "runtimes predicted by requested"
+    assert table.columns[1] == Column("jobs", "", (372320, 9))
+    assert table.columns[2] == Column("rejected", "", (0, 3))
 
 
 def test_long_names_are_wrapped_between_their_options():
     name = "prb:allocator=best-fit,backfill=sjf,priority=slowdown"
-    text = comparison([(name, "requested", summary()), ("easy", "requested", summary())]).text()
+    text = comparison([(name, "requested", summary()), ("easy", "last-2", summary())]).text()
     assert max(map(len, text.splitlines())) <= 120
     lines = text.splitlines()
     at = lines.index(next(line for line in lines if line.startswith("prb:")))
@@ -85,7 +85,9 @@ def test_options_longer_than_a_line_are_broken_within():
 
 
 def test_names_without_a_comma_are_cut_anywhere():
-    text = comparison([("x" * 100, "y" * 100, summary())]).text(width=120)
+    text = comparison([("x" * 100, "y" * 100, summary()), ("fifo", "last-2", summary())]).text(
+        width=120
+    )
     assert max(map(len, text.splitlines())) <= 120
     # Two more stand in "max wait" and "max queue".
     assert text.count("x") == 100 + 2
@@ -140,5 +142,5 @@ def test_no_runs_make_an_empty_table():
 def test_a_run_in_which_nothing_ran_is_shown():
     found = summarize(run(jobs((0, 9, 5)), machine((1,)), "fifo").schedule)
     text = comparison([("fifo", "requested", found)]).text()
-    assert text.startswith("0 jobs simulated, 1 rejected")
-    assert set(text.splitlines()[-1].split()) == {"fifo", "requested", "-"}
+    assert text.startswith("0 jobs simulated, 1 rejected; runtimes predicted by requested")
+    assert set(text.splitlines()[-1].split()) == {"fifo", "-"}
