@@ -20,6 +20,7 @@ from cpsched.dispatch.passes import (
     make_priority,
     start_in_order,
 )
+from cpsched.dispatch.static_order import StaticOrder
 from cpsched.priority import Fifo
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
+    from cpsched.priority import Priority
 
 
 class Easy(Dispatcher):
@@ -52,27 +54,24 @@ class Easy(Dispatcher):
         backfill: str | None = None,
         allocator: str = "first-fit",
     ) -> None:
-        self.priority = make_priority(priority)
-        self.backfill = make_priority(backfill) if backfill else None
+        self.queue = _Queue(make_priority(priority))
+        self.backfill = _Queue(make_priority(backfill)) if backfill else None
         self.allocator = make_allocator(allocator)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""
-        self.priority.reset(system)
+        self.queue.reset(system)
         if self.backfill:
             self.backfill.reset(system)
         self.allocator.reset(system)
 
     def decide(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
-        waiting = view.waiting
-        rows = self._queue(view)
-        backfill = rows
-        if self.backfill:
-            backfill = frozen(waiting.rows[self.backfill.order(waiting, view.now)])
+        rows = self.queue.rows(view)
+        backfill = self.backfill.rows(view) if self.backfill else rows
         if len(rows) == 1:
             return start_in_order(view, rows, self.allocator, stop=True)
-        store = waiting.store
+        store = view.waiting.store
         packed = kernels.easy_pass(
             self.allocator.policy,
             view.now,
@@ -90,8 +89,23 @@ class Easy(Dispatcher):
         )
         return decision_of(view, packed)
 
-    def _queue(self, view: View) -> IntArray:
+
+class _Queue:
+    """The waiting jobs in the order of a priority, found as cheaply as it allows."""
+
+    def __init__(self, priority: Priority) -> None:
+        self._priority = priority
+        self._static = StaticOrder(priority) if priority.static else None
+
+    def reset(self, system: System) -> None:
+        self._priority.reset(system)
+        if self._static:
+            self._static.reset(system)
+
+    def rows(self, view: View) -> IntArray:
         waiting = view.waiting
-        if isinstance(self.priority, Fifo):
+        if isinstance(self._priority, Fifo):
             return waiting.rows
-        return frozen(waiting.rows[self.priority.order(waiting, view.now)])
+        if self._static:
+            return self._static.rows(view)
+        return frozen(waiting.rows[self._priority.order(waiting, view.now)])

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from cpsched import kernels
+from cpsched import kernels, priority
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import frozen, make_allocator, make_priority, start_in_order
+from cpsched.dispatch.static_order import StaticOrder
 from cpsched.model.decision import NOTHING, Decision
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
-
-#: How many of the first jobs are sorted at once; passes that stop early rarely need more.
-_CHUNK = 64
+    from cpsched.priority import Priority
 
 
 class Fifo(Dispatcher):
@@ -52,24 +48,20 @@ class Fifo(Dispatcher):
 class _ByLength(Dispatcher):
     """Jobs by predicted runtime; stop at the first that does not fit."""
 
-    sign: ClassVar[int]
+    order: ClassVar[type[Priority]]
 
     def __init__(self, allocator: str = "first-fit") -> None:
+        self.queue = StaticOrder(self.order())
         self.allocator = make_allocator(allocator)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""
+        self.queue.reset(system)
         self.allocator.reset(system)
 
     def decide(self, view: View) -> Decision:
         """Start from the first by length on; ties in queue order."""
-        key = self.sign * view.waiting.priority
-        ahead = _smallest(key)
-        decision = start_in_order(view, frozen(view.waiting.rows[ahead]), self.allocator, stop=True)
-        if len(decision.actions) < len(ahead) or len(ahead) == len(key):
-            return decision
-        order = np.argsort(key, kind="stable")
-        return start_in_order(view, frozen(view.waiting.rows[order]), self.allocator, stop=True)
+        return start_in_order(view, self.queue.rows(view), self.allocator, stop=True)
 
 
 class Sjf(_ByLength):
@@ -83,7 +75,7 @@ class Sjf(_ByLength):
     """
 
     name = "sjf"
-    sign = 1
+    order = priority.Sjf
 
 
 class Ljf(_ByLength):
@@ -97,7 +89,7 @@ class Ljf(_ByLength):
     """
 
     name = "ljf"
-    sign = -1
+    order = priority.Ljf
 
 
 class Prb(Dispatcher):
@@ -144,12 +136,3 @@ class Prb(Dispatcher):
         if len(rows) > 1:
             rows = rows[self.priority.order(able, view.now)]
         return start_in_order(view, frozen(rows), self.allocator, stop=False)
-
-
-def _smallest(key: IntArray) -> IntArray:
-    """Return the positions of (at least) the first few keys, sorted, ties in order."""
-    if len(key) <= _CHUNK:
-        return np.argsort(key, kind="stable")
-    limit = np.partition(key, _CHUNK - 1)[_CHUNK - 1]
-    few = np.flatnonzero(key <= limit)
-    return few[np.argsort(key[few], kind="stable")]
