@@ -78,10 +78,14 @@ class RuntimePredictor(ABC):
         What the predictor is called in tables.
     clipped
         Whether its answers are brought into ``[1, requested time]``.
+    is_request
+        Whether its answer is always the requested time. That is what job tables hold before a
+        predictor has answered, so it need not be asked.
     """
 
     name: str = ""
     clipped: bool = True
+    is_request: bool = False
 
     def reset(self, system: System, seed: int) -> None:  # noqa: B027
         """Forget everything learnt, before a run starts."""

@@ -14,8 +14,7 @@ class Requested(RuntimePredictor):
     """Predicts that every job runs for the time it asked for."""
 
     name = "requested"
-    # The requested time lies in [1, requested time] by itself.
-    clipped = False
+    is_request = True
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
         """Return the requested times."""

@@ -25,11 +25,12 @@ URGENT = 15
 DEADLINE = 16
 NOT_BEFORE = 17
 ASSUMED = 18
-#: Columns below this number are known at submit; those from here on are set by who runs the jobs.
-NUM_SUBMIT = 19
+# Predicted runtimes; the requested time until a predictor has answered.
 PRIORITY = 19
 PLAN = 20
 BOUND = 21
+#: Columns below this number are set at submit; those from here on by who runs the jobs.
+NUM_SUBMIT = 22
 ATTEMPTS = 22
 STATE = 23
 START = 24

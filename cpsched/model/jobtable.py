@@ -196,10 +196,10 @@ class JobTable:
             block[:, _SUBMIT_COLUMNS[label]] = _encode(
                 (strings or {}).get(label), store.labels[label], num
             )
+        for column, position in (("priority", c.PRIORITY), ("plan", c.PLAN), ("bound", c.BOUND)):
+            block[:, position] = more.get(column, requested)
         store.append(block)
         store.add_shapes(shapes)
-        for column, position in (("priority", c.PRIORITY), ("plan", c.PLAN), ("bound", c.BOUND)):
-            store.writable[:num, position] = more.get(column, requested)
         store.writable[:num, c.ATTEMPTS] = more.get("attempts", 0)
         return cls(store, np.arange(num, dtype=np.int64))
 

@@ -87,6 +87,9 @@ class Arrivals:
             c.DEADLINE: jobs.deadline,
             c.NOT_BEFORE: jobs.begin,
             c.ASSUMED: jobs.requested_time_assumed,
+            c.PRIORITY: jobs.requested_time,
+            c.PLAN: jobs.requested_time,
+            c.BOUND: jobs.requested_time,
         }.items():
             block[:, position] = values
         self._block = block

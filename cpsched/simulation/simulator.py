@@ -268,7 +268,8 @@ class Simulator:
         if arrivals.enter(state.store, first, end):
             state.set_eligible(arrivals.eligible(state.store))
         self._next_submit = end
-        self._predict(JobTable(state.store, self._rows[first:end]), first, end)
+        if not self.predictor.is_request:
+            self._predict(JobTable(state.store, self._rows[first:end]), first, end)
         for row in range(first, end):
             if self._has_holds and self._hold(row):
                 continue
@@ -285,7 +286,7 @@ class Simulator:
         prediction = predictor.predict(jobs, now)
         columns = self.state.store.writable
         if prediction.plan is prediction.priority is prediction.bound:
-            columns[first:end, c.PRIORITY : c.BOUND + 1] = prediction.plan[:, None]
+            columns[first:end, c.PRIORITY : c.BOUND + 1].T[:] = prediction.plan
         else:
             columns[first:end, c.PRIORITY : c.BOUND + 1] = np.stack(prediction, axis=1)
         if predictor.clipped:
@@ -391,7 +392,8 @@ class Simulator:
 
     def _dispatch(self, now: int) -> None:
         state = self.state
-        self._correct_overdue(now)
+        if state.is_overdue(now):
+            self._correct_overdue(now)
         view = state.view(now)
         before = perf_counter()
         decision = self.dispatcher.decide(view)
@@ -438,13 +440,12 @@ class Simulator:
     def _correct_overdue(self, now: int) -> None:
         """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
         state = self.state
-        while (row := state.first_expected_end()) is not None:
-            expected = state.store.columns.item(row, c.EXPECTED_END)
-            if expected > now:
-                break
+        while state.is_overdue(now):
+            row = state.first_to_end()
             start = self.start_time.item(row)
             end = start + self._requested[row]
             if self.correction is Correction.DOUBLE:
+                expected = state.store.columns.item(row, c.EXPECTED_END)
                 end = min(end, start + 2 * (expected - start))
             state.expect_end(row, max(end, now + 1))
 

@@ -106,7 +106,7 @@ class State:
             free; names job, node, resource, demand and free.
         """
         store, arena = self.store, self.arena
-        if not 0 <= row < store.size or store.columns[row, c.STATE] != c.WAITING:
+        if not (0 <= row < store.size and store.columns.item(row, c.STATE) == c.WAITING):
             raise DispatchError(f"job {row} is started, but it does not wait")
         count = len(allocation.node)
         first = arena.reserve(count)
@@ -169,12 +169,12 @@ class State:
 
     def drop_started(self) -> None:
         """Take the jobs that no longer wait out of the queue."""
-        columns = self.store.writable
+        columns, queue = self.store.columns, self._queue
         first, end = self._queue_first, self._queue_end
-        while first < end and columns[self._queue[first], c.STATE] != c.WAITING:
+        while first < end and columns.item(queue.item(first), c.STATE) != c.WAITING:
             first += 1
         self._queue_first = first
-        self._queue_end = first + kernels.keep_waiting(self._queue[first:end], columns)
+        self._queue_end = first + kernels.keep_waiting(queue[first:end], columns)
 
     def drop_head(self) -> None:
         """Take the first job out of the queue."""
@@ -184,9 +184,15 @@ class State:
         """Whether a job is the first in the queue."""
         return self._queue_first < self._queue_end and self._queue[self._queue_first] == row
 
-    def first_expected_end(self) -> int | None:
-        """Return the row of the job expected to end first."""
-        return self._running.item(0) if self.num_running else None
+    def first_to_end(self) -> int:
+        """Return the row of the running job expected to end first."""
+        return self._running.item(0)
+
+    def is_overdue(self, now: int) -> bool:
+        """Whether a running job was expected to have ended by now."""
+        if not self.num_running:
+            return False
+        return self.store.columns.item(self._running.item(0), c.EXPECTED_END) <= now
 
     def expect_end(self, row: int, end: int) -> None:
         """Expect a running job at another end than so far."""

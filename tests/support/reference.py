@@ -464,12 +464,11 @@ def _textbook_pass(
 @st.composite
 def asks(draw: st.DrawFn, masks: Sequence[tuple[bool, ...]]) -> Ask:
     """Draw a request; some ask for nothing, for more than there is, or for the impossible."""
-    request = draw(_REQUESTS)
     nodes_min, extra = draw(_BOUNDS)
     even, contiguous, exclusive = draw(_FLAGS)
     return Ask(
-        units=draw(st.integers(1, 5)),
-        request=request,
+        units=draw(_UNITS),
+        request=draw(_REQUESTS),
         per_node=draw(_PER_NODE),
         eligible=draw(st.sampled_from(masks)),
         nodes_min=nodes_min,
@@ -482,15 +481,16 @@ def asks(draw: st.DrawFn, masks: Sequence[tuple[bool, ...]]) -> Ask:
 
 
 #: Most requests are ordinary; what is listed once is rare.
+_UNITS = st.sampled_from([1, 1, 2, 2, 3, 4, 5])
 _REQUESTS = st.sampled_from(
-    [(1, 0, 0)] * 6 + [(1, 0, 1), (2, 0, 0), (2, 0, 2), (1, 1, 0), (0, 1, 1), (3, 0, 1), (0, 0, 0)]
+    [(1, 0, 0)] * 8 + [(1, 0, 1), (2, 0, 0), (2, 0, 2), (1, 1, 0), (0, 1, 1), (3, 0, 1), (0, 0, 0)]
 )
-_PER_NODE = st.sampled_from([(0, 0, 0)] * 6 + [(0, 1, 0), (1, 0, 0), (0, 0, 2), (1, 1, 1)])
+_PER_NODE = st.sampled_from([(0, 0, 0)] * 12 + [(0, 1, 0), (1, 0, 0), (0, 0, 2), (1, 1, 1)])
 _BOUNDS = st.sampled_from(
-    [(1, None)] * 6 + [(1, 0), (1, 1), (2, None), (2, 0), (2, 1), (3, None), (3, 0)]
+    [(1, None)] * 8 + [(1, 0), (1, 1), (2, None), (2, 0), (2, 1), (3, None), (3, 0)]
 )
 _FLAGS = st.sampled_from(
-    [(False, False, False)] * 6
+    [(False, False, False)] * 12
     + [(True, False, False), (False, True, False), (False, False, True)] * 2
     + [(True, True, False), (True, False, True), (False, True, True)]
 )
@@ -503,7 +503,12 @@ _NODES = st.tuples(
 def states(
     draw: st.DrawFn, max_nodes: int = 4, max_waiting: int = 6, max_running: int = 6
 ) -> State:
-    """Draw a machine, some of its nodes down, with jobs running and waiting."""
+    """
+    Draw a machine, some of its nodes down, with jobs running and waiting.
+
+    Often the first in the queue is too wide to start now, and often all in it are alike but for
+    their width, bounds and length: that is where reservations and shortcuts are.
+    """
     capacity = tuple(draw(st.lists(_NODES, min_size=min(2, max_nodes), max_size=max_nodes)))
     num = len(capacity)
     luck = draw(st.lists(st.integers(0, 9), min_size=num, max_size=num))
@@ -514,9 +519,8 @@ def states(
     )
     plain = Ask(units=1, request=(1, 0, 0), per_node=(0, 0, 0), eligible=works)
 
-    def some(least: int, most: int) -> list[Ask]:
-        """Draw jobs; most of those that could never run become ordinary ones."""
-        drawn = draw(st.lists(asks(masks), min_size=least, max_size=most))
+    def possible(drawn: list[Ask]) -> list[Ask]:
+        """Replace most of those that could never run by ordinary ones."""
         return [
             ask
             if ask.duration == 0 or every_placement(ask, empty, capacity)
@@ -525,17 +529,28 @@ def states(
         ]
 
     now, free, running = draw(st.integers(0, 3)), empty, []
-    for ask in some(min(2, max_running), max_running):
+    for ask in possible(draw(st.lists(asks(masks), min_size=1, max_size=max_running))):
         takes = place(draw(st.sampled_from(POLICIES)), ask, free, capacity)
         if takes is not None:
             running.append(Held(ask=ask, takes=takes, end=now + draw(st.integers(1, 8))))
             free = minus(free, held(ask, takes, capacity))
+    waiting = draw(st.lists(asks(masks), min_size=1, max_size=max_waiting))
+    if draw(st.integers(0, 2)) == 0:
+        first = waiting[0]
+        waiting = [
+            replace(first, units=ask.units, nodes_min=ask.nodes_min, nodes_max=ask.nodes_max,
+                    duration=ask.duration)
+            for ask in waiting
+        ]  # fmt: skip
+    if draw(st.booleans()):
+        wide = 1 + sum(node[0] for node in free) + draw(st.integers(0, 2))
+        waiting.insert(0, replace(plain, units=wide, duration=draw(st.integers(1, 8))))
     return State(
         now=now,
         capacity=capacity,
         free=free,
         running=tuple(sorted(running, key=lambda job: job.end)),
-        waiting=tuple(some(1, max_waiting)),
+        waiting=tuple(possible(waiting)),
     )
 
 
