@@ -52,8 +52,9 @@ def _cache_folder() -> str | None:
     sources = (here, here.parent / "model" / "columns.py")
     key = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
     key.update(numba.__version__.encode())
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    for base in (home, Path(tempfile.gettempdir())):
+    for base in (_user_cache(), Path(tempfile.gettempdir())):
+        if base is None:
+            continue
         folder = base / "cpsched" / key.hexdigest()[:16]
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -62,6 +63,17 @@ def _cache_folder() -> str | None:
         if os.access(folder, os.W_OK):
             return str(folder)
     return None
+
+
+def _user_cache() -> Path | None:
+    """Return the user's cache folder, or None for a user without a home."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    if given:
+        return Path(given)
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        return None
 
 
 _FOLDER = _cache_folder()

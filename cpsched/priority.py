@@ -93,9 +93,9 @@ class _WithDemand(Priority):
     """A priority whose ties go to the job with the smaller demand (Remediani 2017, eq. 4.2)."""
 
     def reset(self, system: System) -> None:
-        """Prepare the weights that make unlike resources comparable."""
+        """Prepare the capacities that make unlike resources comparable."""
         super().reset(system)
-        self._weight = 1.0 / np.maximum(system.total, 1)
+        self._capacity = np.maximum(system.total, 1)
 
     def demand(self, jobs: JobTable) -> FloatArray:
         """
@@ -103,8 +103,10 @@ class _WithDemand(Priority):
 
         Eq. 4.2 adds unlike units; each resource is taken as its share of the system's capacity.
         """
-        share: FloatArray = jobs.request @ self._weight
-        return jobs.priority * jobs.units * share
+        # Products first: jobs that ask for the same in other pieces must come out equal.
+        asked = (jobs.priority * jobs.units).astype(np.float64)[:, None] * jobs.request
+        demand: FloatArray = (asked / self._capacity).sum(axis=1)
+        return demand
 
 
 class ExpectedWait(_WithDemand):

@@ -91,24 +91,25 @@ class Entry:
         """Import and return the thing."""
         module_name, _, attribute = self.target.partition(":")
         try:
-            module = import_module(module_name)
-            thing = getattr(module, attribute)
-        except (ImportError, AttributeError) as error:
+            self._check_not_shadowed(module_name)
+            return getattr(import_module(module_name), attribute)
+        except ConfigError:
+            raise
+        except Exception as error:  # a plug-in may fail in any way while it is imported
             raise ConfigError(
                 f"'{self.name}' ({self.target}, from {self.distribution}) cannot be loaded: {error}"
             ) from error
-        self._check_not_shadowed(module_name, getattr(module, "__file__", None))
-        return thing
 
-    def _check_not_shadowed(self, module_name: str, file: str | None) -> None:
+    def _check_not_shadowed(self, module_name: str) -> None:
         """``predictors`` is a generic name: say so if somebody else's package got in the way."""
         if self.distribution != "cpsched" or not module_name.startswith("predictors"):
             return
         found = import_module("predictors")
         if getattr(found, "CPSCHED_PACKAGE", False) is not True:
             raise ConfigError(
-                f"the package 'predictors' of cpsched is shadowed by {file or found}; "
-                "rename that one or start python elsewhere"
+                "the package 'predictors' of cpsched is shadowed by"
+                f" {getattr(found, '__file__', None) or found}; rename that one or start python"
+                " elsewhere"
             )
 
 
@@ -116,7 +117,9 @@ class Entry:
 def entries(group: str) -> Mapping[str, Entry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
     found = {name: Entry(name, target, "cpsched") for name, target in BUILT_IN[group].items()}
-    for point in entry_points(group=f"cpsched.{group}"):
+    points = entry_points(group=f"cpsched.{group}")
+    # What this distribution registers itself wins, wherever it lies on the path.
+    for point in sorted(points, key=lambda point: _owner(point) != "cpsched"):
         owner = _owner(point)
         if point.name in found and found[point.name].target != point.value:
             warnings.warn(

@@ -8,6 +8,8 @@ annotations, so a new option needs no code here.
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -48,12 +50,12 @@ class Spec:
         name, _, rest = text.strip().partition(":")
         options: dict[str, str] = {}
         for part in filter(None, (piece.strip() for piece in rest.split(","))):
-            key, equals, value = part.partition("=")
+            key, equals, value = (piece.strip() for piece in part.partition("="))
             if not equals or not key or not value:
                 raise ConfigError(f"'{part}' is not an option; write key=value", where=text)
             if key in options:
                 raise ConfigError("the option is given twice", where=text, key=key)
-            options[key.strip()] = value.strip()
+            options[key] = value
         return cls(name, tuple(sorted(options.items())))
 
     def __str__(self) -> str:
@@ -121,20 +123,15 @@ def _convert(
         raise ConfigError(
             f"no such option; '{spec.name}' takes: {there}.{hint}", where=spec, key=key
         )
-    wanted = str(parameters[key].annotation)
+    annotation = parameters[key].annotation
+    wanted = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     if text.lower() in ("none", "all") and "None" in wanted:
         return None
+    kind = next((kind for kind in _TYPES if re.search(rf"\b{kind}\b", wanted)), "str")
     try:
-        if wanted.startswith("bool"):
-            return _boolean(text)
-        if wanted.startswith("int"):
-            return int(text)
-        if wanted.startswith("float"):
-            return float(text)
+        return _TYPES.get(kind, str)(text)
     except ValueError:
-        kind = wanted.split(" ", maxsplit=1)[0]
         raise ConfigError(f"'{text}' is not a value of type {kind}", where=spec, key=key) from None
-    return text
 
 
 def _boolean(text: str) -> bool:
@@ -143,3 +140,7 @@ def _boolean(text: str) -> bool:
     if text.lower() in _FALSE:
         return False
     raise ValueError(text)
+
+
+#: How the text of an option becomes a value, by the type its parameter is annotated with.
+_TYPES: dict[str, Callable[[str], Any]] = {"bool": _boolean, "int": int, "float": float}
