@@ -827,6 +827,36 @@ def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
 
 
 @kernel
+def _within_bounds(caps, units, nodes_min, nodes_max):
+    """Say whether some choice of ``nodes_min`` to ``nodes_max`` nodes holds the units."""
+    total = 0
+    count = 0
+    for n in range(len(caps)):
+        if caps[n] > 0:
+            total += caps[n]
+            count += 1
+    if total < units or count < nodes_min or units < nodes_min:
+        return False
+    if nodes_max >= count:
+        return True
+    # Sum of the roomiest nodes, by counting nodes of each room.
+    of_room = _filled(units + 1, 0)
+    for n in range(len(caps)):
+        of_room[min(caps[n], units)] += 1
+    held = 0
+    left = nodes_max
+    for room in range(units, 0, -1):
+        taken = min(of_room[room], left)
+        held += taken * room
+        left -= taken
+        if held >= units:
+            return True
+        if left == 0:
+            return False
+    return False
+
+
+@kernel
 def first_window(
     policy, job, duration, begin, until, times, rows, levels, room, count,
     cols, shapes, eligible, capacity, scarce, low, caps, least, order, takes,
@@ -842,6 +872,8 @@ def first_window(
     num_nodes, num_kinds = capacity.shape
     shape = cols[job, SHAPE]
     units = cols[job, UNITS]
+    nodes_min = cols[job, NODES_MIN]
+    nodes_max = cols[job, NODES_MAX]
     at = begin
     while at < until:
         end = times[at] + duration
@@ -858,15 +890,14 @@ def first_window(
                     blocked = last
             if blocked >= 0:
                 break
-            if unit_capacity(levels[row], capacity, eligible, shapes, shape, caps) < units:
+            unit_capacity(levels[row], capacity, eligible, shapes, shape, caps)
+            if not _within_bounds(caps, units, nodes_min, nodes_max):
                 blocked = last
                 break
             alone = False
-            total = 0
             for n in range(num_nodes):
                 least[n] = min(least[n], caps[n])
-                total += least[n]
-            if total < units:
+            if not _within_bounds(least, units, nodes_min, nodes_max):
                 blocked = last
                 break
             last += 1

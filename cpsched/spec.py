@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
 from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
