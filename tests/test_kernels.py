@@ -12,7 +12,7 @@ from tiny import jobs, machine, starts
 from cpsched import kernels
 from cpsched.dispatch.passes import make_allocator
 from cpsched.model import columns as c
-from cpsched.model.jobtable import JobStore
+from cpsched.model.jobstore import JobStore
 
 some = settings(max_examples=150, deadline=None)
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model.jobtable import LABELS, JobStore, distinct_shapes
+from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.workload import Workload
 
 
 class Arrivals:
@@ -48,51 +51,18 @@ class Arrivals:
         self.submit: list[int] = jobs.submit.tolist()
         self.begin = jobs.begin
         self.dependency = jobs.dependency
-        flags = np.stack(
-            [
-                fitted.eligible_class[self.workload_row],
-                jobs.split,
-                jobs.contiguous.astype(np.int64),
-                jobs.exclusive.astype(np.int64),
-            ],
-            axis=1,
-        )
         # Eligibility classes too are numbered by appearance.
-        flags[:, 0], self._classes = _renumber(flags[:, 0])
+        classes, self._classes = _renumber(fitted.eligible_class[self.workload_row])
         self._eligible = fitted.eligible[self._classes]
+        flags = [classes, jobs.split, jobs.contiguous, jobs.exclusive]
         self._shapes, shape_of = distinct_shapes(
-            flags, jobs.request, jobs.per_node, jobs.per_node_max
+            np.stack(flags, axis=1, dtype=np.int64, casting="unsafe"),
+            jobs.request,
+            jobs.per_node,
+            jobs.per_node_max,
         )
-        waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
-        expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
         self._labels = {label: getattr(jobs, label).values for label in LABELS}
-        block = np.zeros((len(jobs), c.NUM_SUBMIT), dtype=np.int64)
-        for position, values in {
-            c.HANDLE: np.arange(len(jobs)),
-            c.SUBMIT: jobs.submit,
-            c.REQUESTED_TIME: jobs.requested_time,
-            c.UNITS: jobs.units,
-            c.SHAPE: shape_of,
-            c.NODES_MIN: jobs.nodes_min,
-            c.NODES_MAX: jobs.nodes_max,
-            c.EXPECTED_WAIT: expected[jobs.queue.codes],
-            c.QUEUE: jobs.queue.codes,
-            c.USER: jobs.user.codes,
-            c.NAME: jobs.name.codes,
-            c.GROUP: jobs.group.codes,
-            c.JOB_TYPE: jobs.job_type,
-            c.UNITS_MIN: jobs.units_min,
-            c.UNITS_MAX: jobs.units_max,
-            c.URGENT: jobs.urgent,
-            c.DEADLINE: jobs.deadline,
-            c.NOT_BEFORE: jobs.begin,
-            c.ASSUMED: jobs.requested_time_assumed,
-            c.PRIORITY: jobs.requested_time,
-            c.PLAN: jobs.requested_time,
-            c.BOUND: jobs.requested_time,
-        }.items():
-            block[:, position] = values
-        self._block = block
+        self._block = _submit_block(jobs, system, shape_of)
         # Highest numbers in use up to and including each job.
         columns = [shape_of, *(getattr(jobs, label).codes for label in LABELS)]
         self._seen = np.maximum.accumulate(np.stack(columns, axis=1), axis=0) + 1
@@ -130,15 +100,46 @@ class Arrivals:
             return True
         return False
 
-    def eligible(self, store: JobStore) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    def eligible(self, store: JobStore) -> BoolArray:
         """Return the node masks of the classes seen so far, copied, shape ``(C, N)``."""
         seen = int(store.shapes[:, c.SHAPE_CLASS].max(initial=-1)) + 1
         return self._eligible[:seen].copy()
 
 
-def _renumber(
-    classes: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _submit_block(jobs: Workload, system: System, shape_of: IntArray) -> IntArray:
+    """Return what the job store gets of each job, one a row."""
+    waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
+    expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
+    block = np.zeros((len(jobs), c.NUM_SUBMIT), dtype=np.int64)
+    for position, values in {
+        c.HANDLE: np.arange(len(jobs)),
+        c.SUBMIT: jobs.submit,
+        c.REQUESTED_TIME: jobs.requested_time,
+        c.UNITS: jobs.units,
+        c.SHAPE: shape_of,
+        c.NODES_MIN: jobs.nodes_min,
+        c.NODES_MAX: jobs.nodes_max,
+        c.EXPECTED_WAIT: expected[jobs.queue.codes],
+        c.QUEUE: jobs.queue.codes,
+        c.USER: jobs.user.codes,
+        c.NAME: jobs.name.codes,
+        c.GROUP: jobs.group.codes,
+        c.JOB_TYPE: jobs.job_type,
+        c.UNITS_MIN: jobs.units_min,
+        c.UNITS_MAX: jobs.units_max,
+        c.URGENT: jobs.urgent,
+        c.DEADLINE: jobs.deadline,
+        c.NOT_BEFORE: jobs.begin,
+        c.ASSUMED: jobs.requested_time_assumed,
+        c.PRIORITY: jobs.requested_time,
+        c.PLAN: jobs.requested_time,
+        c.BOUND: jobs.requested_time,
+    }.items():
+        block[:, position] = values
+    return block
+
+
+def _renumber(classes: IntArray) -> tuple[IntArray, IntArray]:
     """Number classes by first appearance; return the new codes and the old one of each."""
     old, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")

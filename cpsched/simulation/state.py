@@ -14,7 +14,8 @@ from cpsched import kernels
 from cpsched.errors import DispatchError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
-from cpsched.model.jobtable import JobStore, JobTable, RunningTable
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.view import View
 
 if TYPE_CHECKING:
