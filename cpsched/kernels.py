@@ -127,35 +127,36 @@ def sort_by(key, order, count):
 
 
 @kernel
+def node_capacity(free, capacity, eligible, shapes, shape, n):
+    """Return how many units of a request fit on a node."""
+    num_kinds = free.shape[1]
+    if not eligible[shapes[shape, SHAPE_CLASS], n]:
+        return 0
+    exclusive = shapes[shape, SHAPE_EXCLUSIVE] != 0
+    room = _MANY
+    for r in range(num_kinds):
+        if exclusive and free[n, r] != capacity[n, r]:
+            return 0
+        left = free[n, r] - shapes[shape, SHAPE_REQUEST + num_kinds + r]
+        if left < 0:
+            return 0
+        need = shapes[shape, SHAPE_REQUEST + r]
+        if need == 1:
+            room = min(room, left)
+        elif need > 1:
+            room = min(room, left // need)
+        if room == 0:
+            return 0
+    return room
+
+
+@kernel
 def unit_capacity(free, capacity, eligible, shapes, shape, caps):
     """Fill ``caps`` with the units of a request that fit on each node; return their sum."""
-    num_nodes, num_kinds = free.shape
-    cls = shapes[shape, SHAPE_CLASS]
-    exclusive = shapes[shape, SHAPE_EXCLUSIVE] != 0
-    per_node = SHAPE_REQUEST + num_kinds
     total = 0
-    for n in range(num_nodes):
-        caps[n] = 0
-        if not eligible[cls, n]:
-            continue
-        room = _MANY
-        for r in range(num_kinds):
-            if exclusive and free[n, r] != capacity[n, r]:
-                room = 0
-                break
-            left = free[n, r] - shapes[shape, per_node + r]
-            if left < 0:
-                room = 0
-                break
-            need = shapes[shape, SHAPE_REQUEST + r]
-            if need == 1:
-                room = min(room, left)
-            elif need > 1:
-                room = min(room, left // need)
-            if room == 0:
-                break
-        caps[n] = room
-        total += room
+    for n in range(free.shape[0]):
+        caps[n] = node_capacity(free, capacity, eligible, shapes, shape, n)
+        total += caps[n]
     return total
 
 
@@ -595,13 +596,14 @@ def _reserve(
     """
     num_nodes, num_kinds = work.shape
     shape = cols[head, SHAPE]
+    units = cols[head, UNITS]
     ahead = _copied(work)
     freed = np.empty((num_nodes, num_kinds), dtype=np.int64)
-    room = _filled(num_kinds, 0)
     for n in range(num_nodes):
         for r in range(num_kinds):
             freed[n, r] = 0
-            room[r] += ahead[n, r]
+    room = np.empty(num_nodes, dtype=np.int64)
+    total = unit_capacity(ahead, capacity, eligible, shapes, shape, room)
     num_new = 0
     at = 0
     while at < used:
@@ -623,32 +625,34 @@ def _reserve(
             time = cols[running[i], EXPECTED_END]
         if j < num_new:
             time = min(time, np.int64(new_end[j]))
+        before = total
         while i < len(running) and cols[running[i], EXPECTED_END] <= time:
             first = cols[running[i], ALLOC_FIRST]
             for k in range(first, first + cols[running[i], ALLOC_COUNT]):
+                node = arena_node[k]
                 for r in range(num_kinds):
-                    freed[arena_node[k], r] += arena_amount[k, r]
-                    room[r] += arena_amount[k, r]
+                    freed[node, r] += arena_amount[k, r]
+                    ahead[node, r] += arena_amount[k, r]
+                total -= room[node]
+                room[node] = node_capacity(ahead, capacity, eligible, shapes, shape, node)
+                total += room[node]
             i += 1
         while j < num_new and new_end[j] <= time:
             at = new_at[j]
             done = cols[log[at], SHAPE]
             for entry in range(at + 2, at + 2 + 2 * log[at + 1], 2):
-                node, units = log[entry], log[entry + 1]
+                node = log[entry]
                 for r in range(num_kinds):
-                    back = amount_on(shapes, done, capacity, node, units, r)
+                    back = amount_on(shapes, done, capacity, node, log[entry + 1], r)
                     freed[node, r] += back
-                    room[r] += back
+                    ahead[node, r] += back
+                total -= room[node]
+                room[node] = node_capacity(ahead, capacity, eligible, shapes, shape, node)
+                total += room[node]
             j += 1
-        enough = True
-        for r in range(num_kinds):
-            if room[r] < cols[head, UNITS] * shapes[shape, SHAPE_REQUEST + r]:
-                enough = False
-        if not enough:
+        # Only room that is new can make the difference.
+        if total < units or total == before:
             continue
-        for n in range(num_nodes):
-            for r in range(num_kinds):
-                ahead[n, r] = work[n, r] + freed[n, r]
         if place_preferring(
             policy, cols, head, shapes, eligible, capacity, scarce,
             ahead, freed, caps, order, head_takes,
