@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched import traces
+from cpsched import arrow, traces
 from cpsched.metrics.steps import StepFunction, used, waiting
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome
@@ -121,26 +121,24 @@ def _jobs(schedule: Schedule) -> dict[str, Any]:
     num_nodes, nodes = _places(schedule)
     reasons = [schedule.rejected.get(row) for row in range(len(workload))]
     return {
-        "job_id": pa.array(workload.job_id.tolist(), pa.string()),
-        "submit": workload.submit,
+        "job_id": arrow.strings(workload.job_id.tolist()),
+        "submit": arrow.numbers(workload.submit),
         "start": _optional(schedule.start),
         "end": _optional(schedule.end),
-        "wait": pa.array(
-            np.where(started, schedule.start - workload.submit, 0), pa.int64(), mask=~started
-        ),
-        "num_nodes": num_nodes,
+        "wait": arrow.numbers(np.where(started, schedule.start - workload.submit, 0), started),
+        "num_nodes": arrow.numbers(num_nodes),
         "nodes": nodes,
-        "units": workload.units,
-        "requested_time": workload.requested_time,
-        "runtime": workload.runtime,
+        "units": arrow.numbers(workload.units),
+        "requested_time": arrow.numbers(workload.requested_time),
+        "runtime": arrow.numbers(workload.runtime),
         "predicted": _optional(schedule.plan),
         "predicted_priority": _optional(schedule.priority),
         "predicted_bound": _optional(schedule.bound),
-        "outcome": pa.DictionaryArray.from_arrays(
-            pa.array(schedule.outcome - min(JobOutcome), pa.int8()),
-            pa.array([outcome.name.lower() for outcome in sorted(JobOutcome)], pa.string()),
-        ).dictionary_decode(),
-        "reason": pa.array(reasons, pa.string()),
+        "outcome": arrow.coded(
+            schedule.outcome - min(JobOutcome),
+            [outcome.name.lower() for outcome in sorted(JobOutcome)],
+        ),
+        "reason": arrow.strings(reasons),
     }
 
 
@@ -167,21 +165,18 @@ def _places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
         if index == len(texts):
             texts.append(fold(schedule.system.node_names, part.tolist()))
         which[job[first]] = index
-    nodes = pa.DictionaryArray.from_arrays(
-        pa.array(which, pa.int64(), mask=which < 0), pa.array(texts, pa.string())
-    )
-    return num_nodes, nodes.dictionary_decode()
+    return num_nodes, arrow.coded(which, texts)
 
 
 def _allocations(schedule: Schedule) -> dict[str, Any]:
     segments = schedule.segments
     table: dict[str, Any] = {
-        "job": segments.job.astype(np.int32),
-        "from": segments.start,
-        "to": segments.end,
-        "node": segments.node.astype(np.int32),
-        "count": segments.count.astype(np.int32),
-        "units": segments.units.astype(np.int32),
+        "job": arrow.numbers(segments.job.astype(np.int32)),
+        "from": arrow.numbers(segments.start),
+        "to": arrow.numbers(segments.end),
+        "node": arrow.numbers(segments.node.astype(np.int32)),
+        "count": arrow.numbers(segments.count.astype(np.int32)),
+        "units": arrow.numbers(segments.units.astype(np.int32)),
     }
     return table | _by_resource("amount", schedule.system, segments.amount)
 
@@ -196,9 +191,9 @@ def _queue(schedule: Schedule) -> dict[str, Any]:
     queue = waiting(schedule)
     times = np.unique(np.concatenate([step.times for step in (queue, running, *kinds)]))
     table: dict[str, Any] = {
-        "time": times,
-        "waiting": queue.at(times),
-        "running": running.at(times),
+        "time": arrow.numbers(times),
+        "waiting": arrow.numbers(queue.at(times)),
+        "running": arrow.numbers(running.at(times)),
     }
     use = np.stack([step.at(times) for step in kinds], axis=1)
     return table | _by_resource("used", schedule.system, use)
@@ -206,17 +201,18 @@ def _queue(schedule: Schedule) -> dict[str, Any]:
 
 def _by_resource(name: str, system: System, amounts: IntArray) -> dict[str, Any]:
     return {
-        f"{name}.{resource}": np.ascontiguousarray(amounts[:, kind])
+        f"{name}.{resource}": arrow.numbers(amounts[:, kind])
         for kind, resource in enumerate(system.resources)
     }
 
 
 def _optional(values: IntArray) -> pa.Array:
-    return pa.array(values, pa.int64(), mask=values == MISSING)
+    return arrow.numbers(values, values != MISSING)
 
 
 def _write_table(path: Path, columns: Mapping[str, Any]) -> None:
-    pq.write_table(pa.table(dict(columns)), path, compression="zstd")
+    table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
+    pq.write_table(table, path, compression="zstd")
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -69,7 +69,8 @@ def read_parquet(path: Path) -> Table:
 
 def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:
     """Write columns and metadata as Parquet."""
-    table = pa.table(dict(columns)).replace_schema_metadata({"cpsched": json.dumps(metadata)})
+    table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
+    table = table.replace_schema_metadata({"cpsched": json.dumps(metadata)})
     with replacing(path) as file:
         pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 

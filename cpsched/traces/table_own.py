@@ -22,8 +22,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
+from cpsched import arrow
 from cpsched.errors import TraceError
 from cpsched.model.types import (
     MAX_AMOUNT,
@@ -43,6 +43,8 @@ from cpsched.traces.text import title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from enum import IntEnum
+
+    import pyarrow as pa
 
     from cpsched.model.types import AnyArray, IntArray
     from cpsched.traces.table_cells import Table
@@ -125,17 +127,17 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
         resources=workload.resources,
     )
     columns = {
-        "job_id": pa.array(ids, pa.string()),
-        "submit": pa.array(workload.submit),
-        "runtime": pa.array(workload.runtime),
+        "job_id": arrow.strings(ids),
+        "submit": arrow.numbers(workload.submit),
+        "runtime": arrow.numbers(workload.runtime),
         "requested_time": _gaps(workload.requested_time, MISSING),
-        "units": pa.array(workload.units),
+        "units": arrow.numbers(workload.units),
     }
     for kind in _AMOUNTS:
         for position, resource in enumerate(workload.resources):
             amounts = getattr(workload, kind)[:, position]
             if kind == "request" or amounts.any():
-                columns[f"{kind}.{resource}"] = pa.array(np.ascontiguousarray(amounts))
+                columns[f"{kind}.{resource}"] = arrow.numbers(amounts)
     for name in (name for name in COLUMNS if name not in columns and name not in _AMOUNTS):
         value = getattr(workload, name)
         if not _same(value, getattr(neutral, name)):
@@ -221,19 +223,19 @@ def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
 def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
     """Return a workload's column as a column of a table."""
     if isinstance(value, Labels):
-        return pa.array(value.decode(), pa.string())
+        return arrow.coded(value.codes, value.values)
     if name == "dependency":
-        return pa.array([ids[row] if row >= 0 else None for row in value], pa.string())
+        return arrow.strings([ids[row] if row >= 0 else None for row in value])
     if name in _CHOICES:
         words = {int(choice): choice.name.lower() for choice in _CHOICES[name][0]}
-        return pa.array([words[code] for code in value.tolist()], pa.string())
+        return arrow.strings([words[code] for code in value.tolist()])
     if name in _TIMES:
         return _gaps(value, MISSING)
-    return _gaps(value, UNBOUNDED) if name == "nodes_max" else pa.array(value)
+    return _gaps(value, UNBOUNDED) if name == "nodes_max" else arrow.numbers(value)
 
 
 def _gaps(values: IntArray, blank: int) -> pa.Array:
-    return pa.array(values, mask=values == blank)
+    return arrow.numbers(values, values != blank)
 
 
 def _same(value: Any, neutral: Any) -> bool:
