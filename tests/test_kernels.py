@@ -123,7 +123,7 @@ def test_keep_waiting_keeps_order(states):
 
 
 class Machine:
-    """The arrays that claim and release work on: ten jobs, nothing running."""
+    """The arrays that claim and release work on; nothing runs at first."""
 
     def __init__(self, state: ref.State):
         view = ref.view_of(ref.State(**{**_fields(state), "running": ()}))
@@ -208,26 +208,55 @@ def test_claim_and_release_in_any_order_restore_what_is_free(state, data):
 
 
 @pytest.mark.parametrize(
-    ("node", "units", "code"),
+    ("node", "units", "wanted", "code"),
     [
-        ([0, 0], [1, 1], kernels.BAD_NODE),
-        ([1, 0], [1, 1], kernels.BAD_NODE),
-        ([-1], [2], kernels.BAD_NODE),
-        ([3], [2], kernels.BAD_NODE),
-        ([0, 1], [2], kernels.BAD_NODE),
-        ([0, 1], [2, 0], kernels.BAD_UNITS),
-        ([0], [1], kernels.BAD_UNITS),
-        ([], [], kernels.BAD_UNITS),
-        ([2], [2], kernels.BAD_ELIGIBLE),
+        ([0, 0], [1, 1], {}, kernels.BAD_NODE),
+        ([1, 0], [1, 1], {}, kernels.BAD_NODE),
+        ([-1], [2], {}, kernels.BAD_NODE),
+        ([4], [2], {}, kernels.BAD_NODE),
+        ([0, 1], [2], {}, kernels.BAD_NODE),
+        ([0, 1], [2, 0], {}, kernels.BAD_UNITS),
+        ([0, 1], [3, -1], {}, kernels.BAD_UNITS),
+        ([0], [1], {}, kernels.BAD_UNITS),
+        ([0, 1], [2, 1], {}, kernels.BAD_UNITS),
+        ([], [], {}, kernels.BAD_UNITS),
+        ([3], [2], {}, kernels.BAD_ELIGIBLE),
+        ([0, 1], [1, 1], {"nodes_max": 1}, kernels.BAD_BOUNDS),
+        ([0], [2], {"nodes_min": 2}, kernels.BAD_BOUNDS),
+        ([0, 1], [2, 1], {"even": True, "units": 3}, kernels.BAD_SPLIT),
+        ([0, 2], [1, 1], {"contiguous": True}, kernels.BAD_RUN),
+        ([0], [3], {"units": 3}, kernels.NO_ROOM),
+        # Alone on a node of two cores, three units would have all of it and still not fit.
+        ([0], [3], {"units": 3, "exclusive": True}, kernels.NO_ROOM),
+        ([0], [2], {"exclusive": True}, kernels.OK),
     ],
 )
-def test_claim_names_what_is_wrong(node, units, code):
-    """Two units of one core; nodes n0, n1 of two, n2 not for this job."""
-    ask = ref.Ask(units=2, request=(1,), per_node=(0,), eligible=(True, True, False))
-    state = ref.State(now=0, capacity=((2,),) * 3, free=((2,),) * 3, running=(), waiting=(ask,))
+def test_claim_names_what_is_wrong(node, units, wanted, code):
+    """Two units of one core, unless said otherwise; four nodes of two, the last not for them."""
+    ask = ref.Ask(
+        **{
+            "units": 2,
+            "request": (1,),
+            "per_node": (0,),
+            "eligible": (True, True, True, False),
+            **wanted,
+        }
+    )
+    state = ref.State(now=0, capacity=((2,),) * 4, free=((2,),) * 4, running=(), waiting=(ask,))
     amount = np.array(units, dtype=np.int64).reshape(-1, 1)
-    allocation = (np.array(node, dtype=np.int64), amount[:, 0].copy(), amount)
+    if ask.exclusive:
+        amount = np.full_like(amount, 2)
+    allocation = (np.array(node, dtype=np.int64), np.array(units, dtype=np.int64), amount)
     assert -Machine(state).claim(0, allocation) % 16 == code
+
+
+@pytest.mark.parametrize("amount", [[[1, 0]], [[3, 0]], [[2, 1]]])
+def test_claim_takes_exactly_what_is_asked_for(amount):
+    """Two cores and no GPU: neither less nor more may be taken."""
+    ask = ref.Ask(units=2, request=(1, 0), per_node=(0, 0), eligible=(True,))
+    state = ref.State(now=0, capacity=((4, 4),), free=((4, 4),), running=(), waiting=(ask,))
+    allocation = (np.array([0]), np.array([2]), np.array(amount))
+    assert -Machine(state).claim(0, allocation) % 16 == kernels.BAD_AMOUNT
 
 
 @given(ends=st.lists(st.integers(0, 5), max_size=25), data=st.data())
@@ -251,7 +280,9 @@ def test_running_jobs_stay_in_order_of_expected_end(ends, data):
 @given(
     taken=st.lists(
         st.dictionaries(
-            st.integers(0, 7), st.tuples(st.integers(1, 2), st.integers(0, 1)), max_size=8
+            st.integers(0, 7),
+            st.tuples(st.integers(1, 2), st.tuples(st.integers(0, 1), st.integers(0, 1))),
+            max_size=8,
         ),
         max_size=4,
     )
@@ -263,15 +294,12 @@ def test_record_runs_round_trip(taken):
     used = 0
     expected = []
     for job, by_node in enumerate(taken):
-        node = np.array(sorted(by_node), dtype=np.int64)
-        units = np.array([by_node[n][0] for n in sorted(by_node)], dtype=np.int64)
-        amount = np.array(
-            [(by_node[n][0], by_node[n][1]) for n in sorted(by_node)], dtype=np.int64
-        ).reshape(len(node), 2)
+        nodes = sorted(by_node)
+        node = np.array(nodes, dtype=np.int64)
+        units = np.array([by_node[n][0] for n in nodes], dtype=np.int64)
+        amount = np.array([by_node[n][1] for n in nodes], dtype=np.int64).reshape(len(nodes), 2)
         used = kernels.record_runs(job, 10 + job, node, units, amount, rows, used)
-        expected += [
-            (job, 10 + job, n, by_node[n][0], by_node[n][0], by_node[n][1]) for n in sorted(by_node)
-        ]
+        expected += [(job, 10 + job, n, by_node[n][0], *by_node[n][1]) for n in nodes]
     unfolded = [
         (job, start, first + index, *rest)
         for job, start, first, count, *rest in rows[:used].tolist()

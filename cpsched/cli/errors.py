@@ -27,13 +27,27 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
         complain(str(error))
         return WRONG if isinstance(error, DispatchError | VerificationError) else BAD_INPUT
     except KeyboardInterrupt:
-        complain("interrupted; nothing half-written is left behind")
-        return INTERRUPTED
+        return _interrupted()
+    except SystemError as error:
+        # A compiled kernel that is interrupted reports it like this.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        return _interrupted()
     except BrokenPipeError:
         # Whoever read our output has seen enough; python must not complain about it at exit.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if debug:
+            raise
+        complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        return BAD_INPUT
     return 0
+
+
+def _interrupted() -> int:
+    complain("interrupted; nothing half-written is left behind")
+    return INTERRUPTED
 
 
 def complain(message: str) -> None:

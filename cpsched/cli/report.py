@@ -39,4 +39,8 @@ def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
 
 def width() -> int:
     """Return how wide a table may be: the terminal's width, or 120 where there is none."""
-    return max(80, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 120
+    return (
+        max(80, shutil.get_terminal_size().columns)
+        if sys.stdout is not None and sys.stdout.isatty()
+        else 120
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -107,6 +108,10 @@ def command(
     tasks = _tasks(fitted, settings, dispatcher or ["easy"], predictor or ["requested"], out)
     if checkpoint is not None and len(tasks) > 1:
         raise ConfigError(f"a checkpoint is of one run, these are {len(tasks)}", key="--checkpoint")
+    if len(tasks) > 1 and out is not None and (out / "run.json").is_file():
+        raise ConfigError("is a run; several runs need a folder of their own", where=out)
+    if checkpoint is not None and not os.access(checkpoint.absolute().parent, os.W_OK):
+        raise ConfigError("its folder cannot be written to", where=checkpoint)
     _check_targets(tasks, overwrite=overwrite)
     arguments = {"workload": str(workload), "system": system, "first": first, "from": start}
     arguments["to"] = end

@@ -18,19 +18,24 @@ def command(
     """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
     from cpsched.metrics.verify import verify
     from cpsched.runs import load
+    from cpsched.runs.consistency import contradictions
     from cpsched.runs.folder import find_runs
 
     wrong = 0
     for path in (run for given in folder for run in find_runs(given)):
         run = load(path)
-        violations = verify(run.schedule)
-        num_jobs = len(run.schedule.workload)
-        if not violations:
-            typer.echo(f"{path}: {num_jobs:,} jobs, nothing wrong")
+        findings = [f"{found.rule}: {found.message}" for found in verify(run.schedule)]
+        if not findings:
+            # Nothing can be derived from a schedule that is wrong in itself.
+            findings = [f"files: {sentence}" for sentence in contradictions(run)]
+        jobs = f"{len(run.schedule.workload):,} jobs"
+        if not findings:
+            typer.echo(f"{path}: {jobs}, nothing wrong")
             continue
         wrong += 1
-        typer.echo(f"{path}: {num_jobs:,} jobs, {len(violations)} things wrong")
-        for violation in violations:
-            typer.echo(f"  {violation.rule}: {violation.message}")
+        things = "1 thing" if len(findings) == 1 else f"{len(findings):,} things"
+        typer.echo(f"{path}: {jobs}, {things} wrong")
+        for finding in findings:
+            typer.echo(f"  {finding}")
     if wrong:
         raise VerificationError(f"{wrong} of the schedules contradict their own inputs")

@@ -71,6 +71,8 @@ def convert(
 def _refuse(target: Path, *, overwrite: bool) -> None:
     from cpsched.errors import ConfigError
 
+    if target.exists() and not target.is_file():
+        raise ConfigError("is there already and is no ordinary file; name another", where=target)
     if target.exists() and not overwrite:
         raise ConfigError("the file exists; name another, or add --overwrite", where=target)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -27,6 +28,9 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         never replaced.
     """
     if not folder.exists():
+        parent = next(path for path in folder.absolute().parents if path.exists())
+        if not parent.is_dir() or not os.access(parent, os.W_OK):
+            raise RunError(f"{folder} cannot be made: {parent} is no folder that can be written to")
         return
     if not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder that does not exist")

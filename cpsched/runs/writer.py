@@ -81,9 +81,9 @@ def save(
     with appearing(Path(folder), overwrite=overwrite) as target:
         traces.write(schedule.workload, target / "workload.parquet", format="table")
         _write_json(target / "system.json", schedule.system.to_dict())
-        _write_table(target / "jobs.parquet", _jobs(schedule))
-        _write_table(target / "allocations.parquet", _allocations(schedule))
-        _write_table(target / "queue.parquet", _queue(schedule))
+        _write_table(target / "jobs.parquet", job_columns(schedule))
+        _write_table(target / "allocations.parquet", allocation_columns(schedule))
+        _write_table(target / "queue.parquet", queue_columns(schedule))
         _write_json(target / "metrics.json", summary)
         _write_json(target / "timing.json", dict(run.timing))
         # Last: the file that makes the folder a run.
@@ -114,7 +114,7 @@ def _description(
     }
 
 
-def _jobs(schedule: Schedule) -> dict[str, Any]:
+def job_columns(schedule: Schedule) -> dict[str, Any]:
     """Return the table of jobs, in workload order; times are seconds since the epoch."""
     workload = schedule.workload
     started = schedule.start != MISSING
@@ -168,7 +168,8 @@ def _places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
     return num_nodes, arrow.coded(which, texts)
 
 
-def _allocations(schedule: Schedule) -> dict[str, Any]:
+def allocation_columns(schedule: Schedule) -> dict[str, Any]:
+    """Return the table of allocations, a run of nodes a row."""
     segments = schedule.segments
     table: dict[str, Any] = {
         "job": arrow.numbers(segments.job.astype(np.int32)),
@@ -181,7 +182,7 @@ def _allocations(schedule: Schedule) -> dict[str, Any]:
     return table | _by_resource("amount", schedule.system, segments.amount)
 
 
-def _queue(schedule: Schedule) -> dict[str, Any]:
+def queue_columns(schedule: Schedule) -> dict[str, Any]:
     """Return queue length, running jobs and used resources wherever one of them changes."""
     segments = schedule.segments
     kinds = [used(schedule, kind) for kind in range(len(schedule.system.resources))]

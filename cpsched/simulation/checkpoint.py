@@ -136,6 +136,8 @@ def read(path: Path, identity: str) -> dict[str, Any]:
     RunError
         If the file is damaged, of another format, or of another run.
     """
+    if not zipfile.is_zipfile(path):
+        raise RunError(f"{path} is not a checkpoint, or is damaged: it is no archive of arrays")
     try:
         # Opened here, because np.load leaves a file open when it does not understand it.
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:

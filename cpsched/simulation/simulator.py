@@ -59,6 +59,8 @@ _END, _CANCEL, _SUBMIT, _RELEASE, _TIMER = (
 )
 
 
+#: Of a dispatch grid, seconds: a year.
+_LONGEST_INTERVAL = 366 * 86400
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
@@ -117,9 +119,10 @@ class Simulator:
         seed: int = 0,
         observers: Sequence[Observer] = (),
     ) -> None:
-        if dispatch_interval is not None and dispatch_interval < 1:
+        if dispatch_interval is not None and not 1 <= dispatch_interval <= _LONGEST_INTERVAL:
             raise ConfigError(
-                f"dispatch_interval is {dispatch_interval}, must be at least one second"
+                f"dispatch_interval is {dispatch_interval}, must be between 1 and"
+                f" {_LONGEST_INTERVAL} seconds"
             )
         self.system = fitted.system
         self.arrivals = Arrivals(fitted)

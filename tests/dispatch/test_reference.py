@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import reference as ref
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tiny import jobs, machine, starts, workloads
+from tiny import jobs, machine, machines, run, starts, workloads
 
+from cpsched import registry
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.dispatch.static_order import StaticOrder
+from cpsched.model.types import MISSING
+from cpsched.simulation.observers import Observer
 
 policies = st.sampled_from(ref.POLICIES)
 few = settings(max_examples=150, deadline=None)
@@ -85,6 +90,72 @@ def test_conservative(state, policy, depth):
         assert planned(decision).items() <= expected.planned.items()
 
 
+@given(state=ref.states(), depth=st.sampled_from([None, 0, 1, 2]))
+@few
+def test_the_best_of_one_order_is_that_order(state, depth):
+    """Planning the whole queue, to compare, starts what planning as little as needed does."""
+    alone, _ = decide(Conservative("fifo", depth), state)
+    compared, decision = decide(Conservative("fifo+fifo", depth), state)
+    assert compared == alone
+    if depth is None:
+        expected = ref.conservative("first-fit", state, range(len(state.waiting)), 99)
+        assert planned(decision) == expected.planned
+
+
+def two_nodes(free, running, *waiting):
+    """Return a state of two nodes of four cores; ``running``: (units by node, end)."""
+    plain = {"request": (1,), "per_node": (0,), "eligible": (True, True)}
+    return ref.State(
+        now=0,
+        capacity=((4,), (4,)),
+        free=free,
+        running=tuple(
+            ref.Held(ask=ref.Ask(units=sum(takes), **plain), takes=takes, end=end)
+            for takes, end in running
+        ),
+        waiting=tuple(ref.Ask(**{**plain, **ask}) for ask in waiting),
+    )
+
+
+def test_easy_uses_up_what_is_reserved_only_once():
+    """
+    h takes all of both nodes from 10. c and d end before; what c has of n0 is no longer d's.
+
+    ::
+
+        n1 |AAAAAAAAAAh      n0 |AAAAAAAAAAh
+        n1 |AAAAAAAAAAh      n0 |AAAAAAAAAAh
+        n1 |ddddd    .h      n0 |ccccc    .h
+        n1 |         .h      n0 |ddddd    .h
+            0        10          0        10
+    """
+    state = two_nodes(
+        ((2,), (2,)), [((2, 2), 10)], {"units": 8, "duration": 3},
+        {"units": 1, "duration": 5}, {"units": 2, "duration": 5},
+    )  # fmt: skip
+    started, decision = decide(Easy(), state)
+    assert started == {1: (1, 0), 2: (1, 1)}
+    assert planned(decision) == {0: 10}
+
+
+@pytest.mark.parametrize(
+    ("harder", "easier"),
+    [
+        # Three evenly: one node with three free, or three nodes. Four: two on each.
+        ({"units": 3, "even": True}, {"units": 4, "even": True}),
+        ({"units": 3, "nodes_max": 1}, {"units": 4}),
+        ({"units": 3, "nodes_min": 3}, {"units": 3}),
+    ],
+)
+def test_a_larger_job_of_the_same_kind_can_be_the_easier_one(harder, easier):
+    """Two cores are free on each node until 10: the first waits for that, the second starts."""
+    state = two_nodes(
+        ((2,), (2,)), [((2, 2), 10)], {**harder, "duration": 2}, {**easier, "duration": 3}
+    )
+    for dispatcher in (Conservative(), Conservative("fifo+fifo"), Prb("fifo"), Easy()):
+        assert list(decide(dispatcher, state)[0]) == [1]
+
+
 @given(state=ref.states(max_nodes=1))
 @few
 def test_conservative_with_one_reservation_is_easy_on_one_node(state):
@@ -156,3 +227,46 @@ def test_textbook_easy_on_the_textbook_case():
     rows = [(0, 2, 10, 10), (1, 4, 4, 4), (3, 1, 6, 6), (4, 1, 8, 8)]
     assert ref.textbook_easy(rows, 4) == [0, 10, 3, 14]
     assert starts(jobs(*rows), machine((4,)), "easy") == [0, 10, 3, 14]
+
+
+# --- orders that are kept between decisions ------------------------------------------------------
+
+
+class Anew(Observer):
+    """Looks at every decision whether the kept order is the one found anew."""
+
+    def __init__(self, name, system):
+        self.priority = registry.load("priorities", name)()
+        self.kept = StaticOrder(self.priority)
+        self.kept.reset(system)
+
+    def on_decision(self, view, decision, seconds):
+        order = self.priority.order(view.waiting, view.now)
+        assert self.kept.rows(view).tolist() == view.waiting.rows[order].tolist()
+
+
+@given(workload=workloads(), system=machines(), data=st.data())
+@pytest.mark.parametrize("name", ["sjf", "ljf", "f1"])
+@settings(max_examples=100, deadline=None)
+def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, data):
+    """Whoever starts, arrives, or is let go into the middle of the queue between two decisions."""
+    begin = data.draw(
+        st.lists(
+            st.sampled_from([MISSING, MISSING, 5, 20, 40]),
+            min_size=len(workload),
+            max_size=len(workload),
+        )
+    )
+    held = workload.with_columns(begin=np.array(begin, dtype=np.int64))
+    run(held, system, "prb", observers=[Anew(name, system)])
+
+
+def test_a_job_released_while_others_start():
+    """
+    Two start at 0, one is let go at 5: the queue is one shorter, but not by the first of the two.
+
+    The first in the log may not begin before 5; it fits beside the two that run until 10.
+    """
+    workload = jobs((0, 1, 1), (0, 1, 10), (0, 1, 10), (0, 3, 20), begin=[5, 0, 0, 0])
+    for dispatcher in ("sjf", "easy:priority=sjf", "easy:backfill=sjf", "prb:priority=sjf"):
+        assert starts(workload, machine((3,)), dispatcher) == [5, 0, 0, 10]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tiny import jobs, machine, run
@@ -12,6 +13,7 @@ from tiny import jobs, machine, run
 from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
 from cpsched.runs import load, run_name, save
+from cpsched.runs.consistency import contradictions
 from cpsched.runs.folder import appearing, find_runs
 from cpsched.runs.nodes import fold
 from cpsched.simulation.simulate import Settings
@@ -174,3 +176,55 @@ def test_node_lists_are_folded(runs, text):
     """As Slurm writes them; names without a number stand alone."""
     names = [f"node{index:03d}" for index in range(1, 12)] + ["login", "gpu1"]
     assert fold(names, runs) == text
+
+
+def _plus_one(name, column):
+    def edit(folder):
+        table = pq.read_table(folder / name)
+        at = table.column_names.index(column)
+        values = [None if value is None else value + 1 for value in table.column(at).to_pylist()]
+        changed = pa.array(values, table.schema.field(at).type)
+        pq.write_table(table.set_column(at, column, changed), folder / name)
+
+    return edit
+
+
+def _without(name, column):
+    def edit(folder):
+        pq.write_table(pq.read_table(folder / name).drop_columns([column]), folder / name)
+
+    return edit
+
+
+def _json(name, **changes):
+    def edit(folder):
+        content = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps({**content, **changes}))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (_plus_one("jobs.parquet", "wait"), "jobs.parquet: column wait is not what follows"),
+        (_plus_one("jobs.parquet", "submit"), "jobs.parquet: column submit is not what follows"),
+        (_without("jobs.parquet", "nodes"), "jobs.parquet: column nodes is missing"),
+        (
+            _plus_one("queue.parquet", "waiting"),
+            "queue.parquet: column waiting is not what follows",
+        ),
+        (_without("queue.parquet", "time"), "queue.parquet: column time is missing"),
+        (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s is not what follows"),
+        (_json("run.json", counts={}), "run.json: counts are not what follows"),
+        (_json("run.json", workload={"digest": "0"}), "run.json: the workload is not the one"),
+        (_json("run.json", system=None), "run.json: the system is not the one"),
+    ],
+)
+def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, sentence):
+    """The columns people read are checked too, not only those a schedule is read from."""
+    save(simulated, tmp_path / "r")
+    assert contradictions(load(tmp_path / "r")) == []
+    edit(tmp_path / "r")
+    (found,) = contradictions(load(tmp_path / "r"))
+    assert found.startswith(sentence)
