@@ -216,7 +216,7 @@ def test_claim_and_release_in_any_order_restore_what_is_free(state, data):
         ([4], [2], {}, kernels.BAD_NODE),
         ([0, 1], [2], {}, kernels.BAD_NODE),
         ([0, 1], [2, 0], {}, kernels.BAD_UNITS),
-        ([0, 1], [3, -1], {}, kernels.BAD_UNITS),
+        ([0, 1], [1, -1], {}, kernels.BAD_UNITS),
         ([0], [1], {}, kernels.BAD_UNITS),
         ([0, 1], [2, 1], {}, kernels.BAD_UNITS),
         ([], [], {}, kernels.BAD_UNITS),
