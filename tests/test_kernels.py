@@ -12,6 +12,7 @@ from tiny import jobs, machine, starts
 from cpsched import kernels
 from cpsched.dispatch.passes import make_allocator
 from cpsched.model import columns as c
+from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
 
 some = settings(max_examples=150, deadline=None)
@@ -246,7 +247,7 @@ def test_claim_names_what_is_wrong(node, units, wanted, code):
     amount = np.array(units, dtype=np.int64).reshape(-1, 1)
     if ask.exclusive:
         amount = np.full_like(amount, 2)
-    allocation = (np.array(node, dtype=np.int64), np.array(units, dtype=np.int64), amount)
+    allocation = Allocation(np.array(node, dtype=np.int64), np.array(units, dtype=np.int64), amount)
     assert -Machine(state).claim(0, allocation) % 16 == code
 
 
@@ -255,7 +256,7 @@ def test_claim_takes_exactly_what_is_asked_for(amount):
     """Two cores and no GPU: neither less nor more may be taken."""
     ask = ref.Ask(units=2, request=(1, 0), per_node=(0, 0), eligible=(True,))
     state = ref.State(now=0, capacity=((4, 4),), free=((4, 4),), running=(), waiting=(ask,))
-    allocation = (np.array([0]), np.array([2]), np.array(amount))
+    allocation = Allocation(np.array([0]), np.array([2]), np.array(amount))
     assert -Machine(state).claim(0, allocation) % 16 == kernels.BAD_AMOUNT
 
 

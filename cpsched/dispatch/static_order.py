@@ -50,19 +50,18 @@ class StaticOrder:
         self._rows: IntArray = np.zeros(0, dtype=np.int64)
         self._keys: AnyArray = np.zeros(0)
         self._last = -1
+        self._reordered = 0
 
     def rows(self, view: View) -> IntArray:
         """Return the store's rows of the waiting jobs, first by priority, then in queue order."""
         waiting = view.waiting
-        if waiting.store is not self._store:
+        store = waiting.store
+        if store is not self._store or store.reordered != self._reordered:
             self._forget()
-            self._store = waiting.store
+            self._store, self._reordered = store, store.reordered
         # Rows are in order of submit, so what is new lies behind the last one seen.
         new = waiting.rows[np.searchsorted(waiting.rows, self._last, side="right") :]
         self._drop(view, len(self._rows) + len(new) - len(waiting))
-        if len(self._rows) + len(new) != len(waiting):
-            # Somebody was released into the middle of the queue.
-            self._rows, self._keys, new = self._rows[:0], self._keys[:0], waiting.rows
         if len(new):
             self._insert(view, new)
         rows = self._rows.view()

@@ -40,16 +40,19 @@ class JobStore:
         :mod:`cpsched.model.columns`.
     shapes
         Distinct requests, int64, shape ``(S, 4 + 3 R)``, read-only.
+    reordered
+        How often a job came into the queue elsewhere than at its end, because it was held.
     labels
         The strings seen so far for each of queue, user, name and group, by code.
     """
 
-    __slots__ = ("_columns", "columns", "labels", "resources", "shapes", "size")
+    __slots__ = ("_columns", "columns", "labels", "reordered", "resources", "shapes", "size")
 
     def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
         self.resources = tuple(resources)
         self.labels: dict[str, list[str]] = {label: [] for label in LABELS}
         self.size = 0
+        self.reordered = 0
         width = c.SHAPE_REQUEST + 3 * len(self.resources)
         self.shapes: IntArray = _read_only(np.zeros((0, width), dtype=np.int64))
         self._set_columns(np.zeros((max(capacity, 1), c.NUM_COLUMNS), dtype=np.int64))

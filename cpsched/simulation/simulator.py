@@ -314,7 +314,7 @@ class Simulator:
         """Let a held job into the queue, unless it is held for another reason too."""
         self._num_held -= 1
         if not self._hold(row):
-            self.state.enqueue(row)
+            self.state.release(row)
             self._pending = True
 
     def cancel(self, job: int, time: int) -> None:

@@ -88,6 +88,11 @@ class State:
             # Released later than jobs submitted after it: back to its own place.
             self._queue[self._queue_first : end + 1].sort()
 
+    def release(self, row: int) -> None:
+        """Put a job that was held at its place in the queue."""
+        self.store.reordered += 1
+        self.enqueue(row)
+
     def _make_room(self) -> None:
         waiting = self._queue[self._queue_first : self._queue_end]
         size = len(self._queue) if len(waiting) < len(self._queue) // 2 else 2 * len(self._queue)
