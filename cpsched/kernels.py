@@ -1097,8 +1097,8 @@ def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amoun
 
 
 @kernel
-def expect_end(cols, running, count, row, end):
-    """Enter a job among ``count`` running ones at its place by (expected end, row)."""
+def _place_by_end(cols, running, count, row, end):
+    """Return where a job with an expected end belongs among ``count`` running ones."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -1107,25 +1107,24 @@ def expect_end(cols, running, count, row, end):
             low = middle + 1
         else:
             high = middle
-    for i in range(count, low, -1):
+    return low
+
+
+@kernel
+def expect_end(cols, running, count, row, end):
+    """Enter a job among ``count`` running ones at its place by (expected end, row)."""
+    at = _place_by_end(cols, running, count, row, end)
+    for i in range(count, at, -1):
         running[i] = running[i - 1]
-    running[low] = row
+    running[at] = row
     cols[row, EXPECTED_END] = end
 
 
 @kernel
 def forget_end(cols, running, count, row):
     """Take a job out of the ``count`` running ones."""
-    end = cols[row, EXPECTED_END]
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        other = running[middle]
-        if cols[other, EXPECTED_END] < end or (cols[other, EXPECTED_END] == end and other < row):
-            low = middle + 1
-        else:
-            high = middle
-    for i in range(low, count - 1):
+    at = _place_by_end(cols, running, count, row, cols[row, EXPECTED_END])
+    for i in range(at, count - 1):
         running[i] = running[i + 1]
 
 

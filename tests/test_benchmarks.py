@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,19 @@ def script(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str
 
 
 @pytest.fixture
+def measure(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module the scripts share."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module("measure")
+
+
+@pytest.fixture
+def against(measure: Any) -> Any:
+    """The comparison with AccaSim, importable beside ``measure``."""
+    return import_module("against_accasim")
+
+
+@pytest.fixture
 def log(tmp_path: Path) -> Path:
     """A log with three jobs; the second runs longer than it asked for."""
     path = tmp_path / "HPC2N-2002-2.2-cln.swf.gz"
@@ -34,20 +49,34 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def test_throughput_gives_a_figure_for_each_size_and_process(log: Path, tmp_path: Path) -> None:
-    """Every dispatcher is timed in the loop at every size, and as cold and warm processes."""
-    options = ["--system", "hpc2n", "--dispatcher", "fifo", "--jobs", "2", "3"]
-    out = tmp_path / "out.json"
-    done = script(
-        "throughput.py", "--log", log, *options, "--runs", "2", "--whole-runs", "1", "--json", out
-    )
+def test_the_loop_is_timed_at_each_size(log: Path) -> None:
+    """Sizes beyond the log's become the log's, and every run of each size counts."""
+    done = script("loop.py", log, "hpc2n", "fifo", "2", "2", "0", "99")
     assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text())[log.name]
-    assert [(size["jobs"], len(size["runs"])) for size in found["loop"]["fifo"]] == [(2, 2), (3, 2)]
-    assert {state: len(runs) for state, runs in found["whole"]["fifo"].items()} == {
-        "cold": 1,
-        "warm": 1,
-    }
+    rows = json.loads(done.stdout)
+    assert [(row["jobs"], len(row["runs"])) for row in rows] == [(2, 2), (3, 2)]
+    # Three jobs of two cores on 240 never wait.
+    assert [row["queue"] for row in rows] == [0, 0]
+    assert all(run["starts"] == row["jobs"] for row in rows for run in row["runs"])
+
+
+def test_medians_are_taken_of_each_figure(measure: Any) -> None:
+    """CPU, wall and memory each have their own middle."""
+    runs = [measure.Usage(1, 9, 5), measure.Usage(2, 7, 6), measure.Usage(3, 8, 4)]
+    assert measure.middle(runs) == measure.Usage(2, 8, 5)
+
+
+def test_tables_are_markdown(measure: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Floats below 100 have two digits, whole numbers their commas."""
+    measure.table("T", ("what", "CPU s"), [("fifo", 1.2345), ("easy", 123456)])
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "### T",
+        "",
+        "| what |   CPU s |",
+        "| ---: | ------: |",
+        "| fifo |    1.23 |",
+        "| easy | 123,456 |",
+    ]
 
 
 @pytest.mark.parametrize("name", ["throughput.py", "against_accasim.py"])
@@ -92,11 +121,9 @@ def test_accasim_is_kept_out_of_the_checkout(log: Path) -> None:
 
 
 def test_accasim_gets_capped_runtimes_and_no_memory(
-    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    log: Path, tmp_path: Path, against: Any
 ) -> None:
     """AccaSim neither kills jobs nor reads memory in some lines only: the log is mended first."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    against = pytest.importorskip("against_accasim")
     target = tmp_path / "prepared.swf"
     assert against.prepare(log, 2, target) == 2
     rows = [line.split() for line in target.read_text().splitlines()]
@@ -107,12 +134,8 @@ def test_accasim_gets_capped_runtimes_and_no_memory(
     ]
 
 
-def test_starts_are_read_from_accasims_schedule(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_starts_are_read_from_accasims_schedule(tmp_path: Path, against: Any) -> None:
     """One line of its schedule file, as version 1.1.3 writes it, and jobs that differ."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    against = pytest.importorskip("against_accasim")
     (tmp_path / "sched-log.swf").write_text(
         "17;5;1970-01-05 00:37:24__49;1#49;1#__1970-01-05 00:37:25;1970-01-05 01:14:05;2;2;NA;60;\n"
     )

@@ -102,38 +102,34 @@ def test_the_best_of_one_order_is_that_order(state, depth):
         assert planned(decision) == expected.planned
 
 
-def two_nodes(free, running, *waiting):
-    """Return a state of two nodes of four cores; ``running``: (units by node, end)."""
+def two_nodes(capacity, busy, *waiting):
+    """Return a state of two nodes; one job holds ``busy`` cores of them until 10."""
     plain = {"request": (1,), "per_node": (0,), "eligible": (True, True)}
     return ref.State(
         now=0,
-        capacity=((4,), (4,)),
-        free=free,
-        running=tuple(
-            ref.Held(ask=ref.Ask(units=sum(takes), **plain), takes=takes, end=end)
-            for takes, end in running
-        ),
+        capacity=tuple((cores,) for cores in capacity),
+        free=tuple((cores - held,) for cores, held in zip(capacity, busy, strict=True)),
+        running=(ref.Held(ask=ref.Ask(units=sum(busy), **plain), takes=busy, end=10),),
         waiting=tuple(ref.Ask(**{**plain, **ask}) for ask in waiting),
     )
 
 
 def test_easy_uses_up_what_is_reserved_only_once():
     """
-    h takes all of both nodes from 10. c and d end before; what c has of n0 is no longer d's.
+    Of five cores h takes four from 10: what A had and both others of n0.
 
     ::
 
-        n1 |AAAAAAAAAAh      n0 |AAAAAAAAAAh
-        n1 |AAAAAAAAAAh      n0 |AAAAAAAAAAh
-        n1 |ddddd    .h      n0 |ccccc    .h
-        n1 |         .h      n0 |ddddd    .h
-            0        10          0        10
+        n1 |ddddd     .
+        n1 |AAAAAAAAAAh      c, d and e end before. c takes what is reserved on n0 first, d the
+        n0 |ddddd     h      rest of it and then n1's; nothing is left for e, though c and d
+        n0 |ccccc     h      left the reservation as it is.
+        n0 |AAAAAAAAAAh
+            0        10
     """
-    state = two_nodes(
-        ((2,), (2,)), [((2, 2), 10)], {"units": 8, "duration": 3},
-        {"units": 1, "duration": 5}, {"units": 2, "duration": 5},
-    )  # fmt: skip
-    started, decision = decide(Easy(), state)
+    c, d, e = ({"units": units, "duration": 5} for units in (1, 2, 1))
+    state = two_nodes((3, 2), (1, 1), {"units": 4, "duration": 3}, c, d, e)
+    started, decision = decide(Easy(allocator="balanced"), state)
     assert started == {1: (1, 0), 2: (1, 1)}
     assert planned(decision) == {0: 10}
 
@@ -149,9 +145,7 @@ def test_easy_uses_up_what_is_reserved_only_once():
 )
 def test_a_larger_job_of_the_same_kind_can_be_the_easier_one(harder, easier):
     """Two cores are free on each node until 10: the first waits for that, the second starts."""
-    state = two_nodes(
-        ((2,), (2,)), [((2, 2), 10)], {**harder, "duration": 2}, {**easier, "duration": 3}
-    )
+    state = two_nodes((4, 4), (2, 2), {**harder, "duration": 2}, {**easier, "duration": 3})
     for dispatcher in (Conservative(), Conservative("fifo+fifo"), Prb("fifo"), Easy()):
         assert list(decide(dispatcher, state)[0]) == [1]
 
