@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, starts
 
-from cpsched import kernels
 from cpsched.dispatch.passes import make_allocator
+from cpsched.kernels import compiling, fit, ledger, passes
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
@@ -48,7 +48,7 @@ def test_fits_now_is_never_false_for_a_job_that_fits(state):
     """And exact for jobs without bounds on nodes, even splits or contiguity."""
     view = ref.view_of(state)
     store = view.waiting.store
-    fits = kernels.fits_now(
+    fits = passes.fits_now(
         view.waiting.rows,
         store.columns,
         store.shapes,
@@ -101,7 +101,7 @@ def test_sort_by_is_stable_and_leaves_the_rest(keys, beyond):
     count = max(len(keys) - beyond, 0)
     key = np.array(keys, dtype=np.float64)
     order = np.arange(len(keys), dtype=np.int64)
-    kernels.sort_by(key, order, count)
+    fit.sort_by(key, order, count)
     expected = sorted(range(count), key=lambda index: keys[index])
     assert order.tolist() == [*expected, *range(count, len(keys))]
     assert key[:count].tolist() == sorted(keys[:count])
@@ -116,7 +116,7 @@ def test_keep_waiting_keeps_order(states):
     columns[: len(states), c.STATE] = states
     rows = np.arange(len(states), dtype=np.int64)[::-1].copy()
     expected = [row for row in rows.tolist() if states[row] == c.WAITING]
-    kept = kernels.keep_waiting(rows, columns)
+    kept = ledger.keep_waiting(rows, columns)
     assert rows[:kept].tolist() == expected
 
 
@@ -140,7 +140,7 @@ class Machine:
         self.count = 0
 
     def claim(self, row, allocation, now=0):
-        wrong = kernels.claim(
+        wrong = ledger.claim(
             self.store.writable, row, self.store.shapes, self.eligible, self.capacity,
             self.free, *allocation, self.node, self.units, self.amount, self.used,
             self.running, self.count, now,
@@ -151,7 +151,7 @@ class Machine:
         return wrong
 
     def release(self, row):
-        held = kernels.release(
+        held = ledger.release(
             self.store.writable, row, self.free, self.node, self.amount, self.running, self.count
         )
         self.count -= 1
@@ -211,25 +211,25 @@ def test_claim_and_release_in_any_order_restore_what_is_free(state, data):
 @pytest.mark.parametrize(
     ("node", "units", "wanted", "code"),
     [
-        ([0, 0], [1, 1], {}, kernels.BAD_NODE),
-        ([1, 0], [1, 1], {}, kernels.BAD_NODE),
-        ([-1], [2], {}, kernels.BAD_NODE),
-        ([4], [2], {}, kernels.BAD_NODE),
-        ([0, 1], [2], {}, kernels.BAD_NODE),
-        ([0, 1], [2, 0], {}, kernels.BAD_UNITS),
-        ([0, 1], [1, -1], {}, kernels.BAD_UNITS),
-        ([0], [1], {}, kernels.BAD_UNITS),
-        ([0, 1], [2, 1], {}, kernels.BAD_UNITS),
-        ([], [], {}, kernels.BAD_UNITS),
-        ([3], [2], {}, kernels.BAD_ELIGIBLE),
-        ([0, 1], [1, 1], {"nodes_max": 1}, kernels.BAD_BOUNDS),
-        ([0], [2], {"nodes_min": 2}, kernels.BAD_BOUNDS),
-        ([0, 1], [2, 1], {"even": True, "units": 3}, kernels.BAD_SPLIT),
-        ([0, 2], [1, 1], {"contiguous": True}, kernels.BAD_RUN),
-        ([0], [3], {"units": 3}, kernels.NO_ROOM),
+        ([0, 0], [1, 1], {}, ledger.BAD_NODE),
+        ([1, 0], [1, 1], {}, ledger.BAD_NODE),
+        ([-1], [2], {}, ledger.BAD_NODE),
+        ([4], [2], {}, ledger.BAD_NODE),
+        ([0, 1], [2], {}, ledger.BAD_NODE),
+        ([0, 1], [2, 0], {}, ledger.BAD_UNITS),
+        ([0, 1], [1, -1], {}, ledger.BAD_UNITS),
+        ([0], [1], {}, ledger.BAD_UNITS),
+        ([0, 1], [2, 1], {}, ledger.BAD_UNITS),
+        ([], [], {}, ledger.BAD_UNITS),
+        ([3], [2], {}, ledger.BAD_ELIGIBLE),
+        ([0, 1], [1, 1], {"nodes_max": 1}, ledger.BAD_BOUNDS),
+        ([0], [2], {"nodes_min": 2}, ledger.BAD_BOUNDS),
+        ([0, 1], [2, 1], {"even": True, "units": 3}, ledger.BAD_SPLIT),
+        ([0, 2], [1, 1], {"contiguous": True}, ledger.BAD_RUN),
+        ([0], [3], {"units": 3}, ledger.NO_ROOM),
         # Alone on a node of two cores, three units would have all of it and still not fit.
-        ([0], [3], {"units": 3, "exclusive": True}, kernels.NO_ROOM),
-        ([0], [2], {"exclusive": True}, kernels.OK),
+        ([0], [3], {"units": 3, "exclusive": True}, ledger.NO_ROOM),
+        ([0], [2], {"exclusive": True}, ledger.OK),
     ],
 )
 def test_claim_names_what_is_wrong(node, units, wanted, code):
@@ -257,7 +257,7 @@ def test_claim_takes_exactly_what_is_asked_for(amount):
     ask = ref.Ask(units=2, request=(1, 0), per_node=(0, 0), eligible=(True,))
     state = ref.State(now=0, capacity=((4, 4),), free=((4, 4),), running=(), waiting=(ask,))
     allocation = Allocation(np.array([0]), np.array([2]), np.array(amount))
-    assert -Machine(state).claim(0, allocation) % 16 == kernels.BAD_AMOUNT
+    assert -Machine(state).claim(0, allocation) % 16 == ledger.BAD_AMOUNT
 
 
 @given(ends=st.lists(st.integers(0, 5), max_size=25), data=st.data())
@@ -269,11 +269,11 @@ def test_running_jobs_stay_in_order_of_expected_end(ends, data):
     running = np.zeros(len(ends) + 1, dtype=np.int64)
     inside: list[int] = []
     for row in data.draw(st.permutations(range(len(ends)))):
-        kernels.expect_end(columns, running, len(inside), row, ends[row])
+        ledger.expect_end(columns, running, len(inside), row, ends[row])
         inside.append(row)
         if data.draw(st.booleans()):
             gone = inside.pop(data.draw(st.integers(0, len(inside) - 1)))
-            kernels.forget_end(columns, running, len(inside) + 1, gone)
+            ledger.forget_end(columns, running, len(inside) + 1, gone)
         expected = sorted(inside, key=lambda row: (ends[row], row))
         assert running[: len(inside)].tolist() == expected
 
@@ -299,7 +299,7 @@ def test_record_runs_round_trip(taken):
         node = np.array(nodes, dtype=np.int64)
         units = np.array([by_node[n][0] for n in nodes], dtype=np.int64)
         amount = np.array([by_node[n][1] for n in nodes], dtype=np.int64).reshape(len(nodes), 2)
-        used = kernels.record_runs(job, 10 + job, node, units, amount, rows, used)
+        used = ledger.record_runs(job, 10 + job, node, units, amount, rows, used)
         expected += [(job, 10 + job, n, by_node[n][0], *by_node[n][1]) for n in nodes]
     unfolded = [
         (job, start, first + index, *rest)
@@ -318,10 +318,10 @@ def test_record_runs_round_trip(taken):
 def test_cache_folder_is_keyed_by_the_sources(tmp_path, monkeypatch):
     """Below XDG_CACHE_HOME, and the same for the same files."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = kernels._cache_folder()
+    folder = compiling._cache_folder()
     assert folder is not None
     assert folder.startswith(str(tmp_path / "cpsched"))
-    assert kernels._cache_folder() == folder
+    assert compiling._cache_folder() == folder
 
 
 def test_no_cache_where_nothing_can_be_written(tmp_path, monkeypatch):
@@ -329,8 +329,8 @@ def test_no_cache_where_nothing_can_be_written(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    monkeypatch.setattr(kernels.tempfile, "gettempdir", lambda: str(blocked))
-    assert kernels._cache_folder() is None
+    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(blocked))
+    assert compiling._cache_folder() is None
 
 
 def test_no_home_at_all_is_no_reason_to_fail(tmp_path, monkeypatch):
@@ -340,6 +340,6 @@ def test_no_home_at_all_is_no_reason_to_fail(tmp_path, monkeypatch):
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(kernels.Path, "home", nowhere)
-    monkeypatch.setattr(kernels.tempfile, "gettempdir", lambda: str(tmp_path))
-    kernels._cache_folder()
+    monkeypatch.setattr(compiling.Path, "home", nowhere)
+    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(tmp_path))
+    compiling._cache_folder()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched import kernels
+from cpsched.kernels import fit
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 
@@ -64,7 +64,7 @@ class Allocator:
         store = view.waiting.store
         num_nodes = len(free)
         takes = np.zeros(num_nodes, dtype=np.int64)
-        fits = kernels.place(
+        fits = fit.place(
             self.policy,
             store.columns,
             row,
@@ -97,21 +97,21 @@ class FirstFit(Allocator):
     """The nodes in their order along the line."""
 
     name = "first-fit"
-    policy = kernels.FIRST_FIT
+    policy = fit.FIRST_FIT
 
 
 class BestFit(Allocator):
     """The node that has room for the fewest units of this job first."""
 
     name = "best-fit"
-    policy = kernels.BEST_FIT
+    policy = fit.BEST_FIT
 
 
 class Consolidate(Allocator):
     """The busiest node first, so that whole nodes stay free."""
 
     name = "consolidate"
-    policy = kernels.CONSOLIDATE
+    policy = fit.CONSOLIDATE
 
 
 class Balanced(Allocator):
@@ -122,4 +122,4 @@ class Balanced(Allocator):
     """
 
     name = "balanced"
-    policy = kernels.BALANCED
+    policy = fit.BALANCED

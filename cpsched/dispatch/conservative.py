@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import kernels
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import decision_of, frozen, make_allocator, make_priority
 from cpsched.errors import ConfigError
+from cpsched.kernels import planning
 from cpsched.model.decision import Plan
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Conservative(Dispatcher):
 
     def _plan(self, view: View, order: IntArray, *, full: bool) -> tuple[IntArray, IntArray]:
         store = view.waiting.store
-        packed, planned = kernels.plan_pass(
+        packed, planned = planning.plan_pass(
             self.allocator.policy,
             view.now,
             frozen(view.waiting.rows[order]),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched import kernels
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import (
     decision_of,
@@ -21,6 +20,7 @@ from cpsched.dispatch.passes import (
     start_in_order,
 )
 from cpsched.dispatch.static_order import StaticOrder
+from cpsched.kernels import passes
 from cpsched.priority import Fifo
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Easy(Dispatcher):
         if len(rows) == 1:
             return start_in_order(view, rows, self.allocator, stop=True)
         store = view.waiting.store
-        packed = kernels.easy_pass(
+        packed = passes.easy_pass(
             self.allocator.policy,
             view.now,
             rows,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched import kernels
 from cpsched.errors import ConfigError
+from cpsched.kernels import passes
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
@@ -49,7 +49,7 @@ def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bo
         Whether the first that does not fit ends the pass; otherwise it is skipped.
     """
     store = view.waiting.store
-    packed = kernels.list_pass(
+    packed = passes.list_pass(
         allocator.policy,
         stop,
         rows,
@@ -76,17 +76,17 @@ def decision_of(view: View, packed: IntArray) -> Decision:
         plan = Plan((handle,), (number(3),), {handle: packed[-held:]})
     if not count:
         return Decision((), plan)
-    at = kernels.HEADER + 2 * count + 1
+    at = passes.HEADER + 2 * count + 1
     middle = at + used
     end = middle + used
     node = packed[at:middle]
     units = packed[middle:end]
     amount = packed[end : len(packed) - held].reshape(used, -1)
     if count == 1:
-        handle = columns.item(number(kernels.HEADER), c.HANDLE)
+        handle = columns.item(number(passes.HEADER), c.HANDLE)
         return Decision((Start(handle, Allocation(node, units, amount)),), plan)
-    rows = packed[kernels.HEADER : kernels.HEADER + count]
-    bounds = packed[kernels.HEADER + count : kernels.HEADER + 2 * count + 1].tolist()
+    rows = packed[passes.HEADER : passes.HEADER + count]
+    bounds = packed[passes.HEADER + count : passes.HEADER + 2 * count + 1].tolist()
     actions = [
         Start(handle, Allocation(node[first:last], units[first:last], amount[first:last]))
         for handle, first, last in zip(

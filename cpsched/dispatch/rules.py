@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from cpsched import kernels, priority
+from cpsched import priority
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import frozen, make_allocator, make_priority, start_in_order
 from cpsched.dispatch.static_order import StaticOrder
+from cpsched.kernels import passes
 from cpsched.model.decision import NOTHING, Decision
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Prb(Dispatcher):
         """Start what fits; only jobs that fit on their own are worth ranking."""
         waiting = view.waiting
         store = waiting.store
-        fits = kernels.fits_now(
+        fits = passes.fits_now(
             waiting.rows,
             store.columns,
             store.shapes,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import kernels
+from cpsched.kernels import ledger
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.types import MISSING
@@ -50,7 +50,7 @@ class AllocationRecorder(Observer):
             grown = np.zeros((max(2 * len(self._rows), needed), self._rows.shape[1]), np.int64)
             grown[: self._used] = self._rows[: self._used]
             self._rows = grown
-        self._used = kernels.record_runs(job, now, *allocation, self._rows, self._used)
+        self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
 
     def state(self) -> dict[str, Any]:
         """Return what was recorded so far."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import kernels
 from cpsched.errors import DispatchError
+from cpsched.kernels import ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.jobstore import JobStore
@@ -117,7 +117,7 @@ class State:
         count = len(allocation.node)
         first = arena.reserve(count)
         self._room_to_run()
-        wrong = kernels.claim(
+        wrong = ledger.claim(
             store.writable,
             row,
             store.shapes,
@@ -180,7 +180,7 @@ class State:
         while first < end and columns.item(queue.item(first), c.STATE) != c.WAITING:
             first += 1
         self._queue_first = first
-        self._queue_end = first + kernels.keep_waiting(queue[first:end], columns)
+        self._queue_end = first + ledger.keep_waiting(queue[first:end], columns)
 
     def drop_head(self) -> None:
         """Take the first job out of the queue."""
@@ -203,13 +203,13 @@ class State:
     def expect_end(self, row: int, end: int) -> None:
         """Expect a running job at another end than so far."""
         columns = self.store.writable
-        kernels.forget_end(columns, self._running, self.num_running, row)
-        kernels.expect_end(columns, self._running, self.num_running - 1, row, end)
+        ledger.forget_end(columns, self._running, self.num_running, row)
+        ledger.expect_end(columns, self._running, self.num_running - 1, row, end)
 
     def end(self, row: int) -> None:
         """Give back what a job holds."""
         arena = self.arena
-        count = kernels.release(
+        count = ledger.release(
             self.store.writable,
             row,
             self.free,
@@ -237,15 +237,15 @@ class State:
         store = self.store
         job = f"job {int(store.columns[row, c.HANDLE])}"
         num_nodes = len(allocation.node)
-        if code == kernels.BAD_UNITS and not position:
+        if code == ledger.BAD_UNITS and not position:
             given, units = int(allocation.units.sum()), int(store.columns[row, c.UNITS])
             return f"{job} is given {given} units, it has {units}"
-        if code == kernels.BAD_BOUNDS:
+        if code == ledger.BAD_BOUNDS:
             low, high = (int(store.columns[row, column]) for column in (c.NODES_MIN, c.NODES_MAX))
             return f"{job} is given {num_nodes} nodes, it may touch {low} to {high}"
-        position -= code == kernels.BAD_UNITS
+        position -= code == ledger.BAD_UNITS
         index = int(allocation.node[position]) if position < num_nodes else -1
-        if code == kernels.BAD_NODE:
+        if code == ledger.BAD_NODE:
             return (
                 f"{job} is given node {index}: nodes must be within [0, {self.system.num_nodes}),"
                 " strictly increasing, with units and amounts for each"
@@ -253,14 +253,14 @@ class State:
         node = f"node {self.system.node_names[index]}"
         amount, resource = int(allocation.amount[position, kind]), self.system.resources[kind]
         return {
-            kernels.BAD_UNITS: f"{job} is given {int(allocation.units[position])} units on {node}",
-            kernels.BAD_ELIGIBLE: f"{job} may not use {node}, or the node is down",
-            kernels.BAD_SPLIT: f"{job} needs equally many units on each node; {node} differs",
-            kernels.BAD_RUN: f"{job} needs consecutive nodes; {node} does not follow the last",
-            kernels.BAD_AMOUNT: (
+            ledger.BAD_UNITS: f"{job} is given {int(allocation.units[position])} units on {node}",
+            ledger.BAD_ELIGIBLE: f"{job} may not use {node}, or the node is down",
+            ledger.BAD_SPLIT: f"{job} needs equally many units on each node; {node} differs",
+            ledger.BAD_RUN: f"{job} needs consecutive nodes; {node} does not follow the last",
+            ledger.BAD_AMOUNT: (
                 f"{job} is given {amount} {resource} on {node}, which is not what it asks for"
             ),
-            kernels.NO_ROOM: (
+            ledger.NO_ROOM: (
                 f"{job} is given {amount} {resource} on {node},"
                 f" where {int(self.free[index, kind])} are free"
             ),

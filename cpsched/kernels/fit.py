@@ -1,0 +1,350 @@
+"""Fit units to nodes: how many go where, and on which nodes an allocator puts them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cpsched.kernels.compiling import kernel
+from cpsched.model.columns import (
+    NODES_MAX,
+    NODES_MIN,
+    SHAPE,
+    SHAPE_CLASS,
+    SHAPE_CONTIGUOUS,
+    SHAPE_EXCLUSIVE,
+    SHAPE_REQUEST,
+    SHAPE_SPLIT,
+    UNITS,
+)
+
+#: Node orders of the built-in allocators.
+FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED = 0, 1, 2, 3
+
+#: A job that asks for nothing fits this often on a node; sums over 2^16 nodes stay in 64 bits.
+MANY = 2**46
+FAR = 2**62
+
+
+@kernel
+def sort_by(key, order, count):
+    """
+    Sort the first ``count`` entries of ``order`` by their ``key`` (aligned with it), stably.
+
+    A bottom-up merge sort: numpy's own takes several seconds to compile. ``key`` is sorted along.
+    """
+    spare_key = np.empty_like(key)
+    spare_order = np.empty_like(order)
+    width = 1
+    while width < count:
+        low = 0
+        while low < count:
+            middle = min(low + width, count)
+            high = min(low + 2 * width, count)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or key[i] <= key[j]):
+                    spare_key[k] = key[i]
+                    spare_order[k] = order[i]
+                    i += 1
+                else:
+                    spare_key[k] = key[j]
+                    spare_order[k] = order[j]
+                    j += 1
+            low = high
+        for k in range(count):
+            key[k] = spare_key[k]
+            order[k] = spare_order[k]
+        width *= 2
+
+
+@kernel
+def node_capacity(free, capacity, eligible, shapes, shape, n):
+    """Return how many units of a request fit on a node."""
+    num_kinds = free.shape[1]
+    if not eligible[shapes[shape, SHAPE_CLASS], n]:
+        return 0
+    exclusive = shapes[shape, SHAPE_EXCLUSIVE] != 0
+    room = MANY
+    for r in range(num_kinds):
+        if exclusive and free[n, r] != capacity[n, r]:
+            return 0
+        left = free[n, r] - shapes[shape, SHAPE_REQUEST + num_kinds + r]
+        if left < 0:
+            return 0
+        need = shapes[shape, SHAPE_REQUEST + r]
+        if need == 1:
+            room = min(room, left)
+        elif need > 1:
+            room = min(room, left // need)
+        if room == 0:
+            return 0
+    return room
+
+
+@kernel
+def unit_capacity(free, capacity, eligible, shapes, shape, caps):
+    """Fill ``caps`` with the units of a request that fit on each node; return their sum."""
+    total = 0
+    for n in range(free.shape[0]):
+        caps[n] = node_capacity(free, capacity, eligible, shapes, shape, n)
+        total += caps[n]
+    return total
+
+
+@kernel
+def rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order):
+    """Put the nodes that hold at least one unit into ``order`` as an allocator prefers them."""
+    num_nodes, num_kinds = free.shape
+    count = 0
+    for n in range(num_nodes):
+        if caps[n] > 0:
+            order[count] = n
+            count += 1
+    if policy == FIRST_FIT or count < 2:
+        return count
+    per_node = SHAPE_REQUEST + num_kinds
+    key = np.empty(count)
+    for i in range(count):
+        n = order[i]
+        if policy == BEST_FIT:
+            key[i] = caps[n]
+            continue
+        idle = 0.0
+        wasted = 0.0
+        for r in range(num_kinds):
+            if capacity[n, r] > 0:
+                idle += free[n, r] / capacity[n, r]
+                asked = shapes[shape, SHAPE_REQUEST + r] + shapes[shape, per_node + r]
+                if scarce[r] and asked == 0:
+                    wasted = 1.0
+        # Nodes differ by at most num_kinds in idleness, so waste always outweighs it.
+        key[i] = idle if policy == CONSOLIDATE else wasted * (num_kinds + 1) - idle
+    sort_by(key, order, count)
+    return count
+
+
+@kernel
+def _take_greedy(caps, order, count, units, nodes_min, nodes_max, takes):
+    """Fill nodes in the given order, leaving a unit for each node still owed to ``nodes_min``."""
+    left = units
+    used = 0
+    for i in range(count):
+        if left == 0 or used == nodes_max:
+            break
+        owed = max(nodes_min - used - 1, 0)
+        take = min(caps[order[i]], left - owed)
+        takes[order[i]] = take
+        left -= take
+        used += 1
+    if left == 0:
+        return True
+    for i in range(used):
+        takes[order[i]] = 0
+    return False
+
+
+@kernel
+def _take_even(caps, order, count, units, nodes_min, nodes_max, takes):
+    """Put the same number of units on each of as few nodes as the bounds allow."""
+    for num in range(nodes_min, min(nodes_max, units, count) + 1):
+        if units % num:
+            continue
+        each = units // num
+        found = 0
+        for i in range(count):
+            if caps[order[i]] >= each:
+                takes[order[i]] = each
+                found += 1
+                if found == num:
+                    return True
+        for i in range(count):
+            takes[order[i]] = 0
+    return False
+
+
+@kernel
+def _take_run(caps, units, nodes_min, nodes_max, even, takes):
+    """Use the first run of consecutive nodes that holds the job; all of a run's nodes are used."""
+    num_nodes = len(caps)
+    for num in range(nodes_min, min(nodes_max, units, num_nodes) + 1):
+        if even and units % num:
+            continue
+        least = units // num if even else 1
+        run = 0
+        held = 0
+        for n in range(num_nodes):
+            if caps[n] < least:
+                run = 0
+                held = 0
+                continue
+            run += 1
+            held += caps[n]
+            if run > num:
+                held -= caps[n - num]
+                run = num
+            if run == num and held >= units:
+                left = units
+                for k in range(num):
+                    m = n - num + 1 + k
+                    take = least if even else min(caps[m], left - (num - 1 - k))
+                    takes[m] = take
+                    left -= take
+                return True
+    return False
+
+
+@kernel
+def choose_nodes(caps, order, count, units, nodes_min, nodes_max, split, contiguous, takes):
+    """
+    Put a job's units on nodes in order of preference; ``takes`` must come in as zeros.
+
+    Where the preferred nodes break the bound on their number, the roomiest are taken instead, so
+    a job is placed whenever any choice of nodes can hold it. Returns whether it was.
+    """
+    if units < nodes_min or count < nodes_min:
+        return False
+    if contiguous:
+        return _take_run(caps, units, nodes_min, nodes_max, split != 0, takes)
+    if split != 0:
+        return _take_even(caps, order, count, units, nodes_min, nodes_max, takes)
+    if _take_greedy(caps, order, count, units, nodes_min, nodes_max, takes):
+        return True
+    if nodes_max >= count:
+        return False
+    key = np.empty(count)
+    for i in range(count):
+        key[i] = -caps[order[i]]
+    sort_by(key, order, count)
+    return _take_greedy(caps, order, count, units, nodes_min, nodes_max, takes)
+
+
+@kernel
+def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, order, takes):
+    """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
+    shape = cols[row, SHAPE]
+    units = cols[row, UNITS]
+    for n in range(len(takes)):
+        takes[n] = 0
+    if unit_capacity(free, capacity, eligible, shapes, shape, caps) < units:
+        return False
+    count = rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order)
+    return choose_nodes(
+        caps,
+        order,
+        count,
+        units,
+        cols[row, NODES_MIN],
+        cols[row, NODES_MAX],
+        shapes[shape, SHAPE_SPLIT],
+        shapes[shape, SHAPE_CONTIGUOUS] != 0,
+        takes,
+    )
+
+
+@kernel
+def place_preferring(
+    policy, cols, row, shapes, eligible, capacity, scarce, free, preferred, caps, order, takes
+):
+    """
+    Place a job on ``free`` using up ``preferred`` (a part of it) first.
+
+    A reservation takes what is busy now before it takes what is free, and a backfilled job that
+    ends in time takes what is reserved first: both leave the most for others. For one-core units
+    this makes any layout of nodes equal to one counted pool.
+    """
+    shape = cols[row, SHAPE]
+    units = cols[row, UNITS]
+    num_nodes, num_kinds = free.shape
+    for n in range(num_nodes):
+        takes[n] = 0
+    plain = (
+        cols[row, NODES_MIN] == 1
+        and cols[row, NODES_MAX] >= min(units, num_nodes)
+        and shapes[shape, SHAPE_SPLIT] == 0
+        and shapes[shape, SHAPE_CONTIGUOUS] == 0
+        and shapes[shape, SHAPE_EXCLUSIVE] == 0
+    )
+    for r in range(num_kinds):
+        if shapes[shape, SHAPE_REQUEST + num_kinds + r] > 0:
+            plain = False
+    if unit_capacity(free, capacity, eligible, shapes, shape, caps) < units:
+        return False
+    count = rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order)
+    first = np.empty(num_nodes, dtype=np.int64)
+    unit_capacity(preferred, capacity, eligible, shapes, shape, first)
+    if plain:
+        left = units
+        for i in range(count):
+            take = min(first[order[i]], left)
+            takes[order[i]] = take
+            left -= take
+        for i in range(count):
+            take = min(caps[order[i]] - takes[order[i]], left)
+            takes[order[i]] += take
+            left -= take
+        return True
+    ranked = np.empty(count, dtype=np.int64)
+    k = 0
+    for wanted in (True, False):
+        for i in range(count):
+            if (first[order[i]] > 0) == wanted:
+                ranked[k] = order[i]
+                k += 1
+    return choose_nodes(
+        caps,
+        ranked,
+        count,
+        units,
+        cols[row, NODES_MIN],
+        cols[row, NODES_MAX],
+        shapes[shape, SHAPE_SPLIT],
+        shapes[shape, SHAPE_CONTIGUOUS] != 0,
+        takes,
+    )
+
+
+@kernel
+def amount_on(shapes, shape, capacity, node, units, r):
+    """Return how much of kind r a job with some units on a node takes of it."""
+    if shapes[shape, SHAPE_EXCLUSIVE] != 0:
+        return capacity[node, r]
+    num_kinds = capacity.shape[1]
+    return units * shapes[shape, SHAPE_REQUEST + r] + shapes[shape, SHAPE_REQUEST + num_kinds + r]
+
+
+@kernel
+def subtract(takes, shapes, shape, capacity, free):
+    """Take a placed job's amounts off ``free``."""
+    num_nodes, num_kinds = free.shape
+    for n in range(num_nodes):
+        if takes[n] > 0:
+            for r in range(num_kinds):
+                free[n, r] -= amount_on(shapes, shape, capacity, n, takes[n], r)
+
+
+@kernel
+def copied(source):
+    """Return a writable copy of a matrix."""
+    copy = np.empty(source.shape, dtype=np.int64)
+    for n in range(source.shape[0]):
+        for r in range(source.shape[1]):
+            copy[n, r] = source[n, r]
+    return copy
+
+
+@kernel
+def filled(length, value):
+    """Return an array of one value."""
+    array = np.empty(length, dtype=np.int64)
+    for i in range(length):
+        array[i] = value
+    return array
+
+
+@kernel
+def total_of(values):
+    """Return the sum of an array."""
+    total = 0
+    for value in values:
+        total += value
+    return total
