@@ -122,7 +122,8 @@ def main() -> None:
         python = install(args.venv or work / "venv")
         jobs = prepare(source, args.jobs, work / "hpc2n.swf")
         todo = commands(python, work / "hpc2n.swf", work)
-        env = {**measure.cache(work / "cache"), "TZ": "UTC"}
+        # Python keeps what it compiles of a checkout too, as it does of installed packages.
+        env = {**measure.cache(work / "cache"), "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
         cold = measure.run(todo["cpsched, files"], env)
         found: dict[str, list[measure.Usage]] = {what: [] for what in todo}
         for _ in range(args.runs):

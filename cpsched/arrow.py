@@ -7,7 +7,6 @@ runs; these do not.
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,17 +45,22 @@ def numbers(values: AnyArray, known: BoolArray | None = None) -> pa.Array:
 
 def strings(texts: Sequence[str | None]) -> pa.Array:
     """Return texts as a column, null where None."""
-    encoded = [b"" if text is None else text.encode() for text in texts]
-    ends = np.fromiter(accumulate(map(len, encoded)), dtype=np.int64, count=len(encoded))
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), ends])
+    known: BoolArray | None = None
+    if None in texts:
+        known = np.array([text is not None for text in texts], dtype=np.bool_)
+    filled = texts if known is None else ["" if text is None else text for text in texts]
+    joined = "".join(filled)  # type: ignore[arg-type]
+    # One character a byte is usual; else each text has to say how long it is by itself.
+    sizes = filled if joined.isascii() else [text.encode() for text in filled]  # type: ignore[union-attr]
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, sizes), np.int64, len(texts)), out=offsets[1:])  # type: ignore[arg-type]
     if offsets[-1] >= 2**31:
         raise ValueError("a column of texts may hold 2 GB")
-    known = np.array([text is not None for text in texts], dtype=np.bool_)
     return pa.StringArray.from_buffers(
-        len(encoded),
+        len(texts),
         pa.py_buffer(offsets.astype(np.int32)),
-        pa.py_buffer(b"".join(encoded)),
-        None if known.all() else _bits(known),
+        pa.py_buffer(joined.encode()),
+        None if known is None else _bits(known),
     )
 
 
@@ -64,6 +68,16 @@ def coded(codes: AnyArray, values: Sequence[str]) -> pa.Array:
     """Return ``values[codes]`` as a column of texts, null where a code is negative."""
     indices = numbers(codes.astype(np.int64), codes >= 0)
     return pa.DictionaryArray.from_arrays(indices, strings(values)).dictionary_decode()
+
+
+def repeating(table: pa.Table) -> list[str]:
+    """
+    Return the columns whose values Parquet should number: texts, but not the jobs' ids.
+
+    Numbering numbers costs time and space; plain, zstd has them smaller.
+    """
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    return [name for name in texts if name != "job_id"]
 
 
 def _bits(flags: BoolArray) -> pa.Buffer:

@@ -28,6 +28,12 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "prb": "cpsched.dispatch.rules:Prb",
         "easy": "cpsched.dispatch.easy:Easy",
         "conservative": "cpsched.dispatch.conservative:Conservative",
+        "cph": "cpsched.cp.hybrid:Cph",
+        "cph+": "cpsched.cp.plus:CphPlus",
+        "cp+": "cpsched.cp.plus:CpPlus",
+        "cp": "cpsched.cp.pure:Cp",
+        **{f"cph-{number}": f"cpsched.cp.hybrid:Cph{number}" for number in range(4)},
+        **{f"cp-{number}": f"cpsched.cp.pure:Cp{number}" for number in range(4)},
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",
@@ -95,7 +101,7 @@ class Entry:
             return getattr(import_module(module_name), attribute)
         except ConfigError:
             raise
-        except Exception as error:  # a plug-in may fail in any way while it is imported
+        except (Exception, SystemExit) as error:  # a plug-in may fail in any way when imported
             raise ConfigError(
                 f"'{self.name}' ({self.target}, from {self.distribution}) cannot be loaded: {error}"
             ) from error

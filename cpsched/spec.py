@@ -11,10 +11,11 @@ import inspect
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,9 +95,9 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     try:
         return maker(**known, **options)
     except (ValueError, TypeError) as error:
-        if isinstance(error, ConfigError):
+        if isinstance(error, UnknownNameError) or getattr(error, "where", None) is not None:
             raise
-        raise ConfigError(str(error), where=str(spec)) from error
+        raise ConfigError(str(error), where=spec) from error
 
 
 def options_of(group: str, name: str) -> dict[str, Any]:
@@ -131,9 +132,12 @@ def _convert(
         return None
     kind = next((kind for kind in _TYPES if re.search(rf"\b{kind}\b", wanted)), "str")
     try:
-        return _TYPES.get(kind, str)(text)
+        value = _TYPES.get(kind, str)(text)
     except ValueError:
         raise ConfigError(f"'{text}' is not a value of type {kind}", where=spec, key=key) from None
+    if isinstance(value, float) and not isfinite(value):
+        raise ConfigError(f"'{text}' is not a finite number", where=spec, key=key)
+    return value
 
 
 def _boolean(text: str) -> bool:

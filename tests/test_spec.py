@@ -183,6 +183,9 @@ def test_types_come_from_annotations_that_are_no_strings_too(option, value):
         ("count=none", "'none' is not a value of type int"),
         ("share=half", "'half' is not a value of type float"),
         ("limit=some", "'some' is not a value of type int"),
+        ("share=nan", "thing:share=nan: share: 'nan' is not a finite number"),
+        ("share=-inf", "'-inf' is not a finite number"),
+        ("share=1e999", "'1e999' is not a finite number"),
     ],
 )
 def test_values_of_the_wrong_type(option, message):

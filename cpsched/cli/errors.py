@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cpsched.cli.output import escaped
 from cpsched.errors import CpschedError, DispatchError, VerificationError
 
 if TYPE_CHECKING:
@@ -52,4 +53,5 @@ def _interrupted() -> int:
 
 def complain(message: str) -> None:
     """Print one line about what is wrong to stderr."""
-    print(f"cpsched: {' '.join(message.splitlines())}", file=sys.stderr)  # noqa: T201
+    line = escaped(" ".join(message.splitlines()))
+    print(f"cpsched: {line}", file=sys.stderr)  # noqa: T201

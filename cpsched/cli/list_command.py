@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from cpsched.cli.choice import one_of
+from cpsched.cli.output import echo, escaped
+from cpsched.errors import ConfigError
 
 _KINDS = (
     "dispatchers",
@@ -28,9 +30,9 @@ def command(
     rows = _systems() if kind == "systems" else _registered(kind)
     width = max(len(name) for name, _, _ in rows)
     for name, summary, options in rows:
-        typer.echo(f"{name:<{width}}  {summary}")
+        echo(f"{name:<{width}}  {summary}")
         if options:
-            typer.echo(f"{'':<{width}}    {options}")
+            echo(f"{'':<{width}}    {options}")
 
 
 def _registered(kind: str) -> list[tuple[str, str, str]]:
@@ -38,9 +40,14 @@ def _registered(kind: str) -> list[tuple[str, str, str]]:
 
     rows = []
     for name in registry.names(kind):
-        thing = registry.load(kind, name)
+        try:
+            thing = registry.load(kind, name)
+        except ConfigError as error:
+            # A plug-in that is broken takes nothing from the others.
+            rows.append((escaped(name), f"broken: {_one_line(str(error))}", ""))
+            continue
         summary = getattr(thing, "summary", None) or _first_line(thing)
-        rows.append((name, summary, _options(thing)))
+        rows.append((escaped(name), summary, _options(thing)))
     return rows
 
 
@@ -58,8 +65,11 @@ def _systems() -> list[tuple[str, str, str]]:
 
 def _first_line(thing: Any) -> str:
     text = inspect.getdoc(thing) or ""
-    first = text.split("\n\n")[0]
-    return " ".join(first.split())
+    return _one_line(text.split("\n\n")[0])
+
+
+def _one_line(text: str) -> str:
+    return escaped(" ".join(text.split()))
 
 
 def _options(thing: Any) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from typing import Annotated, Any
 
 import typer
 
-from cpsched.cli import list_command, simulate, verify, workload
-from cpsched.cli.errors import guarded
+from cpsched.cli import explain, list_command, plan, simulate, verify, workload
+from cpsched.cli.errors import complain, guarded
+from cpsched.cli.parameters import read_plainly
 
 app = typer.Typer(
     name="cpsched",
@@ -21,6 +23,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("simulate")(simulate.command)
+app.command("explain")(explain.command)
+app.command("plan")(plan.command)
 app.command("verify")(verify.command)
 app.command("list")(list_command.command)
 app.add_typer(workload.app, name="workload")
@@ -53,11 +57,16 @@ def build(arguments: list[str]) -> Any:
     from cpsched import registry
 
     for name in registry.names("commands"):
-        registry.load("commands", name)(app)
+        try:
+            registry.load("commands", name)(app)
+        except Exception as error:
+            complain(f"command left out: '{name}': {error}")
     if "generate" in arguments:
         # Their options come from the generators, which are costly to import.
         workload.add_generators()
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    read_plainly(command)
+    return command
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -66,6 +75,8 @@ def main(arguments: list[str] | None = None) -> None:
     # A command makes many small objects and hardly a cycle: looking for cycles less often saves a
     # tenth of its time.
     gc.set_threshold(200_000, 50, 50)
+    # Nor need python look for cycles when it ends, in all that is left.
+    atexit.register(gc.freeze)
     # --debug may stand anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
     sys.exit(guarded(lambda: build(rest)(rest, prog_name="cpsched"), debug=rest != given))

@@ -34,6 +34,16 @@ From = Annotated[
 To = Annotated[
     str | None, typer.Option("--to", help="Only jobs submitted before: seconds or a date (UTC).")
 ]
+SystemName = Annotated[
+    str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
+]
+EnforceLimits = Annotated[
+    bool,
+    typer.Option(
+        "--enforce-limits/--no-enforce-limits",
+        help="Reject jobs that ask for more time than their queue allows.",
+    ),
+]
 
 
 def read_workload(
@@ -50,15 +60,15 @@ def read_workload(
     workload = traces.read(path, format=format_name, skip_bad_lines=skip_bad_lines)
     cut = workload.select(
         first=first,
-        start=_second(workload, "--from", start),
-        end=_second(workload, "--to", end),
+        start=second_of(workload, "--from", start),
+        end=second_of(workload, "--to", end),
     )
     if not len(cut):
         raise ConfigError("no job is left after --first, --from and --to", where=path)
     return cut
 
 
-def _second(workload: Workload, option: str, text: str | None) -> int | None:
+def second_of(workload: Workload, option: str, text: str | None) -> int | None:
     """Turn seconds since the log's epoch, or a date, into seconds since the epoch."""
     if text is None:
         return None

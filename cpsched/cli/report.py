@@ -6,6 +6,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cpsched.cli.output import counted, escaped
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,21 +20,22 @@ def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
     days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
     kinds = zip(system.resources, system.total.tolist(), strict=True)
     totals = ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
-    nodes = "1 pool" if system.num_nodes == 1 else f"{system.num_nodes:,} nodes"
+    nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
     lines = [
-        f"{workload.title}: {len(workload):,} jobs submitted over {days:,.1f} days",
-        f"on {system.title}: {nodes}, {totals}",
+        f"{escaped(workload.title)}: {counted(len(workload), 'job')} submitted over"
+        f" {days:,.1f} days",
+        f"on {escaped(system.title)}: {nodes}, {totals}",
     ]
     counts = summary["counts"]
     set_aside: Mapping[str, int] = counts["set_aside"]
     for reason, number in set_aside.items():
-        lines.append(f"set aside: {number:,} rows of the log ({reason})")
+        lines.append(f"set aside: {counted(number, 'row')} of the log ({reason})")
     if counts["rejected"]:
         row, reason = fitted.rejected[0]
         job = workload.job_id[row]
         lines.append(
-            f"rejected: {counts['rejected']:,} jobs that can never run here"
-            f" (the first: job {job}, {reason})"
+            f"rejected: {counted(counts['rejected'], 'job')} that can never run here"
+            f" (the first: job {escaped(job)}, {reason})"
         )
     return "\n".join(lines)
 

@@ -19,10 +19,11 @@ from cpsched.cli.options import (
     WorkloadFile,
     read_workload,
 )
+from cpsched.cli.output import echo, escaped
 from cpsched.errors import ConfigError, InfeasibleRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Checkpoint, Run, Settings
@@ -116,8 +117,8 @@ def command(
     arguments = {"workload": str(workload), "system": system, "first": first, "from": start}
     arguments["to"] = end
     keep = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
-    summaries = [_run(task, fitted, settings, arguments, overwrite, keep) for task in tasks]
-    _print(tasks, summaries, fitted, as_json=as_json)
+    done = [_run(task, fitted, settings, arguments, overwrite, keep) for task in tasks]
+    _print(done, fitted, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,17 @@ class _Task:
     dispatcher: str
     predictor: str
     folder: Path | None
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What is shown of a simulation; its schedule is let go."""
+
+    task: _Task
+    summary: dict[str, Any]
+    decisions: Mapping[str, Any]
+    timing: Mapping[str, float]
+    deterministic: bool
 
 
 def _tasks(
@@ -170,7 +182,7 @@ def _run(
     arguments: dict[str, Any],
     overwrite: bool,
     checkpoint: Checkpoint | None,
-) -> dict[str, Any]:
+) -> _Done:
     from cpsched.cli.progress import progress_bar
     from cpsched.metrics.summary import summarize
     from cpsched.runs import save
@@ -188,42 +200,44 @@ def _run(
             checkpoint=checkpoint,
         )
     if task.folder is None:
-        return summarize(run.schedule)
-    return save(run, task.folder, overwrite=overwrite, arguments=arguments)
+        summary = summarize(run.schedule)
+    else:
+        summary = save(run, task.folder, overwrite=overwrite, arguments=arguments)
+    return _Done(task, summary, run.decisions, run.timing, run.deterministic)
 
 
-def _print(
-    tasks: Sequence[_Task],
-    summaries: Sequence[dict[str, Any]],
-    fitted: Fitted,
-    *,
-    as_json: bool,
-) -> None:
+def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     if as_json:
         runs = [
             {
-                "dispatcher": task.dispatcher,
-                "predictor": task.predictor,
-                "folder": None if task.folder is None else str(task.folder),
-                "summary": summary,
+                "dispatcher": one.task.dispatcher,
+                "predictor": one.task.predictor,
+                "folder": None if one.task.folder is None else str(one.task.folder),
+                "deterministic": one.deterministic,
+                "decisions": dict(one.decisions),
+                "timing": dict(one.timing),
+                "summary": one.summary,
             }
-            for task, summary in zip(tasks, summaries, strict=True)
+            for one in done
         ]
-        typer.echo(json.dumps(runs, indent=1))
+        echo(json.dumps(runs, indent=1))
         return
     from cpsched.cli.report import heading, width
+    from cpsched.metrics.decisions import decision_table
     from cpsched.metrics.table import comparison
 
-    typer.echo(heading(fitted, summaries[0]))
-    typer.echo("")
-    rows = [
-        (task.dispatcher, task.predictor, summary)
-        for task, summary in zip(tasks, summaries, strict=True)
-    ]
-    typer.echo(comparison(rows).text(width=width()))
-    written = [task.folder for task in tasks if task.folder is not None]
+    echo(heading(fitted, done[0].summary))
+    echo("")
+    rows = [(one.task.dispatcher, one.task.predictor, one.summary) for one in done]
+    echo(comparison(rows).text(width=width()))
+    found = decision_table(
+        [(one.task.dispatcher, one.task.predictor, one.decisions, one.timing) for one in done]
+    )
+    if found is not None:
+        echo(f"\n{found.text(width=width())}")
+    written = [one.task.folder for one in done if one.task.folder is not None]
     if written:
-        typer.echo("")
-        typer.echo("Files:")
+        echo("")
+        echo("Files:")
         for folder in written:
-            typer.echo(f"  {folder}")
+            echo(f"  {escaped(str(folder))}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import VerificationError
 
 
@@ -28,14 +29,16 @@ def command(
         if not findings:
             # Nothing can be derived from a schedule that is wrong in itself.
             findings = [f"files: {sentence}" for sentence in contradictions(run)]
-        jobs = f"{len(run.schedule.workload):,} jobs"
+        name, jobs = escaped(str(path)), counted(len(run.schedule.workload), "job")
         if not findings:
-            typer.echo(f"{path}: {jobs}, nothing wrong")
+            echo(f"{name}: {jobs}, nothing wrong")
             continue
         wrong += 1
-        things = "1 thing" if len(findings) == 1 else f"{len(findings):,} things"
-        typer.echo(f"{path}: {jobs}, {things} wrong")
+        echo(f"{name}: {jobs}, {counted(len(findings), 'thing')} wrong")
         for finding in findings:
-            typer.echo(f"  {finding}")
+            echo(f"  {finding}")
     if wrong:
-        raise VerificationError(f"{wrong} of the schedules contradict their own inputs")
+        one = "1 schedule contradicts its own inputs"
+        raise VerificationError(
+            one if wrong == 1 else f"{wrong} schedules contradict their own inputs"
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpsched.cli.errors import complain
 from cpsched.cli.options import (
     First,
     Format,
@@ -17,6 +18,8 @@ from cpsched.cli.options import (
     WorkloadFile,
     read_workload,
 )
+from cpsched.cli.output import counted, echo, escaped
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from cpsched.generators.contract import Generator
@@ -42,7 +45,7 @@ def info(
     rows = describe(jobs)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        typer.echo(f"{name:<{width}}  {value}")
+        echo(f"{name:<{width}}  {escaped(value)}")
 
 
 @app.command()
@@ -65,12 +68,10 @@ def convert(
     _refuse(target, overwrite=overwrite)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
     traces.write(jobs, target, format=to_format)
-    typer.echo(f"{target}: {len(jobs):,} jobs")
+    echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
 
 def _refuse(target: Path, *, overwrite: bool) -> None:
-    from cpsched.errors import ConfigError
-
     if target.exists() and not target.is_file():
         raise ConfigError("is there already and is no ordinary file; name another", where=target)
     if target.exists() and not overwrite:
@@ -82,7 +83,11 @@ def add_generators() -> None:
     from cpsched import registry
 
     for name in registry.names("generators"):
-        generator: Generator = registry.load("generators", name)
+        try:
+            generator: Generator = registry.load("generators", name)
+        except ConfigError as error:
+            complain(f"generator left out: '{name}': {error}")
+            continue
         generate.command(name, help=generator.summary)(_generate_command(generator))
 
 
@@ -96,7 +101,7 @@ def _generate_command(generator: Generator) -> Any:
         _refuse(out, overwrite=overwrite)
         workload = generator.generate(generator.options(**options))
         traces.write(workload, out)
-        typer.echo(f"{out}: {len(workload):,} jobs")
+        echo(f"{escaped(str(out))}: {counted(len(workload), 'job')}")
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [

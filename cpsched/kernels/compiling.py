@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +55,31 @@ def _user_cache() -> Path | None:
 _FOLDER = _cache_folder()
 
 
+class _Cache(FunctionCache):
+    """
+    Kernels on disk, loaded without making the compiler ready.
+
+    numba teaches its compiler every function it knows before it loads a compiled one, which takes
+    longer than all the loading. A compiled kernel needs the runtime alone; what has to be compiled
+    makes the compiler ready itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, None if there is nothing."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on first use and keep it on disk, in our own folder only."""
-    settings: Any = numba.config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = _FOLDER or before
-    try:
-        compiled: Callable[..., Any] = njit(cache=_FOLDER is not None)(function)
-        return compiled
-    finally:
-        settings.CACHE_DIR = before
+    compiled: Any = njit(function)
+    if _FOLDER is not None:
+        settings: Any = numba.config
+        before = settings.CACHE_DIR
+        settings.CACHE_DIR = _FOLDER
+        try:
+            compiled._cache = _Cache(function)
+        finally:
+            settings.CACHE_DIR = before
+    return compiled  # type: ignore[no-any-return]

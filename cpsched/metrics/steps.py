@@ -181,6 +181,14 @@ def used(schedule: Schedule, kind: int) -> StepFunction:
     )
 
 
+def distinct(*times: AnyArray) -> IntArray:
+    """Return the seconds of some increasing arrays, increasing, each once."""
+    # Merging is what a stable sort does with pieces that are sorted.
+    merged: IntArray = np.sort(np.concatenate(times), kind="stable")
+    once: IntArray = merged[np.diff(merged, prepend=merged[:1] - 1) != 0]
+    return once
+
+
 def exact_dot(a: IntArray, b: IntArray) -> int:
     """Return the sum of products of two integer arrays, whatever its size."""
     if not len(a):
@@ -188,6 +196,15 @@ def exact_dot(a: IntArray, b: IntArray) -> int:
     if float(np.abs(a).max()) * float(np.abs(b).sum()) < _SAFE:
         return int(np.dot(a, b))
     return int(sum(map(int.__mul__, a.tolist(), b.tolist())))
+
+
+def exact_sum(values: IntArray) -> int:
+    """Return the sum of an integer array, whatever its size."""
+    if not len(values):
+        return 0
+    if float(np.abs(values).max()) * len(values) < _SAFE:
+        return int(values.sum())
+    return sum(values.tolist())
 
 
 def _released(schedule: Schedule) -> IntArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.metrics import jobs, system
-from cpsched.metrics.steps import waiting
+from cpsched.metrics.steps import exact_sum, waiting
 from cpsched.metrics.window import busy_window, ended
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
@@ -112,7 +112,7 @@ def statistics(values: AnyArray) -> dict[str, Any]:
     if not len(values):
         return {"jobs": 0, **dict.fromkeys(("mean", *_QUANTILES, "max"))}
     whole = np.issubdtype(values.dtype, np.integer)
-    total = sum(values.tolist()) if whole else math.fsum(values.tolist())
+    total = exact_sum(values) if whole else math.fsum(values.tolist())
     found = np.quantile(values, list(_QUANTILES.values())).tolist()
     return {
         "jobs": len(values),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.steps import StepFunction, exact_dot, used, waiting
+from cpsched.metrics.steps import StepFunction, distinct, exact_dot, used, waiting
 from cpsched.metrics.window import busy_window, ended
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> floa
 
 def _idle_while(queue: StepFunction, busy: StepFunction, total: int, window: Window) -> int:
     """Return amount times seconds of the window idle while somebody waits."""
-    inner = np.union1d(queue.times, busy.times)
+    inner = distinct(queue.times, busy.times)
     inner = inner[(inner > window.start) & (inner < window.end)]
     edges = np.concatenate([[window.start], inner, [window.end]])
     idle = np.where(queue.at(edges[:-1]) > 0, total - busy.at(edges[:-1]), 0)

@@ -118,19 +118,23 @@ def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
     caption = ""
     if same:
         jobs, rejected = (column.cells()[0] for column in sizes)
-        caption = f"{jobs} jobs simulated, {rejected} rejected"
+        caption = f"{jobs} {'job' if jobs == '1' else 'jobs'} simulated, {rejected} rejected"
         sizes = []
-    predictors = Column("predictor", "", tuple(predictor for _, predictor, _ in rows))
-    names = [Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows)), predictors]
-    if len(set(predictors.values)) == 1:
-        caption += f"{'; ' if caption else ''}runtimes predicted by {predictors.values[0]}"
-        names.pop()
+    predicted, named = common_predictor(tuple(predictor for _, predictor, _ in rows))
     columns = (
-        *names,
+        Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows)),
+        *named,
         *sizes,
         *_measures(summaries),
     )
-    return Table(caption, columns)
+    return Table("; ".join(filter(None, [caption, predicted])), columns)
+
+
+def common_predictor(predictors: tuple[str, ...]) -> tuple[str, list[Column]]:
+    """Return words for a caption if all runs share a predictor, else a column."""
+    if len(set(predictors)) == 1:
+        return f"runtimes predicted by {predictors[0]}", []
+    return "", [Column("predictor", "", predictors)]
 
 
 def _measures(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:

@@ -28,7 +28,7 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
         ("jobs", f"{len(workload):,}"),
         *((f"set aside: {reason}", f"{number:,}") for reason, number in workload.set_aside),
         ("span", _span(workload)),
-        ("busiest day", f"{_busiest_day(workload):,} jobs"),
+        ("busiest day", _busiest_day(workload)),
         ("runtime [s]", _spread(workload.runtime)),
         ("requested time [s]", _requested(workload)),
         ("run / requested", _ratio(workload)),
@@ -69,9 +69,10 @@ def _span(workload: Workload) -> str:
     return f"{text}, {dates[0]} to {dates[1]} (UTC)"
 
 
-def _busiest_day(workload: Workload) -> int:
+def _busiest_day(workload: Workload) -> str:
     days = (workload.submit - workload.submit[0]) // _DAY
-    return int(np.unique(days, return_counts=True)[1].max())
+    most = int(np.unique(days, return_counts=True)[1].max())
+    return f"{most:,} {'job' if most == 1 else 'jobs'}"
 
 
 def _spread(values: AnyArray) -> str:

@@ -55,7 +55,8 @@ def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise RunError(f"{path} is damaged: {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise RunError(f"{path} is damaged: {reason}; simulate again with --overwrite") from error
     for name in columns.keys() | set(table.column_names):
         if name not in table.column_names:
             yield f"{path.name}: column {name} is missing"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 _T = TypeVar("_T")
+#: What helps against every damage.
+_REMEDY = "simulate again with --overwrite"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,8 +68,10 @@ def load(folder: str | Path) -> SavedRun:
     about = _read(folder / MARK, _json)
     if about.get("format") != FORMAT:
         raise RunError(
-            f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT}"
+            f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT};"
+            f" {_REMEDY}"
         )
+    overrun = _overrun(about, folder / MARK)
     workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", pq.read_table)
@@ -75,7 +79,8 @@ def load(folder: str | Path) -> SavedRun:
     _read(folder / "queue.parquet", pq.read_schema)
     if jobs.num_rows != len(workload):
         raise RunError(
-            f"{folder}: jobs.parquet has {jobs.num_rows} rows, workload.parquet has {len(workload)}"
+            f"{folder}: jobs.parquet has {jobs.num_rows} rows, workload.parquet has"
+            f" {len(workload)}; {_REMEDY}"
         )
     try:
         schedule = Schedule(
@@ -89,10 +94,13 @@ def load(folder: str | Path) -> SavedRun:
             bound=_integers(jobs, "predicted_bound"),
             segments=_segments(allocations, system),
             rejected=_reasons(jobs),
-            overrun=about["settings"]["overrun"],
+            overrun=overrun,
         )
     except (KeyError, ValueError, TypeError) as error:
-        raise RunError(f"{folder}: {error}") from error
+        reason = f"no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        raise RunError(
+            f"{folder}: jobs.parquet or allocations.parquet is damaged: {reason}; {_REMEDY}"
+        ) from error
     return SavedRun(
         folder=folder,
         about=about,
@@ -105,18 +113,44 @@ def load(folder: str | Path) -> SavedRun:
 def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
     """Read one file; whatever is wrong with it becomes a one-line error."""
     if not path.is_file():
-        raise RunError(f"{path} is missing: the run is incomplete")
+        raise RunError(f"{path} is missing: the run is incomplete; {_REMEDY}")
     try:
         return reader(path)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, CpschedError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise RunError(f"{path} is damaged: {reason}") from error
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, CpschedError) as error:
+        # Arrow's errors are among these.
+        raise RunError(f"{path} is damaged: {_reason(path, error)}; {_REMEDY}") from error
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Return what is wrong with a file, in words."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 text (byte {error.start + 1})"
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing in it"
+    if isinstance(error, CpschedError | OSError | pa.ArrowException) or path.suffix != ".json":
+        return str(error).partition("\n")[0] or type(error).__name__
+    # Python's own words for a value of a wrong type say nothing to who reads this.
+    return f"a value in it is not of the kind it should be ({error})"
+
+
+def _overrun(about: Mapping[str, Any], path: Path) -> str:
+    """Return what the run did at the requested time."""
+    settings = about.get("settings")
+    overrun = settings.get("overrun") if isinstance(settings, dict) else None
+    if overrun not in ("kill", "extend"):
+        raise RunError(
+            f"{path} is damaged: settings.overrun is {overrun!r}, 'kill' or 'extend' is expected;"
+            f" {_REMEDY}"
+        )
+    return str(overrun)
 
 
 def _json(path: Path) -> dict[str, Any]:
     content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, dict):
-        raise TypeError("is not a JSON object")
+        raise RunError("it is not a JSON object ({...})")
     return content
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import arrow, traces
-from cpsched.metrics.steps import StepFunction, used, waiting
+from cpsched.metrics.steps import StepFunction, distinct, used, waiting
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
     from cpsched.simulation.simulate import Run, Settings
 
+#: Of a run of nodes: its first node and how many there are.
+_RUN_BYTES = 2 * np.dtype(np.int64).itemsize
 #: Of the layout of run folders; a reader refuses others.
 FORMAT = 1
 
@@ -110,7 +113,8 @@ def _description(
         "system": {"name": schedule.system.name, "digest": schedule.system.digest()},
         "counts": summary["counts"],
         "decisions": dict(run.decisions),
-        "deterministic": True,
+        "predictions": dict(run.predictions),
+        "deterministic": run.deterministic,
     }
 
 
@@ -119,7 +123,6 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
     workload = schedule.workload
     started = schedule.start != MISSING
     num_nodes, nodes = _places(schedule)
-    reasons = [schedule.rejected.get(row) for row in range(len(workload))]
     return {
         "job_id": arrow.strings(workload.job_id.tolist()),
         "submit": arrow.numbers(workload.submit),
@@ -138,7 +141,7 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
             schedule.outcome - min(JobOutcome),
             [outcome.name.lower() for outcome in sorted(JobOutcome)],
         ),
-        "reason": arrow.strings(reasons),
+        "reason": _reasons(schedule),
     }
 
 
@@ -153,19 +156,29 @@ def _places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
     job, node, count = (values[rows] for values in (segments.job, segments.node, segments.count))
     num_nodes = np.bincount(job, weights=count, minlength=num_jobs).astype(np.int64)
     # Few jobs of a log lie on a set of nodes no other job has: each set is written out once.
-    bounds = np.flatnonzero(np.diff(job, prepend=-1))
+    firsts = np.flatnonzero(np.diff(job, prepend=-1))
+    runs = np.stack([node, count], axis=1)
+    content, bounds = runs.tobytes(), [*firsts.tolist(), len(job)]
     known: dict[bytes, int] = {}
     texts: list[str] = []
-    which = np.full(num_jobs, -1, dtype=np.int64)
-    runs = np.stack([node, count], axis=1)
-    for first, last in zip(bounds.tolist(), [*bounds[1:].tolist(), len(job)], strict=False):
-        part = runs[first:last]
-        key = part.tobytes()
-        index = known.setdefault(key, len(texts))
+    indices: list[int] = []
+    for first, last in pairwise(bounds):
+        index = known.setdefault(content[first * _RUN_BYTES : last * _RUN_BYTES], len(texts))
         if index == len(texts):
-            texts.append(fold(schedule.system.node_names, part.tolist()))
-        which[job[first]] = index
+            texts.append(fold(schedule.system.node_names, runs[first:last].tolist()))
+        indices.append(index)
+    which = np.full(num_jobs, -1, dtype=np.int64)
+    which[job[firsts]] = indices
     return num_nodes, arrow.coded(which, texts)
+
+
+def _reasons(schedule: Schedule) -> pa.Array:
+    """Return why each job was rejected; a few reasons serve for many jobs."""
+    texts = list(dict.fromkeys(schedule.rejected.values()))
+    code = {text: index for index, text in enumerate(texts)}
+    which = np.full(len(schedule.workload), -1, dtype=np.int64)
+    which[list(schedule.rejected)] = [code[text] for text in schedule.rejected.values()]
+    return arrow.coded(which, texts)
 
 
 def allocation_columns(schedule: Schedule) -> dict[str, Any]:
@@ -190,7 +203,7 @@ def queue_columns(schedule: Schedule) -> dict[str, Any]:
     ends = np.where(schedule.end == MISSING, segments.end.max(initial=0), schedule.end)
     running = StepFunction.over(schedule.start[alive], ends[alive])
     queue = waiting(schedule)
-    times = np.unique(np.concatenate([step.times for step in (queue, running, *kinds)]))
+    times = distinct(*(step.times for step in (queue, running, *kinds)))
     table: dict[str, Any] = {
         "time": arrow.numbers(times),
         "waiting": arrow.numbers(queue.at(times)),
@@ -213,7 +226,7 @@ def _optional(values: IntArray) -> pa.Array:
 
 def _write_table(path: Path, columns: Mapping[str, Any]) -> None:
     table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
-    pq.write_table(table, path, compression="zstd")
+    pq.write_table(table, path, compression="zstd", use_dictionary=arrow.repeating(table))
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

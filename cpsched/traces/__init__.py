@@ -72,7 +72,11 @@ def write(
     path = Path(path)
     name = format or _named(path)
     if name is None:
-        raise TraceError(f"the name asks for no format that can be written; {_choice()}", file=path)
+        raise TraceError(
+            f"the name asks for no format that can be written; end it in {_endings()}"
+            " (.gz may follow where it is text), or say the format (convert: --to-format)",
+            file=path,
+        )
     writer = registry.load("traces", name).write
     if writer is None:
         raise TraceError(f"the format '{name}' can only be read", file=path)
@@ -113,6 +117,12 @@ def _formats() -> Iterator[TraceFormat]:
             yield registry.load("traces", name)
         except ConfigError as error:
             warnings.warn(f"trace format skipped: {error}", RuntimeWarning, stacklevel=3)
+
+
+def _endings() -> str:
+    """Return the endings of files that can be written."""
+    endings = [end for reader in _formats() if reader.write for end in reader.suffixes]
+    return ", ".join(sorted(endings))
 
 
 def _choice() -> str:

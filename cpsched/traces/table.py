@@ -51,7 +51,8 @@ class TableFormat:
             table = read_parquet(path)
         else:
             table = read_csv(path, skip_bad_lines=skip_bad_lines)
-        if "cores_per_node" in table.columns:
+        # A column may be missing; then the other one tells which table it was to be.
+        if "cores_per_node" in table.columns or "job" in table.columns:
             return table_ext.workload_of(table, skip_bad_lines=skip_bad_lines)
         return table_own.workload_of(table, skip_bad_lines=skip_bad_lines)
 

@@ -107,15 +107,23 @@ class Cells:
         encoded = pc.if_else(pc.equal(text, ""), None, text).combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return Labels(codes.astype(np.int64), tuple(encoded.dictionary.to_pylist()))
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        values = tuple(encoded.dictionary.to_pylist())
+        self._fail_nuls(np.array([*("\0" in value for value in values), False])[codes], column)
+        return Labels(codes, values)
 
     def strings(self, column: str) -> list[str]:
         """Return strings, ``""`` where empty."""
         if column not in self:
             return [""] * self._table.num_rows
         texts: list[str] = self._text(column).to_pylist()
+        if "\0" in "".join(texts):
+            self._fail_nuls(np.array(["\0" in text for text in texts]), column)
         return texts
+
+    def _fail_nuls(self, found: BoolArray, column: str) -> None:
+        # Neither a table nor NumPy's strings keep them.
+        self._fail(found, "holds a NUL character; text is expected", column)
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
         values = self._table.columns.get(column)

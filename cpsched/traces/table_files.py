@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cpsched import arrow
 from cpsched.errors import TraceError
 from cpsched.traces.table_cells import Table
 from cpsched.traces.text import chunks, opened, replacing
@@ -72,7 +73,13 @@ def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], 
     table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
     table = table.replace_schema_metadata({"cpsched": json.dumps(metadata)})
     with replacing(path) as file:
-        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+        pq.write_table(
+            table,
+            file,
+            compression="zstd",
+            use_dictionary=arrow.repeating(table),
+            write_page_checksum=True,
+        )
 
 
 def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:

@@ -19,6 +19,7 @@ empty cell is unknown. A job with an empty ``runtime`` never ran and is set asid
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     if len(set(ids)) < len(ids) or "" in ids:
         raise TraceError("a table needs a job_id for every job, each a different one")
     strings = (text for name in _LABELS for text in getattr(workload, name).values)
-    if any("\0" in text for text in (*ids, *strings)):
+    if "\0" in "".join(chain(ids, strings)):
         raise TraceError("a table cannot hold a string with a NUL character")
     neutral = Workload.build(
         title="",

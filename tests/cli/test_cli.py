@@ -9,7 +9,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched import resources
+from cpsched import registry, resources
 from cpsched.cli.main import main
 
 LOG = """\
@@ -68,8 +68,8 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
-    assert "set aside: 1 rows of the log (never ran)" in out
-    assert "rejected: 1 jobs that can never run here (the first: job 5," in out
+    assert "set aside: 1 row of the log (never ran)" in out
+    assert "rejected: 1 job that can never run here (the first: job 5," in out
     lines = out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))] == [
         "fifo",
@@ -116,7 +116,7 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     code, out, err = cpsched("verify", "run")
     assert code == 1
     assert " wrong" in out
-    assert err.startswith("cpsched: 1 of the schedules contradict")
+    assert err.startswith("cpsched: 1 schedule contradicts")
 
 
 def test_json_holds_the_summaries(files, cpsched):
@@ -148,7 +148,10 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "-d", "easy:backfil=sjf"), "Did you mean 'backfill'?"),
         ((*SIMULATE, "-d", "easy:backfill"), "'backfill' is not an option; write key=value"),
         ((*SIMULATE, "-d", "conservative:depth=many"), "'many' is not a value of type int"),
-        ((*SIMULATE, "-d", "conservative:depth=-1"), "depth is -1, must be 0 or more"),
+        (
+            (*SIMULATE, "-d", "conservative:depth=-1"),
+            "conservative:depth=-1: depth is -1, must be 0 or more",
+        ),
         ((*SIMULATE, "-p", "oracle"), "no predictor is called 'oracle'"),
         ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0.0, must be more than 0"),
         ((*SIMULATE, "--overrun", "forgive"), "--overrun: 'forgive' is not one of: kill, extend"),
@@ -159,7 +162,12 @@ def test_part_of_a_log(files, cpsched):
         (("verify", "."), "is no run and holds none"),
         (("list", "things"), "'things' is not one of: dispatchers"),
         (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
-        (("workload", "convert", "log.swf", "log.xyz"), "the name asks for no format"),
+        (
+            ("workload", "convert", "log.swf", "log.xyz"),
+            "log.xyz: the name asks for no format that can be written; end it in .csv, .parquet,"
+            " .swf (.gz may follow where it is text), or say the format (convert: --to-format)",
+        ),
+        (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: cannot be read"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):
@@ -182,7 +190,7 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     assert "'ten'" in err
     code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
     assert code == 0
-    assert "set aside: 1 rows of the log (bad line)" in out
+    assert "set aside: 1 row of the log (bad line)" in out
 
 
 def test_folders_in_the_way_are_found_before_anything_runs(files, cpsched):
@@ -232,6 +240,93 @@ def test_workload_generate_takes_the_generators_options(files, cpsched):
     assert code == 2
     assert err.startswith("cpsched: ")
     assert not (files / "h.csv.gz").exists()
+
+
+def test_what_a_log_says_cannot_steer_the_terminal(files, cpsched):
+    """File names, titles and labels are printed with their control characters escaped."""
+    name = "\x1b[2Jlog.swf"
+    (files / "log.swf").rename(files / name)
+    for arguments in (
+        ("workload", "info", name),
+        ("workload", "convert", name, "\x07new.csv"),
+        ("simulate", name, "--system", "four.toml", "-d", "fifo", "--out", "\x9brun"),
+        ("verify", "\x9brun"),
+    ):
+        code, out, err = cpsched(*arguments)
+        assert (code, err) == (0, "")
+        assert out.replace("\n", "").isprintable()
+    assert "\\x9brun: 4 jobs, nothing wrong" in out
+
+
+def test_one_is_not_many(files, cpsched):
+    """1 job, not 1 jobs."""
+    (files / "log.swf").write_text(LOG.split("\n2 ")[0] + "\n")
+    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+    assert "log: 1 job submitted over 0.0 days" in out
+    assert "1 job simulated, 0 rejected" in out
+    assert cpsched("verify", "run")[1] == "run: 1 job, nothing wrong\n"
+    assert "busiest day         1 job\n" in cpsched("workload", "info", "log.swf")[1]
+    assert cpsched("workload", "convert", "log.swf", "one.csv")[1] == "one.csv: 1 job\n"
+
+
+def _plug_in(folder, monkeypatch, group, source):
+    """Install a distribution with one entry point."""
+    info = folder / "plug-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[cpsched.{group}]\nnew = plug:new\n")
+    (folder / "plug.py").write_text(source)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "plug", raising=False)
+    registry.entries.cache_clear()
+
+
+@pytest.fixture
+def _forget_plug_ins():
+    yield
+    registry.entries.cache_clear()
+
+
+@pytest.mark.usefixtures("_forget_plug_ins")
+@pytest.mark.parametrize(
+    "source", ["import no_such_module", "raise SystemExit(1)", "raise ValueError('a\\n\\x1b[31mb')"]
+)
+def test_a_broken_plug_in_is_listed_as_broken(files, cpsched, monkeypatch, source):
+    """One used to take the whole list with it."""
+    _plug_in(files, monkeypatch, "dispatchers", source)
+    code, out, _ = cpsched("list", "dispatchers")
+    assert code == 0
+    (line,) = (line for line in out.splitlines() if line.startswith("new "))
+    assert "broken: 'new' (plug:new, from plug) cannot be loaded:" in line
+    assert line.isprintable()
+    assert any(line.startswith("easy ") for line in out.splitlines())
+
+
+@pytest.mark.usefixtures("_forget_plug_ins")
+@pytest.mark.parametrize("source", ["import no_such_module", "def new(app): raise OSError('no')"])
+def test_a_broken_command_leaves_the_others(files, cpsched, monkeypatch, source):
+    """Said in one line on stderr; everything else works."""
+    _plug_in(files, monkeypatch, "commands", source)
+    code, out, err = cpsched("list", "allocators")
+    assert code == 0
+    assert "first-fit" in out
+    assert err.startswith("cpsched: command left out: 'new'")
+    assert err.count("\n") == 1
+
+
+def test_simulate_imports_nothing_it_does_not_need(files):
+    """What is left out takes longer to import than a small log takes to simulate."""
+    code = (
+        "import sys; from cpsched.cli.main import main\n"
+        f"try: main([*{SIMULATE!r}, '-d', 'fifo', '--out', 'run'])\n"
+        "except SystemExit: pass\n"
+        "names = ('pandas', 'rich', 'pydantic', 'ortools', 'matplotlib', 'numba.np.linalg')\n"
+        "print([name for name in names if name in sys.modules])"
+    )
+    for _ in range(2):  # kernels that are not in the cache are compiled, which needs more
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        code = code.replace("'run'", "'run2'")
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def test_help_needs_none_of_the_heavy_libraries():

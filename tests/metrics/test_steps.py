@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched.metrics.steps import Distribution, StepFunction, exact_dot, used, waiting
+from cpsched.metrics.steps import (
+    Distribution,
+    StepFunction,
+    distinct,
+    exact_dot,
+    exact_sum,
+    used,
+    waiting,
+)
 from cpsched.metrics.window import busy_window, horizon
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.types import MISSING, IntArray
@@ -166,3 +174,16 @@ def test_a_queue_of_one_second():
     schedule = run(jobs((0, 1, 1), (0, 1, 1)), machine((1,)), "fifo").schedule
     assert waiting(schedule).times.tolist() == [0, 1]
     assert waiting(schedule).values.tolist() == [1, 0]
+
+
+@given(st.lists(st.lists(st.integers(0, 20)), min_size=1, max_size=4))
+def test_distinct_seconds(times):
+    """What np.unique gives for all of them."""
+    arrays = [np.array(sorted(values), dtype=np.int64) for values in times]
+    assert distinct(*arrays).tolist() == sorted({value for values in times for value in values})
+
+
+@given(st.lists(st.integers(-(2**62), 2**62), max_size=8))
+def test_sums_are_exact(values):
+    """Also where 64 bits do not hold them."""
+    assert exact_sum(np.array(values, dtype=np.int64)) == sum(values)

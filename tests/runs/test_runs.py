@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from cpsched.runs import load, run_name, save
 from cpsched.runs.consistency import contradictions
 from cpsched.runs.folder import appearing, find_runs
 from cpsched.runs.nodes import fold
+from cpsched.runs.writer import job_columns
 from cpsched.simulation.simulate import Settings
 
 FILES = {
@@ -228,3 +230,39 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     edit(tmp_path / "r")
     (found,) = contradictions(load(tmp_path / "r"))
     assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", '{"a":', "it is no JSON (line 1, column 6: Expecting value)"),
+        ("run.json", "[]", "it is not a JSON object ({...})"),
+        ("run.json", '{"format": 1}', "settings.overrun is None, 'kill' or 'extend' is expected"),
+        (
+            "run.json",
+            '{"format": 1, "settings": {"overrun": "x"}}',
+            "settings.overrun is 'x', 'kill' or 'extend' is expected",
+        ),
+        ("system.json", "{}", "'nodes' is missing in it"),
+        ("system.json", '{"nodes": 1}', "a value in it is not of the kind it should be ("),
+        ("system.json", "\udcff", "it is not UTF-8 text (byte 1)"),
+        ("metrics.json", "nonsense", "it is no JSON (line 1, column 1: Expecting value)"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, content, message):
+    """Which file, what is wrong, what to do; it used to be the bare name of a key."""
+    save(simulated, tmp_path / "r")
+    path = tmp_path / "r" / name
+    path.write_bytes(content.encode(errors="surrogateescape"))
+    expected = re.escape(f"{path} is damaged: {message}")
+    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
+        load(tmp_path / "r")
+
+
+def test_reasons_of_rejection_stand_with_their_jobs(tmp_path):
+    """Each text is kept once and belongs to many jobs."""
+    log = jobs((0, 9, 1), (0, 1, 1), (0, 9, 1), (0, 8, 1), (0, 2, 1))
+    done = run(log, machine((2,)), "fifo")
+    reasons = job_columns(done.schedule)["reason"].to_pylist()
+    assert [reason is None for reason in reasons] == [False, True, False, False, True]
+    assert {row: text for row, text in enumerate(reasons) if text} == done.schedule.rejected

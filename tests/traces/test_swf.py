@@ -280,6 +280,21 @@ def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows: list[list[str]]) -
         assert len(read_lines(path).table) == len(rows)
 
 
+@pytest.mark.parametrize("gap", ["  ", "\t", " \t "])
+@pytest.mark.parametrize("first", [0, 200])
+def test_columns_that_are_aligned_are_read_in_bulk(log, monkeypatch, gap: str, first: int) -> None:
+    """Wherever a file stops being tidy: at once, or beyond what is looked at first."""
+    lines = [with_field(1, str(number)) for number in range(1, 301)]
+    untidy = [
+        line if row < first else f" {line} ".replace(" ", gap) for row, line in enumerate(lines)
+    ]
+    plain, other = (
+        log(name, "\n".join(text) + "\n") for name, text in (("a", lines), ("b", untidy))
+    )
+    monkeypatch.setattr(swf_lines, "parse_line", None)
+    assert np.array_equal(read_lines(other).table, read_lines(plain).table)
+
+
 def test_both_readers_give_the_same_workload(logs, differences, monkeypatch) -> None:
     in_bulk = SWF.read(logs / "small.swf")
     monkeypatch.setattr(swf_lines._LineReader, "bulk", lambda *_: False)

@@ -175,6 +175,7 @@ BAD_HEADERS = {
     f"{HEADER},user,user": "field user: the header has this column twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "did you mean 'gpus_per_node'?",
     "job,submit,run,nodes,cores_per_node": "field reqtime: a table of chunk requests needs this",
+    "job,submit,run,reqtime,nodes": "field cores_per_node: a table of chunk requests needs this",
 }
 
 
@@ -279,6 +280,8 @@ def test_parquet_strings_may_be_categories_or_numbers(tmp_path) -> None:
         ("submit", pa.array([2**64 - 1, 0], pa.uint64()), "is no whole number (row 1)"),
         ("submit", pa.array([0, 1], pa.timestamp("s")), "field submit: has type timestamp["),
         ("user", [["a"], ["b"]], "field user: has type list<"),
+        ("user", ["a", "b\0"], r"field user = 'b\x00': holds a NUL character; text is expected"),
+        ("job_id", ["a\0", "b"], r"field job_id = 'a\x00': holds a NUL character"),
     ],
 )
 def test_parquet_cells_that_cannot_be_true_are_named(tmp_path, column, values, message) -> None:

@@ -1,0 +1,87 @@
+"""How dispatchers with a solver came to their decisions, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpsched.metrics.table import Column, Number, Table, common_predictor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: What every dispatcher's record has; anything besides is statistics of its own.
+_ALWAYS = frozenset({"decisions", "starts"})
+_SKIPPED = "skipped_"
+_FIRST = ("skipped_all_fit", "skipped_none_fit", "skipped_bound")
+
+#: A run's dispatcher, predictor, decision counts and timing.
+Row = tuple[str, str, "Mapping[str, Any]", "Mapping[str, float]"]
+
+
+def decision_table(rows: Sequence[Row]) -> Table | None:
+    """
+    Return the decision statistics of the runs that have any; None if none has.
+
+    Parameters
+    ----------
+    rows
+        For each run the dispatcher's and the predictor's name, and
+        :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. Shares and means
+        are over solver calls; times are of all decisions, those without the solver too.
+    """
+    rows = [row for row in rows if row[2].keys() - _ALWAYS]
+    if not rows:
+        return None
+    counts = [decisions for _, _, decisions, _ in rows]
+    _, named = common_predictor(tuple(predictor for _, predictor, _, _ in rows))
+    return Table(
+        "; ".join(_unrepeatable(rows)),
+        (
+            Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _, _ in rows)),
+            *named,
+            _counts("decisions", "decisions", counts),
+            _counts("solver calls", "solver_calls", counts),
+            *(_counts(reason.replace("_", " "), reason, counts) for reason in _reasons(counts)),
+            _shares("proven optimal", "proven_optimal", counts),
+            _shares("mean bound gap", "bound_gap", counts),
+            _counts("limit hits", "limit_hits", counts),
+            *(_times(name, [timing for _, _, _, timing in rows]) for name in _TIMES),
+        ),
+    )
+
+
+def _reasons(counts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what decisions without the solver are counted by, the cheapest reason first."""
+    found = {key for one in counts for key in one if key.startswith(_SKIPPED)}
+    return [*(key for key in _FIRST if key in found), *sorted(found.difference(_FIRST))]
+
+
+_TIMES = ("median", "p99", "max")
+
+
+def _unrepeatable(rows: Sequence[Row]) -> list[str]:
+    """Say which runs a wall-clock limit has touched."""
+    return [
+        f"{dispatcher} is not repeatable: a wall-clock limit ended {hits:,} solver calls"
+        for dispatcher, _, decisions, _ in rows
+        if (hits := int(decisions.get("wall_limit_hits", 0)))
+    ]
+
+
+def _counts(header: str, key: str, counts: Sequence[Mapping[str, Any]]) -> Column:
+    return Column(header, "", tuple(one.get(key) for one in counts))
+
+
+def _shares(header: str, key: str, counts: Sequence[Mapping[str, Any]]) -> Column:
+    """Return a sum over solver calls as a percentage of their number."""
+    values: list[Number] = [
+        100 * one[key] / one["solver_calls"] if one.get("solver_calls") and key in one else None
+        for one in counts
+    ]
+    return Column(header, "%", tuple(values), 1)
+
+
+def _times(name: str, timings: Sequence[Mapping[str, float]]) -> Column:
+    seconds = [timing.get(f"decision_{name}_s") for timing in timings]
+    milliseconds = tuple(None if value is None else 1000 * value for value in seconds)
+    return Column(f"{name} decision", "ms", milliseconds, 2)

@@ -1,0 +1,45 @@
+"""Arrow columns built from buffers are what pyarrow itself would make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpsched import arrow
+
+TEXTS = st.lists(st.none() | st.text(st.characters(codec="utf-8")), max_size=20)
+
+
+@given(TEXTS)
+def test_strings(texts):
+    """Of any script, empty, and missing."""
+    column = arrow.strings(texts)
+    column.validate(full=True)
+    assert column.equals(pa.array(texts, pa.string()))
+
+
+@given(TEXTS.filter(bool), st.data())
+def test_coded(texts, data):
+    """A negative code is null."""
+    values = [text or "" for text in texts]
+    codes = data.draw(st.lists(st.integers(-1, len(values) - 1), max_size=20))
+    expected = [values[code] if code >= 0 else None for code in codes]
+    column = arrow.coded(np.array(codes, dtype=np.int64), values)
+    assert column.equals(pa.array(expected, pa.string()))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "float64", "bool"])
+def test_numbers(dtype):
+    """With and without gaps."""
+    values = np.array([0, 1, 1, 0, 1, 0, 0, 1, 1], dtype=dtype)
+    known = values == 1
+    assert arrow.numbers(values).to_pylist() == values.tolist()
+    assert arrow.numbers(values, known).to_pylist() == [1 if one else None for one in known]
+
+
+def test_repeating_are_texts_but_the_ids():
+    table = pa.table({"job_id": ["a"], "nodes": ["n1"], "units": [1]})
+    assert arrow.repeating(table) == ["nodes"]
