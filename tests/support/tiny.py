@@ -102,6 +102,11 @@ DISPATCHERS = (
     "conservative",
     "conservative:depth=2,priority=slowdown",
     "conservative:allocator=consolidate,priority=fifo+sjf",
+    "cph-1:window=6,limit=0.001",
+    "cp-2:allocator=best-fit,window=5,limit=0.001",
+    "cp-3:window=5,limit=0.001",
+    "cph+:neighbourhoods=1,scenarios=3",
+    "cp+:scenarios=3,allocator=best-fit",
 )
 
 

@@ -1,0 +1,148 @@
+"""
+Free capacity over time as a cumulative constraint wants it: one kind, few steps, small numbers.
+
+Everything here keeps the set of feasible plans as it is, but for the last resort of
+:func:`_in_range`, which only makes it smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched import cpsat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.model.types import FloatArray, IntArray
+
+#: Up to here a ratio times a level is off by less than 0.1 in floating point.
+_PRECISE = 2**46
+
+
+class Steps(NamedTuple):
+    """
+    One resource kind for one cumulative constraint.
+
+    Attributes
+    ----------
+    demand
+        Of each task, or of each unit of it.
+    capacity
+        What is free in the end.
+    busy
+        ``(begin, end, amount)`` of what is not free before that, without overlaps.
+    """
+
+    demand: tuple[int, ...]
+    capacity: int
+    busy: tuple[tuple[int, int, int], ...]
+
+
+class Asked(NamedTuple):
+    """
+    What jobs ask for together; R resource kinds.
+
+    Attributes
+    ----------
+    total
+        Shape ``(R,)``.
+    ratio
+        At ``[q, r]`` the most any job asks of r for each it asks of q, shape ``(R, R)``.
+    """
+
+    total: IntArray
+    ratio: FloatArray
+
+    @classmethod
+    def of(cls, demand: IntArray) -> Asked:
+        """Sum up demands, shape ``(n, R)``."""
+        weak, strong = demand[:, None, :], demand[:, :, None]
+        each = np.where(strong > 0, weak / np.maximum(strong, 1), np.where(weak > 0, np.inf, 0.0))
+        return cls(demand.sum(axis=0), each.max(axis=0))
+
+
+def binding_kinds(asked: Asked, level: IntArray) -> list[int]:
+    """
+    Return the resource kinds that can run short.
+
+    A kind does not if all jobs together fit at its lowest level, nor if another kind runs short
+    first whatever is planned: with ``x = max_i demand_ir / demand_iq``, whatever respects
+    ``level_q`` uses no more than ``x * level_q`` of r.
+
+    Parameters
+    ----------
+    level
+        Free capacity over time, never decreasing, shape ``(S, R)``.
+    """
+    kept: list[int] = np.flatnonzero(asked.total > level[0]).tolist()
+    for kind in list(kept):
+        # Use is a whole number: no more than x * level_q is no more than level_r if it is
+        # below level_r + 1.
+        room = np.where(level[:, kind] < _PRECISE, level[:, kind] + 0.5, -1.0)
+        if any(
+            bool((asked.ratio[other, kind] * level[:, other] < room).all())
+            for other in kept
+            if other != kind and asked.ratio[other, kind] < np.inf
+        ):
+            kept.remove(kind)
+    return kept
+
+
+def steps(
+    demand: Sequence[int],
+    most: Sequence[int],
+    times: Sequence[int],
+    level: IntArray,
+    horizon: int,
+) -> Steps | None:
+    """
+    Return one kind's constraint, or None if it cannot run short.
+
+    Parameters
+    ----------
+    demand, most
+        Of a unit of each task, and how many units it can have there.
+    times, level
+        Of the profile; the level never decreases. Shape ``(S,)``.
+    horizon
+        Nothing of interest happens later.
+    """
+    total = sum(one * units for one, units in zip(demand, most, strict=True))
+    # More than all tasks together ask for is never used.
+    levels = [min(value, total) for value in level.tolist()]
+    if levels[0] == total:
+        return None
+    divisor = math.gcd(*demand)
+    asked, levels = _in_range(
+        [one // divisor for one in demand], [value // divisor for value in levels], horizon
+    )
+    capacity = max(levels)
+    busy: list[tuple[int, int, int]] = []
+    for position, value in enumerate(levels):
+        begin = times[position]
+        end = times[position + 1] if position + 1 < len(times) else horizon
+        missing = capacity - value
+        if begin >= horizon or not missing:
+            break
+        if busy and busy[-1][2] == missing:
+            busy[-1] = (busy[-1][0], end, missing)
+        else:
+            busy.append((begin, end, missing))
+    return Steps(tuple(asked), capacity, tuple(busy))
+
+
+def _in_range(demand: list[int], levels: list[int], horizon: int) -> tuple[list[int], list[int]]:
+    """Count in larger portions where amounts times seconds would leave 64 bits, rounding up."""
+    most = max(levels)
+    portion = -(-most * max(horizon, 1) // cpsat.MOST)
+    if portion <= 1:
+        return demand, levels
+    largest = most // portion
+    return (
+        [min(-(-value // portion), largest) for value in demand],
+        [value // portion for value in levels],
+    )

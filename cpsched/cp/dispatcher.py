@@ -1,0 +1,138 @@
+"""What the hybrid and the pure dispatcher have in common: options, window, shortcuts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched import cpsat
+from cpsched.cp import stats
+from cpsched.cp.objective import Objective
+from cpsched.cp.search import check_search
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import frozen, make_allocator, make_priority, start_in_order
+from cpsched.errors import ConfigError
+from cpsched.kernels import passes
+from cpsched.model.decision import NOTHING, Decision
+
+if TYPE_CHECKING:
+    from cpsched.cp.search import BuiltModel
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray
+    from cpsched.model.view import View
+
+
+class PlanningDispatcher(Dispatcher):
+    """
+    Plans a window of the queue with CP-SAT and starts what the plan starts now.
+
+    Parameters
+    ----------
+    search
+        ``expected-wait`` or ``slowdown``: branch on jobs in that order, earliest start first;
+        ``default``: the solver's own search. The queue is looked at, and the list plan made, in
+        the same order; with ``default`` in the order of the objective's priority.
+    objective
+        ``expected-wait`` or ``slowdown``.
+    window
+        How many jobs, first by priority, are planned; None: all that wait.
+    limit
+        Deterministic time a decision's solve may take.
+    wall
+        Seconds of wall time as a net behind it; None: no net.
+    presolve
+        Whether the solver simplifies the model first.
+    allocator
+        Name of the allocator.
+    """
+
+    def __init__(
+        self,
+        search: str,
+        objective: str,
+        *,
+        window: int | None,
+        limit: float,
+        wall: float | None,
+        presolve: bool,
+        allocator: str,
+    ) -> None:
+        if window is not None and window < 1:
+            raise ConfigError(f"window is {window}, must be 1 or more, or 'all'")
+        self.search = check_search(search)
+        self.objective = Objective(objective)
+        self.priority = make_priority(objective if search == "default" else search)
+        self.window = window
+        self.limits = cpsat.Limits(
+            deterministic=limit,
+            wall=wall,
+            presolve=presolve,
+            fixed_search=search != "default",
+        )
+        self.allocator = make_allocator(allocator)
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        self.priority.reset(system)
+        self.objective.reset(system)
+        self.allocator.reset(system)
+        self.limits = replace(self.limits, seed=seed)
+
+    def decide(self, view: View) -> Decision:
+        """Answer one view: without the solver where that cannot change what starts now."""
+        waiting = view.waiting
+        if not len(waiting):
+            return NOTHING
+        fits = self._fits_now(view)
+        if not fits.any():
+            return _skipped(stats.SKIPPED_NONE_FIT)
+        order = self.priority.order(waiting, view.now)
+        if fits.all():
+            decision = start_in_order(view, frozen(waiting.rows[order]), self.allocator, stop=True)
+            if len(decision.actions) == len(waiting):
+                return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
+        first = order[: self.window]
+        if not fits[first].any():
+            return _skipped(stats.SKIPPED_NONE_FIT)
+        return self._planned(view, waiting.take(first))
+
+    @abstractmethod
+    def build(self, view: View) -> BuiltModel | None:
+        """
+        Return the model of a decision, for a look at it; None if no waiting job can ever start.
+
+        It is built whether or not :meth:`decide` would need it.
+        """
+
+    @abstractmethod
+    def _planned(self, view: View, jobs: JobTable) -> Decision:
+        """Plan jobs, given in order of priority, of which at least one may fit now."""
+
+    def _in_window(self, view: View) -> JobTable:
+        order = self.priority.order(view.waiting, view.now)
+        return view.waiting.take(order[: self.window])
+
+    def _fits_now(self, view: View) -> BoolArray:
+        """Return which waiting jobs could start now on their own; never False for one that can."""
+        waiting, store = view.waiting, view.waiting.store
+        # The sum over all nodes rules most jobs out at a cost that does not grow with the queue.
+        asked = waiting.units[:, None] * waiting.request
+        fits: BoolArray = (asked <= np.maximum(view.free, 0).sum(axis=0)).all(axis=1)
+        if fits.any():
+            fits[fits] = passes.fits_now(
+                frozen(waiting.rows[fits]),
+                store.columns,
+                store.shapes,
+                view.eligible,
+                self.allocator.capacity,
+                view.free,
+            )
+        return fits
+
+
+def _skipped(reason: str) -> Decision:
+    return Decision(stats={reason: 1})

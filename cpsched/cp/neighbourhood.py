@@ -1,0 +1,153 @@
+"""
+Large neighbourhoods around a plan: a few jobs are planned anew by CP-SAT, the rest stays.
+
+A whole window is too large to be improved in the milliseconds a decision has; a dozen jobs that
+are planned close to each other are not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched import cpsat
+from cpsched.cp import stats
+from cpsched.cp.capacity import Steps
+from cpsched.cp.objective import whole_weights
+from cpsched.cp.search import BuiltModel, add_cumulative
+from cpsched.kernels import pool, scenarios
+
+if TYPE_CHECKING:
+    from cpsched.cp.whole_queue import QueuePlan, Tasks
+    from cpsched.model.types import IntArray
+
+#: Jobs planned anew at once.
+_SIZE = 12
+
+
+def improve(
+    tasks: Tasks, plan: QueuePlan, rounds: int, limits: cpsat.Limits
+) -> tuple[QueuePlan, dict[str, float]]:
+    """
+    Return the best plan found in some neighbourhoods, never a worse one, and statistics.
+
+    A group is a dozen jobs that start one after the other; the first begins with the first start,
+    each of the next half a group later.
+    """
+    numbers: defaultdict[str, float] = defaultdict(float)
+    for turn in range(rounds):
+        group = _group(tasks, plan, turn)
+        if not _is_worth_it(tasks, plan, group):
+            continue
+        found = _replan(tasks, plan, group, limits, numbers)
+        if found.cost < plan.cost:
+            plan = found
+            numbers[stats.IMPROVED] += 1
+    return plan, numbers
+
+
+def first_model(tasks: Tasks, plan: QueuePlan) -> BuiltModel | None:
+    """Return the model of a plan's first group, None where nobody in it waits."""
+    group = _group(tasks, plan, 0)
+    if not _is_worth_it(tasks, plan, group):
+        return None
+    model, start = _model(tasks, plan, group)
+    return BuiltModel(model=model, start=tuple(start))
+
+
+def _is_worth_it(tasks: Tasks, plan: QueuePlan, group: IntArray) -> bool:
+    return len(group) > 1 and bool((plan.start[group] > tasks.ready[group]).any())
+
+
+def _group(tasks: Tasks, plan: QueuePlan, turn: int) -> IntArray:
+    start = plan.start[: tasks.num_waiting]
+    movable = np.flatnonzero(start >= 0)
+    movable = movable[np.argsort(start[movable], kind="stable")]
+    first = turn * _SIZE // 2
+    return movable[first : first + _SIZE]
+
+
+def _replan(
+    tasks: Tasks,
+    plan: QueuePlan,
+    group: IntArray,
+    limits: cpsat.Limits,
+    numbers: dict[str, float],
+) -> QueuePlan:
+    """Solve a group's model; return the list plan in the order of its answer, or the plan given."""
+    model, start = _model(tasks, plan, group)
+    solved = cpsat.solve(model, start, limits)
+    proven = solved.status in (cpsat.Status.OPTIMAL, cpsat.Status.INFEASIBLE)
+    numbers[stats.SOLVER_CALLS] += 1
+    numbers[stats.MODELLED_JOBS] += len(group)
+    numbers[stats.PROVEN_OPTIMAL] += int(proven)
+    numbers[stats.LIMIT_HITS] += int(not proven and not solved.wall_limit_hit)
+    numbers[stats.WALL_LIMIT_HITS] += int(solved.wall_limit_hit)
+    numbers[stats.DETERMINISTIC_TIME] += solved.deterministic
+    if not solved.has_solution:
+        return plan
+    moved = plan.start.copy()
+    moved[group] = np.asarray(solved.values, dtype=np.int64) + int(tasks.times[0])
+    order = np.argsort(moved[: tasks.num_waiting], kind="stable")
+    return tasks.plan(plan.name, order)
+
+
+def _model(
+    tasks: Tasks, plan: QueuePlan, group: IntArray
+) -> tuple[cpsat.CpModel, list[cpsat.IntVar]]:
+    """Build the model of a group on what all others leave; times are seconds from now on."""
+    others = np.ones(len(plan.start), dtype=np.bool_)
+    others[group] = False
+    times, level = pool.pool_left(
+        plan.start, tasks.duration, tasks.demand, others, tasks.times, tasks.level
+    )
+    now = int(tasks.times[0])
+    duration = tasks.duration[group]
+    horizon = int((plan.start[group] + duration).max()) - now
+    model = cpsat.new_model("neighbourhood")
+    start = [
+        model.new_int_var(ready - now, horizon - length, f"start_{position}")
+        for position, (ready, length) in enumerate(
+            zip(tasks.ready[group].tolist(), duration.tolist(), strict=True)
+        )
+    ]
+    interval = [
+        model.new_fixed_size_interval_var(begin, length, "")
+        for begin, length in zip(start, duration.tolist(), strict=True)
+    ]
+    for kind in range(level.shape[1]):
+        steps = _steps(tasks.demand[group, kind], times - now, level[:, kind], horizon)
+        if steps:
+            add_cumulative(model, interval, steps.demand, steps)
+    weights = whole_weights(_divisors(tasks, plan, group), horizon)
+    model.minimize(sum(w * s for w, s in zip(weights, start, strict=True)))
+    cpsat.add_hints(model, start, (plan.start[group] - now).tolist())
+    return model, start
+
+
+def _divisors(tasks: Tasks, plan: QueuePlan, group: IntArray) -> IntArray:
+    """Return how many seconds of wait cost one unit, where the plan has each job."""
+    slope: np.ndarray = scenarios.cost_slope(
+        plan.start[group] - tasks.submit[group], tasks.duration[group], tasks.patience
+    )
+    return np.maximum(np.rint(1 / slope), 1).astype(np.int64)
+
+
+def _steps(demand: IntArray, times: IntArray, level: IntArray, horizon: int) -> Steps | None:
+    """Return one kind's constraint, or None if it cannot run short; levels may rise and fall."""
+    total = int(demand.sum())
+    inside = times < horizon
+    begins, levels = times[inside].tolist(), np.minimum(level[inside], total).tolist()
+    if min(levels) == total:
+        return None
+    capacity = max(levels)
+    busy: list[tuple[int, int, int]] = []
+    for begin, end, value in zip(begins, [*begins[1:], horizon], levels, strict=True):
+        missing = capacity - value
+        if busy and busy[-1][1:] == (begin, missing):
+            busy[-1] = (busy[-1][0], end, missing)
+        elif missing:
+            busy.append((begin, end, missing))
+    return Steps(tuple(demand.tolist()), capacity, tuple(busy))

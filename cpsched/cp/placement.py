@@ -1,0 +1,232 @@
+"""
+The placement part of pure CP's model: how many units of each job on each place, at all times.
+
+Remediani 2017, eq. 4.13 (``alternative``: every unit on exactly one node, and a node may hold
+several units of one job) and eq. 4.11 (a cumulative per node and kind), with a count for each job
+and place instead of an optional interval for each unit and node.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.cp import capacity
+from cpsched.cp.search import add_cumulative
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched import cpsat
+    from cpsched.cp.places import Place, Requests
+    from cpsched.model.types import BoolArray, IntArray
+
+
+class Placement:
+    """
+    Adds the placement of jobs to a model that has their starts.
+
+    Attributes
+    ----------
+    count
+        Units by (job, place position).
+    """
+
+    def __init__(
+        self,
+        model: cpsat.CpModel,
+        requests: Requests,
+        places: Sequence[Place],
+        start: Sequence[cpsat.IntVar],
+        duration: Sequence[int],
+    ) -> None:
+        self.count: dict[tuple[int, int], cpsat.IntVar] = {}
+        self._model = model
+        self._requests = requests
+        self._places = places
+        self._start = start
+        self._duration = duration
+        self._interval = [
+            model.new_fixed_size_interval_var(variable, length, "")
+            for variable, length in zip(start, duration, strict=True)
+        ]
+        #: Whether a job uses a place, where its request makes that matter.
+        self._used: dict[tuple[int, int], cpsat.IntVar] = {}
+        #: Hints for variables other than counts, as (variable, function of the counts).
+        self._each: dict[int, cpsat.IntVar] = {}
+        self._rises: dict[int, list[tuple[cpsat.IntVar, int, int]]] = {}
+
+    def add(self, capacity_of: IntArray, horizon: int) -> None:
+        """Add everything."""
+        plain = self._requests.plain()
+        self._add_counts(plain)
+        self._add_bounds(plain)
+        self._add_even()
+        self._add_contiguous()
+        self._add_symmetry()
+        for position in range(len(self._places)):
+            self._add_capacity(position, capacity_of, horizon)
+
+    def _add_counts(self, plain: BoolArray) -> None:
+        """x_ip in [0, most], sum_p x_ip = units_i."""
+        of_job: list[list[cpsat.IntVar]] = [[] for _ in self._start]
+        units = self._requests.units.tolist()
+        bounded = (~plain).tolist()
+        for position, place in enumerate(self._places):
+            for job, most in zip(place.jobs, place.most, strict=True):
+                count = self._model.new_int_var(0, most, f"units_{job}_{position}")
+                self.count[job, position] = count
+                of_job[job].append(count)
+                if bounded[job]:
+                    self._add_used(job, position, count, most)
+        for job, counts in enumerate(of_job):
+            self._model.add(sum(counts) == units[job])
+
+    def _add_used(self, job: int, position: int, count: cpsat.IntVar, most: int) -> None:
+        """u_ip = 1 where x_ip is at least 1."""
+        if most == 1:
+            self._used[job, position] = count
+            return
+        used = self._model.new_bool_var(f"used_{job}_{position}")
+        self._used[job, position] = used
+        self._model.add(count >= used)
+        self._model.add(count <= most * used)
+
+    def _add_bounds(self, plain: BoolArray) -> None:
+        """nodes_min_i <= sum_p u_ip <= nodes_max_i."""
+        low, high = self._requests.nodes_min.tolist(), self._requests.nodes_max.tolist()
+        for job in np.flatnonzero(~plain).tolist():
+            used = self._used_by(job)
+            if low[job] > 1:
+                self._model.add(sum(used) >= low[job])
+            if high[job] < len(used):
+                self._model.add(sum(used) <= high[job])
+
+    def _used_by(self, job: int) -> list[cpsat.IntVar]:
+        return [used for (owner, _), used in self._used.items() if owner == job]
+
+    def _add_even(self) -> None:
+        """x_ip = e_i wherever a job that splits evenly is."""
+        for job in np.flatnonzero(self._requests.even).tolist():
+            units = int(self._requests.units[job])
+            each = self._model.new_int_var(1, units, f"each_{job}")
+            self._each[job] = each
+            for (owner, position), used in self._used.items():
+                if owner == job:
+                    count = self.count[job, position]
+                    self._model.add(count == each).only_enforce_if(used)
+
+    def _add_contiguous(self) -> None:
+        """A run begins at most once along the line: sum_n max(u_n - u_(n-1), 0) <= 1."""
+        for job in np.flatnonzero(self._requests.contiguous).tolist():
+            # Every place the job can use is a single node, and places are in order of nodes.
+            own = [position for owner, position in self._used if owner == job]
+            rises: list[tuple[cpsat.IntVar, int, int]] = []
+            before = -1
+            for position in own:
+                used = self._used[job, position]
+                follows = before >= 0 and self._node(position) == self._node(before) + 1
+                if follows:
+                    rise = self._model.new_bool_var(f"rise_{job}_{position}")
+                    self._model.add(rise >= used - self._used[job, before])
+                else:
+                    rise = used
+                rises.append((rise, position, before if follows else -1))
+                before = position
+            self._model.add(sum(rise for rise, _, _ in rises) <= 1)
+            self._rises[job] = [item for item in rises if item[2] >= 0]
+
+    def _node(self, position: int) -> int:
+        return int(self._places[position].nodes[0])
+
+    def _add_symmetry(self) -> None:
+        """Of alike nodes, the first job that can use them has no more on a later one."""
+        for position, place in enumerate(self._places):
+            if place.after is not None:
+                job = place.jobs[0]
+                self._model.add(self.count[job, place.after] >= self.count[job, position])
+
+    def _add_capacity(self, position: int, capacity_of: IntArray, horizon: int) -> None:
+        """A cumulative for each kind that can run short at a place."""
+        place = self._places[position]
+        times = place.times.tolist()
+        requests = self._requests
+        tasks = [
+            (self._task(job, position, most), self.count[job, position], job, most)
+            for job, most in zip(place.jobs, place.most, strict=True)
+        ]
+        besides = [
+            (self._besides(job, position), job)
+            for job in place.jobs
+            if requests.exclusive[job] or requests.per_node[job].any()
+        ]
+        for kind in place.kinds:
+            items: list[tuple[cpsat.IntervalVar, int, int, cpsat.IntVar | None]] = []
+            for (interval, single), count, job, most in tasks:
+                need = 1 if place.pool else int(requests.unit[job, kind])
+                if need and not requests.exclusive[job]:
+                    items.append((interval, need, most, None if single else count))
+            for interval, job in besides:
+                whole = capacity_of[self._node(position)] if requests.exclusive[job] else None
+                need = int((requests.per_node[job] if whole is None else whole)[kind])
+                if need:
+                    items.append((interval, need, 1, None))
+            self._add_kind(items, times, place.level[:, kind], horizon)
+
+    def _add_kind(
+        self,
+        items: list[tuple[cpsat.IntervalVar, int, int, cpsat.IntVar | None]],
+        times: list[int],
+        level: IntArray,
+        horizon: int,
+    ) -> None:
+        if not items:
+            return
+        steps = capacity.steps(
+            [need for _, need, _, _ in items],
+            [most for _, _, most, _ in items],
+            times,
+            level,
+            horizon,
+        )
+        if steps is None:
+            return
+        demand = [
+            need if count is None else need * count
+            for need, (_, _, _, count) in zip(steps.demand, items, strict=True)
+        ]
+        add_cumulative(self._model, [interval for interval, _, _, _ in items], demand, steps)
+
+    def _task(self, job: int, position: int, most: int) -> tuple[cpsat.IntervalVar, bool]:
+        """Return a job's interval at a place, and whether its presence is all there is to count."""
+        if most > 1:
+            return self._interval[job], False
+        return self._optional(job, self.count[job, position]), True
+
+    def _besides(self, job: int, position: int) -> cpsat.IntervalVar:
+        """Return the interval of what a job needs once on a node."""
+        return self._optional(job, self._used[job, position])
+
+    def _optional(self, job: int, presence: cpsat.IntVar) -> cpsat.IntervalVar:
+        return self._model.new_optional_fixed_size_interval_var(
+            self._start[job], self._duration[job], presence, ""
+        )
+
+    def hints(self, takes: IntArray) -> list[tuple[cpsat.IntVar, int]]:
+        """Return every variable of the placement and its value in a plan, units by (job, node)."""
+        on_place = [takes[:, place.nodes].sum(axis=1).tolist() for place in self._places]
+        value = {(job, position): on_place[position][job] for job, position in self.count}
+        hints = [(variable, value[key]) for key, variable in self.count.items()]
+        hints += [
+            (used, int(value[key] > 0))
+            for key, used in self._used.items()
+            if used is not self.count[key]
+        ]
+        hints += [(each, int(takes[job].max())) for job, each in self._each.items()]
+        for job, rises in self._rises.items():
+            hints += [
+                (rise, int(value[job, position] > 0 and value[job, before] == 0))
+                for rise, position, before in rises
+            ]
+        return hints

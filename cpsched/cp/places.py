@@ -1,0 +1,290 @@
+"""
+Places: what pure CP puts units on, as few as exactness allows.
+
+A job's units are identical, so what matters is how many it has on each place. A place is a node,
+or a *pool* of nodes that need not be told apart:
+
+* Nodes with the same free capacity now, the same running jobs' ends and amounts, and open to the
+  same jobs are alike. Of alike nodes only as many are kept as there are units that could touch
+  one, and the first job that can use them uses them in descending order (the model breaks the
+  symmetry).
+* One cumulative over several nodes is a relaxation in general, because a unit never spans nodes.
+  It is exact where all jobs that can use the nodes need the same for a unit there, ask for
+  nothing per node, and are not bounded in where they spread: a node then is a number of slots
+  that only grows as running jobs end, each unit takes any free slot when it starts and keeps it,
+  and there is a free one as long as the units running at each second are no more than the slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.cp.capacity import Asked, binding_kinds
+from cpsched.kernels import fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.cp.nodes import NodePlan, Timeline
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Requests:
+    """
+    What n jobs ask for, as the placement of their units needs it.
+
+    Attributes
+    ----------
+    units, nodes_min, nodes_max
+        Shape ``(n,)``.
+    unit, per_node
+        Amounts of a unit, and besides on each node, shape ``(n, R)``. A job of one unit has all
+        of it in ``unit``.
+    even, contiguous, exclusive
+        Shape ``(n,)``; the first two never for a job of one unit.
+    room
+        Most units of each job that a node could hold once all running jobs have ended, shape
+        ``(n, N)``.
+    """
+
+    units: IntArray
+    nodes_min: IntArray
+    nodes_max: IntArray
+    unit: IntArray
+    per_node: IntArray
+    even: BoolArray
+    contiguous: BoolArray
+    exclusive: BoolArray
+    room: IntArray
+
+    def plain(self) -> BoolArray:
+        """Return which jobs may spread over nodes in any way, shape ``(n,)``."""
+        usable = np.minimum(self.units, (self.room > 0).sum(axis=1))
+        plain: BoolArray = (
+            (self.nodes_min <= 1)
+            & (self.nodes_max >= usable)
+            & ~self.even
+            & ~self.contiguous
+            & ~self.exclusive
+            & ~self.per_node.any(axis=1)
+        )
+        return plain
+
+
+def requests_of(timeline: Timeline, jobs: JobTable) -> Requests:
+    """Return what jobs ask for."""
+    single = jobs.units == 1
+    unit, per_node = jobs.request, jobs.per_node
+    unit[single] += per_node[single]
+    per_node[single] = 0
+    view, capacity = timeline.view, timeline.allocator.capacity
+    final = np.ascontiguousarray(timeline.levels[-1])
+    room = np.empty((len(jobs), len(capacity)), dtype=np.int64)
+    known: dict[int, IntArray] = {}
+    for position, shape in enumerate(jobs.shape.tolist()):
+        if shape not in known:
+            known[shape] = np.empty(len(capacity), dtype=np.int64)
+            fit.unit_capacity(
+                final, capacity, view.eligible, view.waiting.store.shapes, shape, known[shape]
+            )
+        room[position] = known[shape]
+    units = jobs.units
+    return Requests(
+        units=units,
+        nodes_min=jobs.nodes_min,
+        nodes_max=jobs.nodes_max,
+        unit=unit,
+        per_node=per_node,
+        even=(jobs.split != 0) & ~single,
+        contiguous=(jobs.contiguous != 0) & ~single,
+        exclusive=jobs.exclusive != 0,
+        room=np.minimum(room, units[:, None]),
+    )
+
+
+class Place(NamedTuple):
+    """
+    Where units go.
+
+    Attributes
+    ----------
+    nodes
+        One node, or the nodes of a pool.
+    jobs
+        Which jobs can use it, in order of priority.
+    most
+        Units of each of them it could hold in the end.
+    times, level
+        Free capacity over time: of a node in every kind, shape ``(S, R)``; of a pool in slots,
+        shape ``(S, 1)``.
+    kinds
+        Which columns of ``level`` can run short there.
+    pool
+        Whether units count as slots.
+    after
+        Position of the alike place that comes before this one in the first job's descending
+        order, or None.
+    """
+
+    nodes: IntArray
+    jobs: tuple[int, ...]
+    most: tuple[int, ...]
+    times: IntArray
+    level: IntArray
+    kinds: tuple[int, ...]
+    pool: bool
+    after: int | None
+
+
+def places_of(timeline: Timeline, requests: Requests, listed: NodePlan) -> list[Place]:
+    """
+    Return the places of a decision.
+
+    Parameters
+    ----------
+    listed
+        The list plan; alike nodes are put in an order that it fits.
+    """
+    told_apart = bool(requests.contiguous.any())
+    pools: dict[object, list[Place]] = {}
+    places: list[Place] = []
+    for nodes, jobs, asked in _alike(timeline, requests):
+        times, level = _changes(timeline, nodes[0])
+        kinds = tuple(range(level.shape[1])) if asked is None else binding_kinds(asked, level)
+        proto = Place(
+            nodes=nodes,
+            jobs=tuple(jobs.tolist()),
+            most=tuple(requests.room[jobs, nodes[0]].tolist()),
+            times=times,
+            level=level,
+            kinds=tuple(kinds),
+            pool=False,
+            after=None,
+        )
+        units = requests.unit[jobs][:, proto.kinds]
+        if asked is not None and (units == units[0]).all():
+            pools.setdefault((proto.jobs, not kinds), []).append(_pool(proto, units[0]))
+        elif told_apart:
+            places.extend(_single(proto, nodes))
+        else:
+            needed = _in_order(nodes, jobs, requests, listed)
+            first = len(places)
+            places.extend(
+                place._replace(after=first + position - 1 if position else None)
+                for position, place in enumerate(_single(proto, needed))
+            )
+    if told_apart:
+        places.sort(key=lambda place: int(place.nodes[0]))
+    places.extend(_merged(parts, requests) for parts in pools.values())
+    return places
+
+
+def _changes(timeline: Timeline, node: int) -> tuple[IntArray, IntArray]:
+    """Return when a node's free capacity changes, and to what."""
+    level = timeline.levels[:, node]
+    changed = np.ones(len(level), dtype=np.bool_)
+    changed[1:] = (level[1:] != level[:-1]).any(axis=1)
+    return timeline.times[changed], level[changed]
+
+
+def _alike(
+    timeline: Timeline, requests: Requests
+) -> Iterator[tuple[IntArray, IntArray, Asked | None]]:
+    """
+    Group nodes by their future and the jobs they are open to, in order of their first node.
+
+    Yields the nodes, the jobs, and what these ask for if all of them are plain.
+    """
+    used = np.flatnonzero(requests.room.any(axis=0))
+    groups: dict[bytes, list[int]] = {}
+    parts = (
+        timeline.levels[:, used].transpose(1, 0, 2).reshape(len(used), -1),
+        requests.room[:, used].T,
+        timeline.allocator.capacity[used],
+    )
+    keys = np.ascontiguousarray(np.concatenate(parts, axis=1))
+    for position, node in enumerate(used.tolist()):
+        groups.setdefault(keys[position].tobytes(), []).append(node)
+    plain = requests.plain()
+    asked: dict[bytes, Asked | None] = {}
+    for group in groups.values():
+        nodes = np.array(group, dtype=np.int64)
+        jobs = np.flatnonzero(requests.room[:, nodes[0]])
+        key = jobs.tobytes()
+        if key not in asked:
+            demand = requests.unit[jobs] * requests.units[jobs, None]
+            asked[key] = Asked.of(demand) if plain[jobs].all() else None
+        yield nodes, jobs, asked[key]
+
+
+def _single(proto: Place, nodes: IntArray) -> Iterator[Place]:
+    """Make a place of each of some alike nodes."""
+    for node in nodes.tolist():
+        yield proto._replace(nodes=np.array([node], dtype=np.int64))
+
+
+def _in_order(nodes: IntArray, jobs: IntArray, requests: Requests, listed: NodePlan) -> IntArray:
+    """Put alike nodes in the order the list plan uses them in; leave out those never needed."""
+    takes = listed.takes[:, nodes]
+    order = np.lexsort((nodes, -(takes > 0).any(axis=0).astype(np.int64), -takes[jobs[0]]))
+    return nodes[order[: int(requests.units[jobs].sum())]]
+
+
+def _pool(proto: Place, unit: IntArray) -> Place:
+    """Count a group of alike nodes in slots for units that need the same of each binding kind."""
+    slots = np.zeros(len(proto.level), dtype=np.int64)
+    if proto.kinds:
+        slots = (proto.level[:, proto.kinds] // unit).min(axis=1)
+    count = len(proto.nodes)
+    return proto._replace(
+        most=tuple(most * count for most in proto.most),
+        level=(slots * count)[:, None],
+        kinds=(0,) if proto.kinds else (),
+        pool=True,
+    )
+
+
+def _merged(parts: list[Place], requests: Requests) -> Place:
+    """Make one pool of pools that the same jobs can use."""
+    times = np.unique(np.concatenate([part.times for part in parts]))
+    level = sum(part.level[np.searchsorted(part.times, times, side="right") - 1] for part in parts)
+    jobs = list(parts[0].jobs)
+    most = np.minimum(np.sum([part.most for part in parts], axis=0), requests.units[jobs])
+    return parts[0]._replace(
+        nodes=np.sort(np.concatenate([part.nodes for part in parts])),
+        most=tuple(most.tolist()),
+        times=times,
+        level=np.asarray(level, dtype=np.int64),
+    )
+
+
+def units_now(
+    requests: Requests, place: Place, counts: dict[int, int], free: IntArray
+) -> Iterator[tuple[int, int, int]]:
+    """
+    Put the units that start now at a pool on its nodes: yield job, node and units.
+
+    Parameters
+    ----------
+    counts
+        Units by job.
+    free
+        What each node has to give, shape ``(N, R)``; what is yielded is taken off it.
+    """
+    for job, left in counts.items():
+        unit = requests.unit[job]
+        asked = np.flatnonzero(unit)
+        for node in place.nodes.tolist():
+            room = int((free[node, asked] // unit[asked]).min(initial=left))
+            take = min(room, left)
+            if take > 0:
+                free[node] -= take * unit
+                left -= take
+                yield job, node, take
+            if not left:
+                break

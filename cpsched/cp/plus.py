@@ -1,0 +1,308 @@
+"""
+``cph+`` and ``cp+``: planning as deep as the predictions deserve.
+
+Where predictions have lately been as good as the truth, the whole queue is planned
+(:mod:`cpsched.cp.whole_queue`). Otherwise a few rules with one reservation or none each propose
+what to start, and the proposal that is expected to cost least is followed
+(:mod:`cpsched.cp.proposals`). ``cph+`` sees the machine as one pool and then maps what starts to
+nodes; ``cp+`` plans and proposes on nodes.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cpsched import cpsat
+from cpsched.cp import stats
+from cpsched.cp.experience import Experience
+from cpsched.cp.neighbourhood import first_model, improve
+from cpsched.cp.proposals import Proposal, Scenarios, on_nodes, on_the_pool, orders_of
+from cpsched.cp.situation import Situation
+from cpsched.cp.whole_queue import QueuePlan, Tasks, best_plan
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import decision_of, frozen, make_allocator, start_in_order
+from cpsched.errors import ConfigError
+from cpsched.kernels import passes, planning
+from cpsched.model.decision import NOTHING, Decision, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.cp.search import BuiltModel
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+#: How often a decision is made anew without the jobs that found no nodes.
+_ATTEMPTS = 4
+_ALL = 2**62
+#: When predictions are taken as the truth; ``auto``: when they have lately been it.
+_TRUST = ("auto", "always", "never")
+
+
+class _Plus(Dispatcher):
+    """What both have in common: options, shortcuts, memory."""
+
+    # Asked when nobody waits too, or an end would be noticed late and its runtime be wrong.
+    acts_when_idle: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        patience: int = 64800,
+        scenarios: int = 10,
+        arrivals: int = 10,
+        neighbourhoods: int = 1,
+        trust: str = "auto",
+        limit: float = 0.001,
+        wall: float | None = None,
+        allocator: str = "consolidate",
+    ) -> None:
+        for name, value, least in (
+            ("patience", patience, 1),
+            ("scenarios", scenarios, 1),
+            ("arrivals", arrivals, 0),
+            ("neighbourhoods", neighbourhoods, 0),
+        ):
+            if value < least:
+                raise ConfigError(f"{name} is {value}, must be {least} or more")
+        if trust not in _TRUST:
+            raise ConfigError(f"trust is '{trust}', must be one of {', '.join(_TRUST)}")
+        self.trust = trust
+        self.patience = patience
+        self.scenarios = Scenarios(scenarios, patience)
+        self.experience = Experience(arrivals)
+        self.neighbourhoods = neighbourhoods
+        self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
+        self.allocator = make_allocator(allocator)
+        self._planned: dict[int, int] = {}
+        self._seed = 0
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        self.allocator.reset(system)
+        self.experience.forget()
+        self._planned = {}
+        self._seed = seed
+        self.limits = replace(self.limits, seed=seed)
+
+    def decide(self, view: View) -> Decision:
+        """Plan or weigh proposals, and start what comes out of it."""
+        self.experience.note_ends(view)
+        if not len(view.waiting):
+            return NOTHING
+        decision = self._decide(view)
+        self.experience.note_starts(view, decision)
+        return decision
+
+    def _decide(self, view: View) -> Decision:
+        fits = self._fits_now(view)
+        if not fits.any():
+            return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
+        if fits.all():
+            decision = start_in_order(view, view.waiting.rows, self.allocator, stop=True)
+            if len(decision.actions) == len(view.waiting):
+                return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
+        situation = Situation.of(view, self.allocator, self.experience)
+        if self.trust == "always" or (self.trust == "auto" and self.experience.is_exact):
+            return self._plan(situation, ~fits)
+        self._planned = {}
+        return self._weigh(situation, ~fits)
+
+    def _fits_now(self, view: View) -> BoolArray:
+        store = view.waiting.store
+        fits: BoolArray = passes.fits_now(
+            view.waiting.rows,
+            store.columns,
+            store.shapes,
+            view.eligible,
+            self.allocator.capacity,
+            view.free,
+        )
+        return fits
+
+    @abstractmethod
+    def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
+        """Follow a plan of the whole queue."""
+
+    @abstractmethod
+    def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
+        """Follow the best of several proposals."""
+
+    def _best_plan(
+        self, situation: Situation, barred: BoolArray
+    ) -> tuple[Tasks, QueuePlan, dict[str, float]]:
+        """Return the best plan found on the pool."""
+        coming = self.experience.arrivals(situation.now, situation.demand.shape[1])
+        tasks = Tasks.of(situation, coming, barred, self.patience)
+        orders = situation.orders()
+        if self._planned:
+            # A job seen for the first time comes first: where it fits, the plan says.
+            before = [self._planned.get(h, -1) for h in situation.jobs.handle.tolist()]
+            orders["previous"] = np.argsort(before, kind="stable")
+        plan = best_plan(tasks, orders)
+        numbers: dict[str, float] = {stats.PLANNED: 1}
+        if self.neighbourhoods:
+            plan, found = improve(tasks, plan, self.neighbourhoods, self.limits)
+            numbers.update(found)
+        return tasks, plan, numbers
+
+    def build(self, view: View) -> BuiltModel | None:
+        """
+        Return the model of a decision's first neighbourhood, for a look at it.
+
+        None if there is no group of jobs to plan anew. It is built whether or not :meth:`decide`
+        would need it.
+        """
+        if not len(view.waiting):
+            return None
+        situation = Situation.of(view, self.allocator, self.experience)
+        coming = self.experience.arrivals(situation.now, situation.demand.shape[1])
+        tasks = Tasks.of(situation, coming, ~self._fits_now(view), self.patience)
+        return first_model(tasks, best_plan(tasks, situation.orders()))
+
+    def _remember(self, situation: Situation, start: IntArray) -> Plan:
+        """Keep the planned starts for the next decision; return those that are not now."""
+        handles = situation.jobs.handle
+        self._planned = dict(zip(handles.tolist(), start.tolist(), strict=True))
+        later = start > situation.now
+        return Plan(handles[later].tolist(), start[later].tolist())
+
+    def _cheapest(
+        self, situation: Situation, proposals: list[Proposal], ranked: IntArray
+    ) -> tuple[Proposal, dict[str, float]]:
+        """Return the proposal that is expected to cost least, the first of equals."""
+        if len(proposals) == 1:
+            return proposals[0], {stats.AGREED: 1}
+        seed = (self._seed * 1_000_003 + situation.now) % 2**48
+        cost = self.scenarios.judge(situation, self.experience, proposals, ranked, seed)
+        chosen = proposals[int(np.argmin(cost))]
+        return chosen, {stats.JUDGED: 1, stats.FOLLOWED + chosen.rule.name: 1}
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the last plan and what was learnt."""
+        planned = sorted(self._planned.items())
+        return {
+            "planned": np.array(planned, dtype=np.int64).reshape(-1, 2),
+            **self.experience.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._planned = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
+        self.experience.restore(state)
+
+
+class CphPlus(_Plus):
+    """
+    Hybrid planning, better: see the module.
+
+    Parameters
+    ----------
+    patience
+        Seconds of waiting from which on a wait costs more than it slows a job down: as much as
+        ten times a job's own runtime at ``patience``, with the fourth power of the wait.
+    scenarios
+        How many are played to judge proposals.
+    arrivals
+        How many of the last arrivals plans and scenarios let come once more.
+    neighbourhoods
+        How many groups of planned jobs CP-SAT replans in a decision.
+    trust
+        When the whole queue is planned: ``always``, ``never``, or ``auto``: while nine in ten
+        of the last predictions were within 5 % of the runtime.
+    limit
+        Deterministic time for each of them.
+    wall
+        Seconds of wall time as a net; a run that meets it may not be repeatable.
+    allocator
+        Name of the allocator.
+    """
+
+    name = "cph+"
+
+    def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
+        for _ in range(_ATTEMPTS):
+            tasks, plan, numbers = self._best_plan(situation, barred)
+            start = plan.start[: tasks.num_waiting]
+            order = plan.order[start[plan.order] == situation.now]
+            decision, left = self._mapped(situation, order)
+            if not len(left):
+                break
+            barred[left] = True
+        numbers[stats.POSTPONED] = len(left)
+        return decision._replace(plan=self._remember(situation, start), stats=numbers)
+
+    def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
+        orders = orders_of(situation)
+        for _ in range(_ATTEMPTS):
+            proposals = on_the_pool(situation, orders, barred)
+            chosen, numbers = self._cheapest(situation, proposals, orders["typical"])
+            order = orders[chosen.rule.order]
+            decision, left = self._mapped(situation, order[chosen.starts[order]])
+            if not len(left):
+                break
+            barred[left] = True
+        numbers[stats.POSTPONED] = len(left)
+        plan = None
+        if chosen.held >= 0:
+            plan = Plan((int(situation.jobs.handle[chosen.held]),), (chosen.shadow,))
+        return decision._replace(plan=plan, stats=numbers)
+
+    def _mapped(self, situation: Situation, order: IntArray) -> tuple[Decision, IntArray]:
+        """Map starts to nodes in order; return also those that found none."""
+        rows = frozen(situation.jobs.rows[order])
+        decision = start_in_order(situation.view, rows, self.allocator, stop=False)
+        if len(decision.actions) == len(order):
+            return decision, order[:0]
+        started = {action.handle for action in decision.actions}
+        handles = situation.jobs.handle[order].tolist()
+        left = [handle not in started for handle in handles]
+        return decision, order[left]
+
+
+class CpPlus(_Plus):
+    """
+    Planning on nodes, better: see the module.
+
+    Parameters
+    ----------
+    patience, scenarios, arrivals, neighbourhoods, trust, limit, wall, allocator
+        As for ``cph+``.
+    """
+
+    name = "cp+"
+
+    def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
+        tasks, plan, numbers = self._best_plan(situation, barred)
+        view, store = situation.view, situation.jobs.store
+        packed, planned = planning.plan_pass(
+            self.allocator.policy,
+            view.now,
+            frozen(situation.jobs.rows[plan.order]),
+            _ALL,
+            1,
+            store.columns,
+            store.shapes,
+            view.eligible,
+            self.allocator.capacity,
+            self.allocator.scarce,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        start = np.empty(tasks.num_waiting, dtype=np.int64)
+        start[plan.order] = planned
+        decision = decision_of(view, packed)
+        return decision._replace(plan=self._remember(situation, start), stats=numbers)
+
+    def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:  # noqa: ARG002
+        orders = orders_of(situation)
+        proposals = on_nodes(situation, orders, self.allocator)
+        chosen, numbers = self._cheapest(situation, proposals, orders["typical"])
+        assert chosen.packed is not None
+        return decision_of(situation.view, chosen.packed)._replace(stats=numbers)

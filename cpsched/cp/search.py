@@ -1,0 +1,144 @@
+"""Solve a model and follow the better of its answer and the list plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpsched import cpsat
+from cpsched.cp import stats
+from cpsched.cp.objective import OBJECTIVES
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cpsched.cp.capacity import Steps
+    from cpsched.cp.problem import Bounds
+    from cpsched.model.types import IntArray
+
+#: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
+SEARCHES = ("default", *OBJECTIVES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BuiltModel:
+    """
+    A decision's model, ready to be solved or written to a file.
+
+    Attributes
+    ----------
+    model
+        Minimises ``sum_i weight_i * (start_i - earliest_i)``, times in seconds from now on.
+    start
+        The start of each job of the window, in order of priority.
+    other
+        What else of a solution is of interest: see who built it.
+    """
+
+    model: cpsat.CpModel
+    start: tuple[cpsat.IntVar, ...]
+    other: tuple[cpsat.IntVar, ...] = ()
+
+    def dump(self, path: Path | str) -> None:
+        """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
+        cpsat.dump(self.model, path)
+
+
+class Candidate(NamedTuple):
+    """
+    A plan that could be followed.
+
+    Attributes
+    ----------
+    starts
+        Of each job, seconds from now.
+    takes
+        Where the plan knows it: units on each node of the jobs that start now, shape ``(n, N)``.
+    """
+
+    starts: Sequence[int]
+    takes: IntArray | None = None
+
+
+def check_search(name: str) -> str:
+    """Return a search's name if there is such a search."""
+    if name not in SEARCHES:
+        raise ConfigError(f"search is '{name}', must be one of {', '.join(SEARCHES)}")
+    return name
+
+
+def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: Bounds) -> None:
+    """Minimise the weighted delay beyond the earliest starts."""
+    constant = sum(w * e for w, e in zip(bounds.weight, bounds.earliest, strict=True))
+    weighted = sum(w * s for w, s in zip(bounds.weight, start, strict=True))
+    model.minimize(weighted - constant)
+
+
+def add_cumulative(
+    model: cpsat.CpModel,
+    interval: Sequence[cpsat.IntervalVar],
+    demand: Sequence[cpsat.LinearExprT],
+    steps: Steps,
+) -> None:
+    """Never more than is free: the tasks' demands beside what the running jobs hold."""
+    busy = [
+        model.new_fixed_size_interval_var(begin, end - begin, "") for begin, end, _ in steps.busy
+    ]
+    model.add_cumulative(
+        [*interval, *busy], [*demand, *(amount for _, _, amount in steps.busy)], steps.capacity
+    )
+
+
+def answer(
+    built: BuiltModel,
+    bounds: Bounds,
+    limits: cpsat.Limits,
+    listed: Candidate,
+    *,
+    read: Callable[[Sequence[int], Sequence[int]], Candidate],
+    tighten: Callable[[Sequence[int]], Candidate],
+) -> tuple[Candidate, dict[str, float]]:
+    """
+    Solve, and return the best plan known and the decision's statistics.
+
+    The candidates are the list plan, the solver's answer, and, unless that is proven best, the
+    list plan in the order of that answer's starts. The first of the best is taken.
+
+    Parameters
+    ----------
+    read
+        Makes a candidate of the values of ``built.start`` and ``built.other``.
+    tighten
+        Makes a list plan in the order of some starts.
+    """
+    solved = cpsat.solve(built.model, [*built.start, *built.other], limits)
+    best, value = listed, bounds.delay(listed.starts)
+    if solved.has_solution:
+        count = len(built.start)
+        starts = solved.values[:count]
+        if bounds.delay(starts) < value:
+            best, value = read(starts, solved.values[count:]), bounds.delay(starts)
+        if solved.status is not cpsat.Status.OPTIMAL:
+            tightened = tighten(starts)
+            if min(tightened.starts) >= 0 and bounds.delay(tightened.starts) < value:
+                best, value = tightened, bounds.delay(tightened.starts)
+    return best, _stats(solved, bounds.slack, value, len(built.start))
+
+
+def _stats(solved: cpsat.Solved, listed: int, followed: int, num_jobs: int) -> dict[str, float]:
+    proven = solved.status in (cpsat.Status.OPTIMAL, cpsat.Status.INFEASIBLE)
+    gap = 0.0 if proven or not followed else (followed - max(solved.bound, 0.0)) / followed
+    return {
+        stats.SOLVER_CALLS: 1,
+        stats.MODELLED_JOBS: num_jobs,
+        stats.PROVEN_OPTIMAL: int(solved.status is cpsat.Status.OPTIMAL),
+        stats.LIMIT_HITS: int(not proven and not solved.wall_limit_hit),
+        stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
+        stats.NO_SOLUTION: int(not solved.has_solution),
+        stats.IMPROVED: int(followed < listed),
+        stats.BOUND_GAP: max(gap, 0.0),
+        stats.GAIN: (listed - followed) / listed if listed else 0.0,
+        stats.DETERMINISTIC_TIME: solved.deterministic,
+    }

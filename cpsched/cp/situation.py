@@ -1,0 +1,102 @@
+"""One decision as the better dispatchers see it: the whole queue on the machine as one pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from cpsched.cp.problem import pooled_demand
+from cpsched.kernels import pool
+
+if TYPE_CHECKING:
+    from cpsched.cp.experience import Experience
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.model.view import View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Situation:
+    """
+    The queue and the pool at a decision; n jobs, R kinds, S segments.
+
+    Attributes
+    ----------
+    jobs
+        All that wait, in queue order.
+    submit, plan, typical
+        Second of submission, predicted runtime (at least 1), and the median runtime to expect in
+        the light of past errors; shape ``(n,)``.
+    user
+        Our number for each job's user.
+    demand, share
+        What each job takes, shape ``(n, R)``, and the largest share of the machine that is.
+    times, level
+        What the running jobs leave, see :mod:`cpsched.kernels.pool`.
+    free
+        What is free now, shape ``(R,)``.
+    """
+
+    view: View
+    jobs: JobTable
+    submit: IntArray
+    plan: IntArray
+    typical: IntArray
+    user: IntArray
+    demand: IntArray
+    share: FloatArray
+    times: IntArray
+    level: IntArray
+
+    @classmethod
+    def of(cls, view: View, allocator: Allocator, experience: Experience) -> Self:
+        """Look at a view; new arrivals are remembered on the way."""
+        jobs = view.waiting
+        demand = pooled_demand(view, jobs, allocator)
+        experience.note_arrivals(jobs, demand)
+        user, plan = experience.users(jobs), np.maximum(jobs.plan, 1)
+        times, level = pool.pool_profile(
+            view.now, jobs.store.columns, view.running.rows, view.running.arena.amount, view.free
+        )
+        whole = np.maximum(allocator.capacity.sum(axis=0), 1)
+        return cls(
+            view=view,
+            jobs=jobs,
+            submit=jobs.submit,
+            plan=plan,
+            typical=experience.typical(user, plan),
+            user=user,
+            demand=demand,
+            share=(demand / whole).max(axis=1, initial=0.0),
+            times=times,
+            level=level,
+        )
+
+    @property
+    def now(self) -> int:
+        """The second of the decision."""
+        return self.view.now
+
+    def orders(self) -> dict[str, IntArray]:
+        """Return the orders plans are made in: positions of jobs, first come first."""
+        waited = (self.now - self.submit) / self.plan
+        return {
+            "slowdown": _highest_first(waited),
+            "sjf": np.argsort(self.plan, kind="stable"),
+            "wfp3": _highest_first(waited**3 * self.share),
+            "smallest": np.argsort(self.plan * self.share, kind="stable"),
+            "fifo": np.arange(len(self.jobs), dtype=np.int64),
+        }
+
+    def ready(self, barred: BoolArray) -> IntArray:
+        """Return from when on each job may start: not now where it found no nodes."""
+        later = int(self.times[1]) if len(self.times) > 1 else self.now + 1
+        return np.where(barred, later, self.now)
+
+
+def _highest_first(values: FloatArray) -> IntArray:
+    order: IntArray = np.argsort(-values, kind="stable")
+    return order

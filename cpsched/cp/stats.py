@@ -1,0 +1,65 @@
+"""
+What a constraint programming decision reports of itself, as ``Decision.stats``.
+
+Every value is a count or an amount that makes sense summed over a run, and is the same in every
+equal run unless ``wall_limit_hits`` is above 0.
+"""
+
+from __future__ import annotations
+
+#: Decisions that called the solver.
+SOLVER_CALLS = "solver_calls"
+#: Decisions that needed no solver because everything considered fits at once.
+SKIPPED_ALL_FIT = "skipped_all_fit"
+#: ... because nothing considered fits now, so nothing could start whatever the plan.
+SKIPPED_NONE_FIT = "skipped_none_fit"
+#: ... because the list plan meets a proven lower bound.
+SKIPPED_BOUND = "skipped_bound"
+#: Solver calls that ended with a proof that there is nothing better.
+PROVEN_OPTIMAL = "proven_optimal"
+#: Solver calls that ended at their deterministic limit.
+LIMIT_HITS = "limit_hits"
+#: Solver calls that the wall-clock net ended: the run may not be repeatable.
+WALL_LIMIT_HITS = "wall_limit_hits"
+#: Solver calls that found no solution at all before their limit.
+NO_SOLUTION = "no_solution"
+#: Solver calls whose plan was better than the list plan and was followed.
+IMPROVED = "improved"
+#: Sum over solver calls of ``(value - bound) / value`` of the plan followed, where value is the
+#: weighted delay beyond the second each job could start at on its own; 0 where proven optimal.
+BOUND_GAP = "bound_gap"
+#: Sum over solver calls of ``(list plan - plan followed) / list plan``, of the same delay.
+GAIN = "gain"
+#: Deterministic time spent in the solver.
+DETERMINISTIC_TIME = "deterministic_time"
+#: Jobs in the models solved.
+MODELLED_JOBS = "modelled_jobs"
+#: Jobs planned for now that found no nodes and were postponed.
+POSTPONED = "postponed"
+#: ``cph+`` and ``cp+``: decisions that followed a plan of the whole queue,
+PLANNED = "planned"
+#: ... whose proposals all came to the same,
+AGREED = "agreed"
+#: ... whose proposals were judged in scenarios; and, with a rule's name behind, followed whom.
+JUDGED = "judged"
+FOLLOWED = "followed_"
+
+MEANINGS = {
+    SOLVER_CALLS: "decisions that called the solver",
+    SKIPPED_ALL_FIT: "decisions without it: everything fits at once",
+    SKIPPED_NONE_FIT: "decisions without it: nothing fits now",
+    SKIPPED_BOUND: "decisions without it: the list plan is proven best",
+    PROVEN_OPTIMAL: "solver calls proven optimal",
+    LIMIT_HITS: "solver calls ended by the deterministic limit",
+    WALL_LIMIT_HITS: "solver calls ended by the wall-clock net",
+    NO_SOLUTION: "solver calls that found no plan",
+    IMPROVED: "solver calls that beat the list plan",
+    BOUND_GAP: "sum of relative gaps to the bound",
+    GAIN: "sum of relative gains over the list plan",
+    DETERMINISTIC_TIME: "deterministic time in the solver",
+    MODELLED_JOBS: "jobs in the models solved",
+    POSTPONED: "planned starts that found no nodes",
+    PLANNED: "decisions that planned the whole queue",
+    AGREED: "decisions whose proposals agreed",
+    JUDGED: "decisions whose proposals were judged in scenarios",
+}

@@ -1,0 +1,225 @@
+"""
+CP-SAT, and the only module that imports OR-tools: limits, seeds, statuses, traps.
+
+OR-tools is imported when the first model is made, so that who needs no solver does not pay for
+it. Every solve runs on one worker with a fixed seed and a limit in *deterministic* time, so the
+same model gives the same answer on a loaded machine too (same versions, same platform).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError, DispatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ortools.sat.python.cp_model import CpModel as CpModel
+    from ortools.sat.python.cp_model import CpSolver
+    from ortools.sat.python.cp_model import IntervalVar as IntervalVar
+    from ortools.sat.python.cp_model import IntVar as IntVar
+    from ortools.sat.python.cp_model import LinearExprT as LinearExprT
+
+#: CP-SAT refuses models whose sums can leave 64 bits; sums of ours stay below this.
+MOST = 2**62
+
+
+class Status(Enum):
+    """What a solve came to; anything else is an error of whoever built the model."""
+
+    OPTIMAL = "optimal"
+    """The best solution there is, proven."""
+    FEASIBLE = "feasible"
+    """A solution; the limit came before the proof."""
+    INFEASIBLE = "infeasible"
+    """There is no solution, proven."""
+    UNKNOWN = "unknown"
+    """No solution before the limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """
+    How long a solve may take, and how it goes about it.
+
+    Attributes
+    ----------
+    deterministic
+        Deterministic time; a unit is some seconds of work, the same on every run.
+    wall
+        A net in seconds of wall time; a solve it ends may not be repeatable. None: no net.
+    seed
+        For the solver's random choices.
+    presolve
+        Whether the solver simplifies the model first.
+    fixed_search
+        Whether it follows the model's decision strategies only.
+    """
+
+    deterministic: float
+    wall: float | None = None
+    seed: int = 0
+    presolve: bool = True
+    fixed_search: bool = False
+
+    def __post_init__(self) -> None:
+        # Written so that nan fails too.
+        if not self.deterministic > 0:
+            raise ConfigError(f"limit is {self.deterministic}, must be above 0")
+        if self.wall is not None and not self.wall > 0:
+            raise ConfigError(f"wall is {self.wall}, must be above 0, or 'none'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """
+    What a solve came to.
+
+    Attributes
+    ----------
+    values
+        Of the variables asked for, in their order; empty without a solution.
+    objective, bound
+        Of the best solution, and no solution is below ``bound`` (models minimise). The objective
+        is 0 without a solution.
+    deterministic, wall
+        Time spent: in deterministic units, and in seconds.
+    wall_limit_hit
+        Whether the net ended it: the answer may be another on another run.
+    """
+
+    status: Status
+    values: tuple[int, ...]
+    objective: float
+    bound: float
+    deterministic: float
+    wall: float
+    wall_limit_hit: bool
+
+    @property
+    def has_solution(self) -> bool:
+        """Whether there are values."""
+        return self.status in (Status.OPTIMAL, Status.FEASIBLE)
+
+
+def new_model(name: str) -> CpModel:
+    """Return an empty model."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    model.name = name
+    return model
+
+
+def decide_in_order(model: CpModel, variables: Sequence[IntVar], *, largest: bool = False) -> None:
+    """Let a fixed search set these variables one after the other, each to its least value first."""
+    from ortools.sat.python import cp_model
+
+    value = cp_model.SELECT_MAX_VALUE if largest else cp_model.SELECT_MIN_VALUE
+    model.add_decision_strategy(variables, cp_model.CHOOSE_FIRST, value)
+
+
+def add_hints(model: CpModel, variables: Sequence[IntVar], values: Iterable[int]) -> None:
+    """
+    Propose values to a model that has no hints yet.
+
+    Raises
+    ------
+    DispatchError
+        If a variable is named twice (CP-SAT calls the model invalid) or a value is outside its
+        domain (CP-SAT would silently drop the hint).
+    """
+    seen: set[int] = set()
+    for variable, value in zip(variables, values, strict=True):
+        if variable.index in seen:
+            raise DispatchError(f"{model.name}: {variable.name} is hinted twice")
+        seen.add(variable.index)
+        if not variable.domain.contains(value):
+            raise DispatchError(
+                f"{model.name}: hint {value} is outside the domain {variable.domain} of"
+                f" {variable.name}"
+            )
+        model.add_hint(variable, value)
+
+
+def most_weight(num_terms: int, largest_value: int) -> int:
+    """Return the largest weight with which a sum of ``num_terms`` products stays in range."""
+    return max(1, (MOST - 1) // (max(num_terms, 1) * max(largest_value, 1)))
+
+
+def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved:
+    """
+    Minimise a model.
+
+    Parameters
+    ----------
+    variables
+        Whose values to return.
+
+    Raises
+    ------
+    DispatchError
+        If CP-SAT calls the model invalid, or answers anything that is no status of a solve.
+    """
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    _set(solver, limits)
+    name = solver.status_name(solver.solve(model)).lower()
+    try:
+        status = Status(name)
+    except ValueError:
+        reason = model.validate().strip() or "no reason given"
+        raise DispatchError(f"{model.name}: CP-SAT answers '{name}': {reason}") from None
+    found = status in (Status.OPTIMAL, Status.FEASIBLE)
+    wall = solver.wall_time
+    return Solved(
+        status=status,
+        values=tuple(solver.value(variable) for variable in variables) if found else (),
+        objective=solver.objective_value if found else 0.0,
+        bound=solver.best_objective_bound,
+        deterministic=solver.deterministic_time,
+        wall=wall,
+        wall_limit_hit=(
+            limits.wall is not None
+            and wall >= limits.wall
+            and status in (Status.FEASIBLE, Status.UNKNOWN)
+        ),
+    )
+
+
+def _set(solver: CpSolver, limits: Limits) -> None:
+    parameters = solver.parameters
+    parameters.num_workers = 1
+    parameters.interleave_search = False
+    parameters.random_seed = limits.seed % 2**31
+    parameters.max_deterministic_time = limits.deterministic
+    if limits.wall is not None:
+        parameters.max_time_in_seconds = limits.wall
+    parameters.cp_model_presolve = limits.presolve
+    # Whoever embeds us keeps their own handling of ctrl-C.
+    parameters.catch_sigint_signal = False
+    if limits.fixed_search:
+        from ortools.sat.python import cp_model
+
+        parameters.search_branching = cp_model.FIXED_SEARCH
+
+
+def dump(model: CpModel, path: Path | str) -> None:
+    """
+    Write a model for others to solve: as text where the name ends in ``.txt``, else binary.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ConfigError("no such directory", where=path.parent)
+    if not model.export_to_file(str(path)):
+        raise ConfigError("the model cannot be written there", where=path)

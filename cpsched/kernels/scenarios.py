@@ -1,0 +1,411 @@
+"""
+Judge what could start now by what may come: runtimes drawn from past errors, jobs that arrive.
+
+The machine is one pool here (:mod:`cpsched.kernels.pool`). A *proposal* is a set of jobs to start
+now and, where it reserves, a job it holds capacity for until that job starts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.fit import FAR
+from cpsched.kernels.pool import find_window, occupy_pool
+
+#: Runtimes below this many seconds count as this in the bounded slowdown.
+_TAU = 10
+#: What a wait of ``patience`` costs, in units of bounded slowdown; grows with its fourth power.
+_OVERDUE = 10.0
+#: A linear congruential generator with 48 bits (that of POSIX drand48).
+_FACTOR, _STEP, _MASK = 25214903917, 11, 2**48 - 1
+
+
+@kernel
+def fits_beside(need, free):
+    """Return whether a job's needs are free."""
+    for r in range(len(need)):
+        if need[r] > free[r]:
+            return False
+    return True
+
+
+@kernel
+def job_cost(wait, runtime, patience):
+    """Return what a job's wait costs: its bounded slowdown and a penalty for very long waits."""
+    overdue = wait / patience
+    slowdown = max(1.0, (wait + runtime) / max(runtime, _TAU))
+    return slowdown + _OVERDUE * overdue * overdue * overdue * overdue
+
+
+@kernel
+def cost_slope(wait, runtime, patience):
+    """Return by how much :func:`job_cost` grows with a second of wait, shape ``(n,)``."""
+    slope = np.empty(len(wait))
+    for j in range(len(wait)):
+        overdue = wait[j] / patience
+        slope[j] = 1 / max(runtime[j], _TAU) + 4 * _OVERDUE * overdue**3 / patience
+    return slope
+
+
+@kernel
+def plan_with_arrivals(order, duration, demand, ready, times, level):
+    """
+    Give jobs, in order, the first time from ``ready`` on they fit behind those before them.
+
+    As :func:`cpsched.kernels.pool.list_plan`, for jobs that may not start at once.
+    """
+    num_kinds = level.shape[1]
+    count = len(times)
+    size = count + 2 * len(order)
+    own_times = np.empty(size, dtype=np.int64)
+    own_level = np.empty((size, num_kinds), dtype=np.int64)
+    for i in range(count):
+        own_times[i] = times[i]
+        for r in range(num_kinds):
+            own_level[i, r] = level[i, r]
+    start = np.empty(len(duration), dtype=np.int64)
+    for j in range(len(start)):
+        start[j] = -1
+    for job in order:
+        begin = 0
+        while begin < count and own_times[begin] < ready[job]:
+            begin += 1
+        if (begin == count or own_times[begin] > ready[job]) and begin > 0:
+            for i in range(count, begin, -1):
+                own_times[i] = own_times[i - 1]
+                for r in range(num_kinds):
+                    own_level[i, r] = own_level[i - 1, r]
+            own_times[begin] = ready[job]
+            for r in range(num_kinds):
+                own_level[begin, r] = own_level[begin - 1, r]
+            count += 1
+        at = find_window(begin, duration[job], demand[job], own_times, own_level, count)
+        if at >= 0:
+            start[job] = own_times[at]
+            count = occupy_pool(
+                at, own_times[at] + duration[job], demand[job], own_times, own_level, count
+            )
+    return start
+
+
+@kernel
+def plan_cost(start, duration, submit, patience):
+    """Return the sum of :func:`job_cost` over a plan; a job that never starts costs most."""
+    total = 0.0
+    for j in range(len(start)):
+        if start[j] < 0:
+            total += 1e12
+        else:
+            total += job_cost(start[j] - submit[j], duration[j], patience)
+    return total
+
+
+@kernel
+def propose(order, behind, depth, barred, duration, demand, times, level):
+    """
+    Start jobs in order, reserve for the first that do not fit, start others behind these.
+
+    Parameters
+    ----------
+    order, behind
+        Positions of jobs: who comes first, and in which order the others are tried.
+    depth
+        How many reservations; 0: whatever fits starts.
+    barred
+        bool, shape ``(n,)``: jobs that cannot start now, wherever the pool has room.
+
+    Returns
+    -------
+    starts, held, shadow, extra
+        bool, shape ``(n,)``; the first job reserved for (-1: none), the second it is reserved
+        from, and what is free then beside it, shape ``(R,)``.
+    """
+    num_kinds = level.shape[1]
+    count = len(times)
+    size = count + len(order)
+    own_times = np.empty(size, dtype=np.int64)
+    own_level = np.empty((size, num_kinds), dtype=np.int64)
+    for i in range(count):
+        own_times[i] = times[i]
+        for r in range(num_kinds):
+            own_level[i, r] = level[i, r]
+    starts = np.zeros(len(duration), dtype=np.bool_)
+    seen = np.zeros(len(duration), dtype=np.bool_)
+    extra = np.zeros(num_kinds, dtype=np.int64)
+    held, shadow = -1, 0
+    reserved = 0
+    for job in order:
+        if reserved == depth and depth > 0:
+            break
+        fits = not barred[job] and fits_beside(demand[job], own_level[0])
+        if not fits and depth == 0:
+            continue
+        at = find_window(int(barred[job]), duration[job], demand[job], own_times, own_level, count)
+        if at < 0 or (at > 0 and depth == 0):
+            continue
+        seen[job] = True
+        begin = own_times[at]
+        count = occupy_pool(at, begin + duration[job], demand[job], own_times, own_level, count)
+        if at == 0:
+            starts[job] = True
+            continue
+        reserved += 1
+        if held < 0:
+            held, shadow = job, begin
+    for job in behind:
+        if seen[job] or barred[job] or not fits_beside(demand[job], own_level[0]):
+            continue
+        if find_window(0, duration[job], demand[job], own_times, own_level, count) == 0:
+            starts[job] = True
+            count = occupy_pool(
+                0, own_times[0] + duration[job], demand[job], own_times, own_level, count
+            )
+    if held >= 0:
+        last = 0
+        while last + 1 < count and own_times[last + 1] <= shadow:
+            last += 1
+        for r in range(num_kinds):
+            extra[r] = own_level[last, r]
+    return starts, held, shadow, extra
+
+
+@kernel
+def typical_runtime(user, plan, all_ratio, user_ratio, user_count):
+    """
+    Return the predictions times the median ratio of runtime to prediction, seconds (at least 1).
+
+    Of the user's own jobs where at least two have ended, else ``all_ratio``.
+    """
+    out = np.empty(len(plan), dtype=np.int64)
+    room = user_ratio.shape[1]
+    ratios = np.empty(room)
+    for j in range(len(plan)):
+        ratio = all_ratio
+        if user[j] >= 0 and user_count[user[j]] > 1:
+            count = min(user_count[user[j]], room)
+            for i in range(count):
+                value = user_ratio[user[j], i]
+                k = i
+                while k > 0 and ratios[k - 1] > value:
+                    ratios[k] = ratios[k - 1]
+                    k -= 1
+                ratios[k] = value
+            ratio = 0.5 * (ratios[(count - 1) // 2] + ratios[count // 2])
+        out[j] = max(1, np.int64(ratio * plan[j]))
+    return out
+
+
+@kernel
+def draw_runtimes(
+    num, seed, user, plan, elapsed, expected, all_ratios, user_ratio, user_count
+):  # fmt: skip
+    """
+    Draw runtimes: a past ratio of runtime to prediction, times the prediction.
+
+    Parameters
+    ----------
+    num, seed
+        How many scenarios, and where the random numbers begin.
+    user, plan, elapsed, expected
+        Of each of n jobs: who (-1: unknown), the prediction, how long it has run, and what to
+        take where it has run longer than any ratio says.
+
+    Returns
+    -------
+    ndarray
+        Shape ``(num, n)``, above ``elapsed``.
+    """
+    out = np.empty((num, len(plan)), dtype=np.int64)
+    room = user_ratio.shape[1]
+    able = np.empty(max(len(all_ratios), room), dtype=np.int64)
+    state = (seed * _FACTOR + _STEP) & _MASK
+    for j in range(len(plan)):
+        count = 0
+        if user[j] >= 0 and user_count[user[j]] > 1:
+            for i in range(min(user_count[user[j]], room)):
+                value = np.int64(user_ratio[user[j], i] * plan[j])
+                if value > elapsed[j]:
+                    able[count] = max(value, 1)
+                    count += 1
+        if count == 0:
+            for i in range(len(all_ratios)):
+                value = np.int64(all_ratios[i] * plan[j])
+                if value > elapsed[j]:
+                    able[count] = max(value, 1)
+                    count += 1
+        if count == 0:
+            able[0] = max(expected[j], elapsed[j] + 1)
+            count = 1
+        for s in range(num):
+            state = (state * _FACTOR + _STEP) & _MASK
+            out[s, j] = able[(state >> 16) % count]
+    return out
+
+
+@kernel
+def _later(ends, owner, head, count, end, job):
+    """Put an end into its place among the sorted ones; return their new number."""
+    k = count
+    while k > head and ends[k - 1] > end:
+        ends[k] = ends[k - 1]
+        owner[k] = owner[k - 1]
+        k -= 1
+    ends[k] = end
+    owner[k] = job
+    return count + 1
+
+
+@kernel
+def _by_slowdown(now, submit, typical, left, count, keys):
+    """Sort waiting jobs by slowdown, highest first; they are nearly sorted already."""
+    for i in range(count):
+        job = left[i]
+        keys[i] = (now - submit[job]) / typical[job]
+    for i in range(1, count):
+        key, job = keys[i], left[i]
+        k = i
+        while k > 0 and keys[k - 1] < key:
+            keys[k] = keys[k - 1]
+            left[k] = left[k - 1]
+            k -= 1
+        keys[k] = key
+        left[k] = job
+
+
+@kernel
+def roll_out(
+    now, num_waiting, starts, held, shadow, extra, runtime, plan, typical, submit, demand,
+    ready, ends, end_demand, free, patience,
+):  # fmt: skip
+    """
+    Play one scenario to its end and return what all jobs' waits cost.
+
+    After the proposal's starts, jobs are taken in order of slowdown whenever something changes,
+    those that do not fit skipped. No rule here reads a scenario's runtimes. Until the job held
+    for starts, others only start if they are predicted to be done by its reservation or fit
+    beside it.
+
+    Parameters
+    ----------
+    num_waiting
+        Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
+    runtime, plan, typical
+        The scenario's truth, the prediction, and what ranks jobs; shape ``(N,)``.
+    ends, end_demand
+        Of the running jobs, sorted by end; shapes ``(B,)`` and ``(B, R)``.
+    """
+    num = len(runtime)
+    num_kinds = len(free)
+    room = np.empty(num_kinds, dtype=np.int64)
+    beside = np.empty(num_kinds, dtype=np.int64)
+    for r in range(num_kinds):
+        room[r] = free[r]
+        beside[r] = extra[r]
+    num_ends = len(ends)
+    end = np.empty(num_ends + num, dtype=np.int64)
+    owner = np.empty(num_ends + num, dtype=np.int64)
+    for i in range(num_ends):
+        end[i] = ends[i]
+        owner[i] = -1 - i
+    left = np.empty(num, dtype=np.int64)
+    keys = np.empty(num)
+    waiting = 0
+    head = 0
+    total = 0.0
+    for job in range(num_waiting):
+        if starts[job]:
+            for r in range(num_kinds):
+                room[r] -= demand[job, r]
+            num_ends = _later(end, owner, head, num_ends, now + runtime[job], job)
+            total += job_cost(now - submit[job], runtime[job], patience)
+        else:
+            left[waiting] = job
+            waiting += 1
+    arriving = num_waiting
+    while waiting > 0 or arriving < num:
+        time = FAR
+        if head < num_ends:
+            time = end[head]
+        if arriving < num:
+            time = min(time, ready[arriving])
+        if time == FAR:
+            return total + 1e12 * waiting
+        while head < num_ends and end[head] == time:
+            job = owner[head]
+            for r in range(num_kinds):
+                room[r] += demand[job, r] if job >= 0 else end_demand[-1 - job, r]
+            head += 1
+        while arriving < num and ready[arriving] == time:
+            left[waiting] = arriving
+            waiting += 1
+            arriving += 1
+        _by_slowdown(time, submit, typical, left, waiting, keys)
+        if held >= 0 and fits_beside(demand[held], room):
+            at = 0
+            while left[at] != held:
+                at += 1
+            while at > 0:
+                left[at] = left[at - 1]
+                at -= 1
+            left[0] = held
+            held = -1
+        still = 0
+        for i in range(waiting):
+            job = left[i]
+            fits = fits_beside(demand[job], room)
+            if fits and held >= 0 and time + plan[job] > shadow:
+                fits = fits_beside(demand[job], beside)
+                if fits:
+                    for r in range(num_kinds):
+                        beside[r] -= demand[job, r]
+            if not fits:
+                left[still] = job
+                still += 1
+                continue
+            for r in range(num_kinds):
+                room[r] -= demand[job, r]
+            num_ends = _later(end, owner, head, num_ends, time + runtime[job], job)
+            total += job_cost(time - submit[job], runtime[job], patience)
+        waiting = still
+    return total
+
+
+@kernel
+def judge(
+    now, num_waiting, starts, held, shadow, extra, runtime, plan, typical, submit, demand,
+    ready, remaining, end_demand, free, patience,
+):  # fmt: skip
+    """
+    Return what each of P proposals costs on average over S scenarios, shape ``(P,)``.
+
+    Parameters
+    ----------
+    starts, held, shadow, extra
+        Of the proposals, shapes ``(P, num_waiting)``, ``(P,)``, ``(P,)``, ``(P, R)``.
+    runtime, remaining
+        Of waiting and arriving jobs and of the B running ones in each scenario, shapes
+        ``(S, N)`` and ``(S, B)``.
+    end_demand
+        What the running jobs give back, shape ``(B, R)``.
+    """
+    num_scenarios, num_running = remaining.shape
+    total = np.zeros(len(starts))
+    ends = np.empty(num_running, dtype=np.int64)
+    order = np.empty(num_running, dtype=np.int64)
+    back = np.empty(end_demand.shape, dtype=np.int64)
+    for s in range(num_scenarios):
+        count = 0
+        for i in range(num_running):
+            count = _later(ends, order, 0, count, now + remaining[s, i], i)
+        for i in range(num_running):
+            for r in range(end_demand.shape[1]):
+                back[i, r] = end_demand[order[i], r]
+        for p in range(len(starts)):
+            total[p] += roll_out(
+                now, num_waiting, starts[p], held[p], shadow[p], extra[p], runtime[s], plan,
+                typical, submit, demand, ready, ends, back, free, patience,
+            )  # fmt: skip
+    for p in range(len(starts)):
+        total[p] /= num_scenarios
+    return total

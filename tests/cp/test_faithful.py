@@ -1,0 +1,336 @@
+"""CPH and CP as dispatchers: shortcuts, mapping, options, and plans worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference as ref
+from exhaustive import listed_on_pool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planned import (
+    VARIANTS,
+    decisions,
+    dispatcher_for,
+    plain,
+    planned_starts,
+    value_of,
+    view_with,
+    weights_of,
+)
+from tiny import jobs, machine, run
+
+from cpsched.cp import stats
+from cpsched.cp.objective import whole_weights
+from cpsched.errors import ConfigError
+from cpsched.model.system import Queue
+from cpsched.spec import build, options_of
+
+ONE = {"request": (1,), "per_node": (0,)}
+
+
+def state_of(nodes, running, *waiting, now=0):
+    """
+    Return a state of one-kind nodes.
+
+    Running jobs are (units by node, end), waiting ones an ``Ask`` or (units, duration).
+    """
+    everywhere = (True,) * len(nodes)
+    capacity = tuple((cores,) for cores in nodes)
+    held = tuple(
+        ref.Held(ask=ref.Ask(units=sum(takes), eligible=everywhere, **ONE), takes=takes, end=end)
+        for takes, end in sorted(running, key=lambda job: job[1])
+    )
+    free = capacity
+    for job in held:
+        free = ref.minus(free, ref.held(job.ask, job.takes, capacity))
+    asks = tuple(
+        ask
+        if isinstance(ask, ref.Ask)
+        else ref.Ask(units=ask[0], duration=ask[1], eligible=everywhere, **ONE)
+        for ask in waiting
+    )
+    return ref.State(now=now, capacity=capacity, free=free, running=held, waiting=asks)
+
+
+def decide(spec, state, waits=None, submits=None):
+    """Return a dispatcher's decision at a state; every job has waited alike unless given."""
+    num = len(state.waiting)
+    view = view_with(state, waits or [3600] * num, submits or [0] * num)
+    return dispatcher_for(spec, view).decide(view)
+
+
+def started(decision):
+    """Return units by node of the jobs that start."""
+    return {
+        action.handle: dict(
+            zip(action.allocation.node.tolist(), action.allocation.units.tolist(), strict=True)
+        )
+        for action in decision.actions
+    }
+
+
+def later(decision):
+    """Return the planned later starts."""
+    return dict(zip(decision.plan.handle, decision.plan.start, strict=True))
+
+
+@pytest.mark.parametrize("kind", ["cph", "cp"])
+def test_the_plan_beats_the_list(kind):
+    """
+    Two cores: A holds one until 10. The list starts long C in the gap and B, which needs both, at
+    20; the slowdown of B (5 s) is worth more than that of C (20 s), which can wait.
+
+    ::
+
+        2 |.         BBBBB
+        1 |AAAAAAAAAABBBBBCCCC...
+          +-----------------------
+           0         10   15   35
+    """
+    state = state_of([2], [((1,), 10)], (1, 20), (2, 5))
+    # In order of expected wait C goes first: it has waited longer.
+    decision = decide(f"{kind}:search=expected-wait,objective=slowdown", state, submits=[-50, 0])
+    # C last: 10/5 + 15/20 = 2.75. C first: 20/5 + 0/20 = 4.
+    assert started(decision) == {}
+    assert later(decision) == {0: 15, 1: 10}
+    assert decision.stats[stats.SOLVER_CALLS] == 1
+    assert decision.stats[stats.PROVEN_OPTIMAL] == 1
+    assert decision.stats[stats.IMPROVED] == 1
+
+
+def test_what_finds_no_nodes_is_postponed_by_the_hybrid_and_planned_by_the_pure():
+    """Two nodes with a free core each hold no unit of two cores, though the pool has two."""
+    wide = ref.Ask(units=1, request=(2,), per_node=(0,), eligible=(True, True), duration=4)
+    state = state_of([2, 2], [((1, 1), 10)], wide, (1, 30))
+    hybrid = decide("cph", state, submits=[-50, 0])
+    # On the pool the wide one starts now and the other at 4, which is cheaper than 0 and 10: only
+    # the mapping finds out.
+    assert hybrid.stats[stats.POSTPONED] == 1
+    assert started(hybrid) == {}
+    assert later(hybrid) == {1: 4}
+    pure = decide("cp", state, submits=[-50, 0])
+    # Each on a node of its own.
+    assert list(started(pure)) == [1]
+    assert later(pure) == {0: 10}
+
+
+def test_units_of_a_job_are_split_across_nodes():
+    """Eq. 4.13: units go to any nodes, several on one if they fit."""
+    state = state_of([2, 1, 2], [((1, 0, 0), 9)], (4, 5), (1, 5))
+    # Everything else is full behind the first: the model, not the shortcut, decides.
+    decision = decide("cp", state, submits=[-5, 0])
+    assert sum(started(decision)[0].values()) == 4
+    assert later(decision) == {1: 5}
+
+
+def test_contiguous_jobs_get_consecutive_nodes():
+    """Nodes 0 and 2 are not consecutive: the narrow job on node 1 and the run exclude each other."""
+    run_of_two = ref.Ask(
+        units=2, eligible=(True,) * 3, duration=10, contiguous=True, nodes_min=2, **ONE
+    )
+    middle = ref.Ask(units=1, eligible=(False, True, False), duration=5, **ONE)
+    decision = decide("cp:objective=slowdown", state_of([1, 1, 1], [], run_of_two, middle))
+    # The run first costs the other 10/5, the other first costs the run 5/10.
+    assert started(decision) == {1: {1: 1}}
+    assert later(decision) == {0: 5}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_jobs_past_their_prediction_end_in_the_next_second(name):
+    """A job expected to have ended, and one expected to end now, hold their nodes until now + 1."""
+    state = state_of([1, 1, 1], [((1, 0, 0), 3), ((0, 1, 0), 7)], (2, 5), (1, 4), (3, 1), now=7)
+    decision = decide(name, state)
+    assert all(set(nodes) == {2} for nodes in started(decision).values())
+    assert min(later(decision).values()) == 8
+
+
+@pytest.mark.parametrize("name", ["cph-3", "cp-3"])
+def test_no_solver_where_it_cannot_change_what_starts(name):
+    """All fit, none fits, or the list plan meets the bound of every job at its earliest."""
+    everything = decide(name, state_of([4], [], (2, 5), (1, 5)))
+    assert everything.stats == {stats.SKIPPED_ALL_FIT: 1}
+    assert set(started(everything)) == {0, 1}
+    nothing = decide(name, state_of([2], [((1,), 9)], (2, 5), (2, 5)))
+    assert nothing.stats == {stats.SKIPPED_NONE_FIT: 1}
+    # The wide one waits for the running job whatever the narrow one does.
+    bound = decide(name, state_of([2], [((1,), 9)], (2, 5), (1, 5)))
+    assert bound.stats[stats.SKIPPED_BOUND] == 1
+    assert set(started(bound)) == {1}
+    assert later(bound) == {0: 9}
+
+
+def test_only_the_window_is_planned():
+    """The third job by priority would fit, but two are looked at, and neither does."""
+    state = state_of([2], [((1,), 9)], (2, 5), (2, 6), (1, 3))
+    assert started(decide("cph-0", state, submits=[-9, -8, -7])) == {2: {0: 1}}
+    assert decide("cph-0:window=2", state, submits=[-9, -8, -7]).stats == {
+        stats.SKIPPED_NONE_FIT: 1
+    }
+
+
+@given(drawn=decisions(max_nodes=3), limit=st.sampled_from(["1e-9", "1e-5", "1e-4"]))
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_never_worse_than_the_list_plan(name, drawn, limit):
+    """The engine compares: whatever the limit, the plan is at least as good as the list's."""
+    state, waits, submits = drawn
+    pure = name.startswith("cp-")
+    state = state if pure else plain(state)
+    if not state.waiting:
+        return
+    view = view_with(state, waits, submits)
+    dispatcher = dispatcher_for(f"{name}:limit={limit}", view)
+    decision = dispatcher.decide(view)
+    if decision.stats.get(stats.SKIPPED_NONE_FIT):
+        return
+    order = dispatcher.priority.order(view.waiting, view.now).tolist()
+    if pure:
+        listed = ref.conservative("first-fit", state, order, 99).planned
+        starts = [listed.get(job, state.now) - state.now for job in range(len(order))]
+    else:
+        starts = listed_on_pool(state, order)
+    weights = weights_of(state, waits, name)
+    found = value_of(planned_starts(decision, state), weights)
+    assert found <= value_of(starts, weights)
+
+
+@given(drawn=decisions(max_nodes=3))
+@settings(max_examples=20, deadline=None)
+@pytest.mark.parametrize("name", ["cph-1", "cp-0", "cp-1"])
+def test_a_decision_is_the_same_whatever_came_before_it(name, drawn):
+    """Nothing is remembered: again, by a fresh one, and after other views, byte for byte."""
+    state, waits, submits = drawn
+    if not state.waiting:
+        return
+    view = view_with(state, waits, submits)
+    other = view_with(replace(state, waiting=state.waiting[::-1]), waits[::-1], submits)
+    dispatcher = dispatcher_for(f"{name}:limit=0.001", view)
+    assert dispatcher.state() == {}
+    first = _bytes(dispatcher.decide(view))
+    dispatcher.decide(other)
+    assert _bytes(dispatcher.decide(view)) == first
+    assert _bytes(dispatcher_for(f"{name}:limit=0.001", view).decide(view)) == first
+
+
+def _bytes(decision):
+    actions = [
+        (action.handle, *(part.tobytes() for part in action.allocation))
+        for action in decision.actions
+    ]
+    plan = decision.plan and (list(decision.plan.handle), list(decision.plan.start))
+    return repr((actions, plan, sorted(decision.stats.items()))).encode()
+
+
+@pytest.mark.parametrize(
+    ("alias", "search", "objective"),
+    [
+        ("cph-0", "expected-wait", "expected-wait"),
+        ("cph-1", "slowdown", "expected-wait"),
+        ("cph-2", "expected-wait", "slowdown"),
+        ("cph-3", "slowdown", "slowdown"),
+        ("cp-0", "default", "expected-wait"),
+        ("cp-1", "slowdown", "expected-wait"),
+        ("cp-2", "default", "slowdown"),
+        ("cp-3", "slowdown", "slowdown"),
+    ],
+)
+def test_the_aliases_are_the_thesis_variants(alias, search, objective):
+    """Sections 4.2.1 and 4.3.1; what an alias fixes is no option of it."""
+    long = build("dispatchers", f"{alias[:-2]}:search={search},objective={objective}")
+    short = build("dispatchers", alias)
+    for attribute in ("search", "window", "limits"):
+        assert getattr(short, attribute) == getattr(long, attribute)
+    assert (short.objective.name, short.priority.name) == (long.objective.name, long.priority.name)
+    assert not {"search", "objective"} & set(options_of("dispatchers", alias))
+    assert short.name == alias
+
+
+@pytest.mark.parametrize("name", ["cph", "cp"])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("search=fifo", "search is 'fifo', must be one of default, expected-wait, slowdown"),
+        ("objective=wait", "objective is 'wait', must be expected-wait or slowdown"),
+        ("window=0", "window is 0, must be 1 or more, or 'all'"),
+        ("limit=0", "limit is 0.0, must be above 0"),
+        ("limit=nan", "'nan' is not a"),
+        ("wall=-1", "wall is -1.0, must be above 0, or 'none'"),
+        ("allocator=worst", "no allocator is called 'worst'"),
+    ],
+)
+def test_a_bad_option_is_refused(name, option, message):
+    """One line that says what would be right."""
+    with pytest.raises(ConfigError, match=message):
+        build("dispatchers", f"{name}:{option}")
+
+
+@pytest.mark.parametrize("name", ["cph-0", "cph-1", "cph-2", "cp-0", "cp-1"])
+def test_an_expected_wait_that_is_needed_must_be_there(name):
+    """In the search or in the objective; a queue without one is named."""
+    system = machine((2,), queues=[Queue(name="debug")], expected_wait=None)
+    with pytest.raises(ConfigError, match="queue 'debug' has no expected wait"):
+        build("dispatchers", name).reset(system, 0)
+    build("dispatchers", "cph-3").reset(system, 0)
+
+
+def test_a_job_of_no_queue_needs_the_systems_default():
+    """The objective asks for the job's own expected wait."""
+    state = state_of([2], [((1,), 9)], (2, 5), (1, 20))
+    with pytest.raises(ConfigError, match="set default_expected_wait"):
+        decide("cph-1", state, waits=[3600, -1])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("seconds", [10**9, 10**12])
+def test_huge_times_and_amounts_stay_in_range(name, seconds):
+    """Memory in KB for thirty years and more: sums of products would leave 64 bits."""
+    kinds = ("core", "mem")
+    terabyte = 2**30 + 1
+    workload = jobs(
+        *((0, 1 + index % 3, 50, seconds - index) for index in range(12)),
+        request=[[1 + index % 2, terabyte - 7 * index] for index in range(12)],
+        resources=kinds,
+    )
+    system = machine(*[(4, 3 * terabyte)] * 3, resources=kinds)
+    result = run(workload, system, f"{name}:limit=0.0005")
+    assert (result.schedule.start >= 0).all()
+    assert result.decisions["stats" if "stats" in result.decisions else "solver_calls"]
+
+
+@pytest.mark.parametrize("name", ["cph-3", "cp-3"])
+def test_a_job_that_nothing_that_is_up_can_hold_is_left_out(name):
+    """With node 1 down nobody plans the job of four units, and the others go ahead of it."""
+    wide = ref.Ask(units=4, eligible=(True, False), duration=5, **ONE)
+    narrow = ref.Ask(units=1, eligible=(True, False), duration=5, **ONE)
+    pair = ref.Ask(units=2, eligible=(True, False), duration=4, **ONE)
+    state = ref.State(
+        now=0, capacity=((2,), (2,)), free=((2,), (0,)), running=(), waiting=(wide, narrow, pair)
+    )
+    view = view_with(state, [3600] * 3, [-9, 0, 0])
+    view.node_up = np.array([True, False])
+    decision = dispatcher_for(name, view).decide(view)
+    assert started(decision) == {2: {0: 2}} or started(decision) == {1: {0: 1}}
+    assert 0 not in later(decision)
+
+
+def test_weights_are_exact_where_that_stays_in_range():
+    """1/2, 1/3, 1/4 are 6, 4, 3 twelfths."""
+    assert whole_weights(np.array([2, 3, 4]), 100) == [6, 4, 3]
+    assert whole_weights(np.array([3600, 21600]), 10**6) == [6, 1]
+
+
+@given(
+    divisors=st.lists(st.integers(1, 10**12), min_size=1, max_size=60),
+    horizon=st.integers(1, 10**14),
+)
+def test_rounded_weights_are_near_and_in_range(divisors, horizon):
+    """As documented: off by at most 1/(2w), at least 1, and the sum of products below 2^62."""
+    weights = whole_weights(np.array(divisors), horizon)
+    assert len(weights) * max(weights) * horizon < 2**62 or max(weights) == 1
+    top, least = max(weights), min(divisors)
+    for weight, divisor in zip(weights, divisors, strict=True):
+        exact = top * least / divisor
+        assert weight == 1 or abs(weight - exact) <= 0.5 * (1 + exact / top) + 1e-6 * weight
