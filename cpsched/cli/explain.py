@@ -1,0 +1,118 @@
+"""``cpsched explain``: why a job does not start at a moment, or why it does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.options import (
+    EnforceLimits,
+    First,
+    Format,
+    From,
+    SkipBadLines,
+    SystemName,
+    To,
+    WorkloadFile,
+    read_workload,
+    second_of,
+)
+from cpsched.cli.output import echo, escaped
+
+if TYPE_CHECKING:
+    from cpsched.explain.dump import ModelDump
+
+
+def command(
+    workload: WorkloadFile,
+    system: SystemName,
+    job: Annotated[str, typer.Option("--job", help="Id of the job, as in the log.", metavar="ID")],
+    at: Annotated[
+        str, typer.Option("--at", help="When: seconds of the log's clock or a date (UTC).")
+    ],
+    dispatcher: Annotated[
+        str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")
+    ] = "easy",
+    predictor: Annotated[
+        str, typer.Option("--predictor", "-p", help="Where runtimes come from.")
+    ] = "requested",
+    dump_model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the CP-SAT model of the decision: .pb, or .pb.txt for text.",
+            metavar="FILE",
+        ),
+    ] = None,
+    first: First = None,
+    start: From = None,
+    end: To = None,
+    overrun: Annotated[
+        str, typer.Option(help="At the requested time: kill or extend (run on as recorded).")
+    ] = "kill",
+    correction: Annotated[
+        str, typer.Option(help="End expected after a prediction has passed: requested or double.")
+    ] = "requested",
+    dispatch_interval: Annotated[
+        int | None,
+        typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
+    ] = None,
+    enforce_limits: EnforceLimits = True,
+    seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Simulate up to a moment and say why a job does not start there, or why it does."""
+    from cpsched import systems
+    from cpsched.cli.choice import one_of
+    from cpsched.cli.progress import progress_bar
+    from cpsched.cli.report import width
+    from cpsched.explain import explain
+    from cpsched.explain.text import text
+    from cpsched.mapping import fit
+    from cpsched.simulation.simulate import Settings
+    from cpsched.spec import Spec
+
+    one_of("--overrun", overrun, ("kill", "extend"))
+    one_of("--correction", correction, ("requested", "double"))
+    settings = Settings(
+        overrun=overrun,
+        correction=correction,
+        dispatch_interval=dispatch_interval,
+        enforce_limits=enforce_limits,
+        seed=seed,
+    )
+    dump = None if dump_model is None else _dump(dump_model, dispatcher)
+    machine = systems.load(system)
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    time = second_of(jobs, "--at", at)
+    assert time is not None
+    with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
+        about = explain(
+            fit(jobs, machine, enforce_limits=enforce_limits),
+            job=job,
+            time=time,
+            dispatcher=str(Spec.parse(dispatcher)),
+            predictor=str(Spec.parse(predictor)),
+            settings=settings,
+            prepare=dump,
+            observers=observers,
+        )
+    echo(json.dumps(about.to_dict(), indent=1) if as_json else text(about, width()))
+    if dump is not None and dump_model is not None:
+        dump.write(dump_model)
+        if not as_json:
+            echo(f"\nModel of the decision at {about.decided:,} s: {escaped(str(dump_model))}")
+
+
+def _dump(path: Path, dispatcher: str) -> ModelDump:
+    """Refuse a dispatcher without a model, or an impossible file, before anything is simulated."""
+    from cpsched.explain.dump import ModelDump
+    from cpsched.spec import build
+
+    dump = ModelDump()
+    dump.check(build("dispatchers", dispatcher), path)
+    return dump

@@ -1,0 +1,88 @@
+"""``cpsched plan``: one static instance, all jobs known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.options import (
+    EnforceLimits,
+    First,
+    Format,
+    From,
+    SkipBadLines,
+    SystemName,
+    To,
+    WorkloadFile,
+    read_workload,
+)
+from cpsched.cli.output import echo, escaped
+
+if TYPE_CHECKING:
+    from cpsched.planning import OfflinePlan
+
+
+def command(
+    workload: WorkloadFile,
+    system: SystemName,
+    dispatcher: Annotated[
+        str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")
+    ],
+    predictor: Annotated[
+        str, typer.Option("--predictor", "-p", help="Where durations come from.")
+    ] = "requested",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File for the plan: .csv, .parquet or .json."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    limit: Annotated[
+        float, typer.Option(help="Deterministic time of the solve; 1 is some seconds.")
+    ] = 1.0,
+    keep_submits: Annotated[
+        bool,
+        typer.Option(
+            "--keep-submits", help="No job starts before it is submitted (not with a model)."
+        ),
+    ] = False,
+    first: First = None,
+    start: From = None,
+    end: To = None,
+    enforce_limits: EnforceLimits = True,
+    seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Plan all jobs of a log at once on the empty machine, and compare with the list plan."""
+    from cpsched import systems
+    from cpsched.cli.report import width
+    from cpsched.mapping import fit
+    from cpsched.planning import plan, write
+    from cpsched.planning.report import report
+    from cpsched.planning.write import check_target, figures
+    from cpsched.spec import Spec
+
+    if out is not None:
+        check_target(out, overwrite=overwrite)
+    machine = systems.load(system)
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    made: OfflinePlan = plan(
+        fit(jobs, machine, enforce_limits=enforce_limits),
+        dispatcher=dispatcher,
+        predictor=str(Spec.parse(predictor)),
+        limit=limit,
+        keep_submits=keep_submits,
+        seed=seed,
+    )
+    if out is not None:
+        write(made, out)
+    if as_json:
+        echo(json.dumps(figures(made), indent=1))
+        return
+    echo(report(made, width()))
+    if out is not None:
+        echo(f"\nFile: {escaped(str(out))}")

@@ -1,0 +1,77 @@
+"""The CP-SAT model of one decision as a file, for others to solve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.model.view import View
+
+_SUFFIXES = (".pb", ".pb.txt")
+
+
+class Model(Protocol):
+    """What a dispatcher's ``build(view)`` gives."""
+
+    def dump(self, path: Path | str) -> None:
+        """Write the model as a CP-SAT proto."""
+        ...
+
+
+class ModelDump:
+    """
+    Keeps the model of the last decision it is shown.
+
+    It is a ``prepare`` of :func:`cpsched.explain.explain.explain`: a model is built before the
+    dispatcher decides, because deciding may change what the dispatcher remembers.
+    """
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+
+    def check(self, dispatcher: Dispatcher, path: Path) -> None:
+        """
+        Say early whether there will be something to write, and where.
+
+        Raises
+        ------
+        ConfigError
+            If the dispatcher builds no model, or the file's name or folder is none.
+        """
+        if not callable(getattr(dispatcher, "build", None)):
+            raise ConfigError(
+                f"'{dispatcher.name}' builds no model that could be written; dispatchers that plan"
+                " with CP-SAT do (cp, cph and their variants)",
+                key="--dump-model",
+            )
+        if not path.name.endswith(_SUFFIXES):
+            raise ConfigError(
+                f"name the file {' or '.join('*' + s for s in _SUFFIXES)}", where=path
+            )
+        if not path.absolute().parent.is_dir():
+            raise ConfigError("its folder does not exist", where=path)
+
+    def __call__(self, dispatcher: Dispatcher, view: View) -> None:
+        """Build the model of a view."""
+        self._model = dispatcher.build(view)  # type: ignore[attr-defined]
+
+    def write(self, path: Path) -> None:
+        """
+        Write the last model.
+
+        Raises
+        ------
+        ConfigError
+            If there was no decision, or nothing to plan in it.
+        """
+        if self._model is None:
+            raise ConfigError(
+                "there is no model: no decision by then had a waiting job that could be planned",
+                key="--dump-model",
+            )
+        self._model.dump(path)

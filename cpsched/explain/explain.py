@@ -1,0 +1,258 @@
+"""The one call behind ``cpsched explain``: from a job and a second to where it stands and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.explain.causes import Scene, why_waiting
+from cpsched.explain.find import find_job
+from cpsched.explain.model import Asked, Explanation, Fate, Place, Waiting
+from cpsched.explain.moment import Moment, halt
+from cpsched.explain.room import places
+from cpsched.explain.sentences import summary_of, why_starting
+from cpsched.explain.words import clock, safe
+from cpsched.model import columns as c
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.types import MISSING, UNBOUNDED, Split
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.simulate import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.mapping import Fitted
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision
+    from cpsched.model.view import View
+    from cpsched.model.workload import Workload
+    from cpsched.simulation.simulator import Simulator
+
+_OUTCOMES = {
+    JobOutcome.COMPLETED: Fate.ENDED,
+    JobOutcome.TIMEOUT: Fate.ENDED,
+    JobOutcome.CANCELLED: Fate.CANCELLED,
+}
+
+
+def explain(
+    fitted: Fitted,
+    *,
+    job: str,
+    time: int,
+    dispatcher: str | Dispatcher = "easy",
+    predictor: str = "requested",
+    settings: Settings | None = None,
+    prepare: Callable[[Dispatcher, View], None] | None = None,
+    observers: Sequence[Observer] = (),
+) -> Explanation:
+    """
+    Simulate up to a second and say why a job does not start there, or why it does.
+
+    Parameters
+    ----------
+    fitted
+        A workload mapped onto its system.
+    job
+        The log's id of the job.
+    time
+        Seconds since the workload's epoch; what happens at the last instant up to it counts.
+    dispatcher, predictor
+        Specifications like ``easy:backfill=sjf``; the dispatcher may be an object.
+    prepare
+        Called with dispatcher and view before the decision that is explained (and before some
+        earlier ones, so the last call counts).
+    observers
+        Told about everything that happens.
+
+    Raises
+    ------
+    ConfigError
+        If no job has this id, or it is submitted later.
+    DispatchError
+        If the dispatcher breaks an invariant.
+    """
+    settings = settings or Settings()
+    row, same_id = find_job(fitted.workload, job, time)
+    rejected = dict(fitted.rejected).get(row)
+    common: dict[str, Any] = {
+        "dispatcher": dispatcher if isinstance(dispatcher, str) else dispatcher.name,
+        "predictor": predictor,
+        "time": time,
+        "epoch": fitted.workload.epoch,
+        "same_id": same_id,
+    }
+    if rejected is not None:
+        return Explanation(
+            decided=None,
+            job=_asked(fitted.workload, row, None),
+            fate=Fate.REJECTED,
+            reason=rejected,
+            summary=f"job {safe(job)} can never run on this system: {rejected}",
+            **common,
+        )
+    accepted = np.ones(len(fitted.workload), dtype=np.bool_)
+    accepted[[other for other, _ in fitted.rejected]] = False
+    handle = int(accepted[:row].sum())
+    note = _Note(handle)
+    moment = halt(
+        fitted,
+        time,
+        _Sight.of(handle, fitted.workload.job_id[accepted]),
+        dispatcher=dispatcher,
+        predictor=predictor,
+        settings=settings,
+        prepare=prepare,
+        observers=(note, *observers),
+    )
+    return _explanation(fitted.workload, row, handle, moment, note, common)
+
+
+class _Note(Observer):
+    """Remembers where one job was put."""
+
+    def __init__(self, job: int) -> None:
+        self._job = job
+        self.allocation: Allocation | None = None
+
+    def on_start(self, job: int, allocation: Allocation, now: int) -> None:  # noqa: ARG002
+        if job == self._job:
+            self.allocation = allocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    """What is written down of a decision while the dispatcher's view is still valid."""
+
+    rank: int | None
+    queue_length: int
+    num_running: int
+    stats: dict[str, float]
+    waiting: Waiting | None
+    reason: str | None
+
+    @staticmethod
+    def of(handle: int, names: Any) -> Callable[[Dispatcher, View, Decision], _Sight | None]:
+        """Return the function that looks at decisions for one job."""
+
+        def look(dispatcher: Dispatcher, view: View, decision: Decision) -> _Sight | None:
+            at = np.flatnonzero(view.waiting.handle == handle)
+            if not len(at):
+                return None
+            row = int(view.waiting.rows[at[0]])
+            handles = view.waiting.store.columns[:, c.HANDLE]
+            scene = Scene(dispatcher, view, decision, row, lambda other: str(names[handles[other]]))
+            started = scene.own_start is not None
+            return _Sight(
+                rank=scene.rank_of.get(row),
+                queue_length=len(view.waiting),
+                num_running=len(view.running),
+                stats=dict(decision.stats),
+                waiting=None if started else why_waiting(scene),
+                reason=why_starting(scene) if started else None,
+            )
+
+        return look
+
+
+def _explanation(
+    workload: Workload,
+    row: int,
+    handle: int,
+    moment: Moment[_Sight | None],
+    note: _Note,
+    common: dict[str, Any],
+) -> Explanation:
+    simulator = moment.simulator
+    sights = [sight for sight in moment.seen if sight is not None]
+    sight = next((one for one in sights if one.reason), sights[-1] if sights else None)
+    start, end = (
+        None if value == MISSING else int(value)
+        for value in (simulator.start_time[handle], simulator.end_time[handle])
+    )
+    if start is not None and end is None:
+        end = int(simulator.state.store.columns[handle, c.EXPECTED_END])
+    # Later events may have called for no decision; then its start is history.
+    fate = _fate(simulator, handle, starts=start == simulator.now)
+    about = Explanation(
+        decided=moment.decided,
+        job=_asked(workload, row, int(simulator.state.store.columns[handle, c.PLAN])),
+        fate=fate,
+        summary="",
+        rank=sight.rank if sight else None,
+        queue_length=sight.queue_length if sight else None,
+        num_running=sight.num_running if sight else None,
+        next_decision=_next_decision(simulator, common["time"]) if fate is Fate.WAITING else None,
+        start=start,
+        end=end,
+        places=_places(simulator, note),
+        reason=_held(simulator, handle, workload, row) if fate is Fate.HELD else None,
+        **common,
+    )
+    if sight is not None and fate in (Fate.STARTS, Fate.WAITING):
+        about = replace(about, reason=sight.reason, waiting=sight.waiting, stats=sight.stats)
+    return replace(about, summary=summary_of(about))
+
+
+def _fate(simulator: Simulator, handle: int, *, starts: bool) -> Fate:
+    if starts:
+        return Fate.STARTS
+    outcome = JobOutcome(int(simulator.outcome[handle]))
+    if outcome in _OUTCOMES:
+        return _OUTCOMES[outcome]
+    state = int(simulator.state.store.columns[handle, c.STATE])
+    return {c.WAITING: Fate.WAITING, c.HELD: Fate.HELD}.get(state, Fate.RUNNING)
+
+
+def _next_decision(simulator: Simulator, time: int) -> int | None:
+    after = simulator.next_time()
+    if simulator.interval:
+        grid = time - time % simulator.interval + simulator.interval
+        return grid if after is None else max(grid, after - after % simulator.interval)
+    return after
+
+
+def _places(simulator: Simulator, note: _Note) -> tuple[Place, ...]:
+    if note.allocation is None:
+        return ()
+    node, units, _ = note.allocation
+    return places(simulator.system.node_names, node, units)
+
+
+def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> str:
+    """Say what keeps a job out of the queue."""
+    needed = int(simulator.arrivals.dependency[handle])
+    if needed >= 0 and simulator.outcome[needed] == JobOutcome.NOT_ENDED:
+        name = safe(str(workload.job_id[simulator.arrivals.workload_row[needed]]))
+        return f"it may not start before job {name} has ended"
+    return f"it may not start before {clock(int(workload.begin[row]), workload.epoch)}"
+
+
+def _asked(workload: Workload, row: int, predicted: int | None) -> Asked:
+    def nonzero(values: Any) -> dict[str, int]:
+        pairs = zip(workload.resources, values.tolist(), strict=True)
+        return {kind: number for kind, number in pairs if number}
+
+    rules = {
+        "even": workload.split[row] == Split.EVEN,
+        "contiguous": workload.contiguous[row],
+        "exclusive": workload.exclusive[row],
+    }
+    nodes_max = int(workload.nodes_max[row])
+    return Asked(
+        job_id=str(workload.job_id[row]),
+        queue=workload.queue.take(np.array([row])).decode()[0],
+        user=workload.user.take(np.array([row])).decode()[0],
+        submit=int(workload.submit[row]),
+        units=int(workload.units[row]),
+        request=nonzero(workload.request[row]),
+        per_node=nonzero(workload.per_node[row]),
+        nodes_min=int(workload.nodes_min[row]),
+        nodes_max=None if nodes_max >= UNBOUNDED else nodes_max,
+        rules=tuple(rule for rule, holds in rules.items() if holds),
+        requested_time=int(workload.requested_time[row]),
+        predicted=predicted,
+    )

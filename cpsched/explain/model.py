@@ -1,0 +1,263 @@
+"""What an explanation says, as plain data: the text and the JSON are made of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Fate(StrEnum):
+    """Where a job stands once everything of an instant has happened."""
+
+    STARTS = "starts"
+    """It starts at this very second."""
+    WAITING = "waiting"
+    HELD = "held"
+    """Submitted, and kept out of the queue by its begin time or the job it depends on."""
+    RUNNING = "running"
+    ENDED = "ended"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+    """It can never run on this system."""
+
+
+class Cause(StrEnum):
+    """Why a waiting job does not start."""
+
+    SHORT = "short"
+    """It does not fit into what is free."""
+    OTHERS_START = "others-start"
+    """It would fit, but jobs that start now take the room."""
+    RESERVATION = "reservation"
+    """It would fit, but would delay a job that is planned."""
+    ORDER = "order"
+    """It would fit, but a job that goes before it does not, and nobody passes that one."""
+    WINDOW = "window"
+    """It would fit, but the dispatcher only looks at so many jobs, and it is not among them."""
+    PLAN = "plan"
+    """It would fit, but the dispatcher's plan has it later."""
+    NOT_ASKED = "not-asked"
+    """The dispatcher has not been asked since the job came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """
+    Some nodes and what lies on each of them.
+
+    Attributes
+    ----------
+    nodes
+        Node list like ``n[1-16]``.
+    units
+        Units on each of them.
+    """
+
+    nodes: str
+    units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """
+    One resource kind, seen by one job.
+
+    Attributes
+    ----------
+    demand
+        What the job takes in all; where it needs something per node besides, with the fewest
+        nodes it may touch.
+    free
+        What all nodes have to give.
+    eligible
+        What the nodes it may use have to give.
+    capacity
+        What the whole machine holds.
+    units
+        For how many of its units this resource alone would do, node by node, at most all.
+    """
+
+    resource: str
+    demand: int
+    free: int
+    eligible: int
+    capacity: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """
+    What the free nodes hold of a job.
+
+    Attributes
+    ----------
+    fits
+        Whether it could start, were it alone.
+    units
+        How many of its units there is room for, at most all.
+    short
+        How many are left over.
+    places
+        Which nodes have room for how many, most first.
+    obstacle
+        What is in the way where it does not fit; '' where it does.
+    """
+
+    fits: bool
+    units: int
+    short: int
+    resources: tuple[Demand, ...]
+    places: tuple[Place, ...]
+    obstacle: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherJob:
+    """
+    A job that has to do with why ours does not start.
+
+    Attributes
+    ----------
+    rank
+        Its place in the dispatcher's order, from 1.
+    start, end
+        When it started, starts or is planned to start, and is expected to end, seconds.
+    nodes
+        Where, if that is known.
+    """
+
+    job_id: str
+    units: int
+    rank: int | None = None
+    start: int | None = None
+    end: int | None = None
+    nodes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """
+    What is known of the job at submit.
+
+    Attributes
+    ----------
+    units, request, per_node
+        Number of units, what one needs, and what is needed on each node besides.
+    nodes_min, nodes_max
+        Bounds on the nodes it touches; None where there is no upper one.
+    rules
+        ``even``, ``contiguous``, ``exclusive`` where they hold.
+    predicted
+        Runtime the plan reckons with, seconds; None for a job that never entered the queue.
+    """
+
+    job_id: str
+    queue: str | None
+    user: str | None
+    submit: int
+    units: int
+    request: dict[str, int]
+    per_node: dict[str, int]
+    nodes_min: int
+    nodes_max: int | None
+    rules: tuple[str, ...]
+    requested_time: int
+    predicted: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """
+    Why a job that waits does not start.
+
+    Attributes
+    ----------
+    cause
+        The reason that decides.
+    room
+        What it finds free before anybody starts in this decision.
+    before
+        Jobs that start now and go before it.
+    ahead
+        The job its start would delay, or that nobody passes; None where that is not the cause.
+    waits_for
+        Running jobs whose ends make room for it, if nobody else starts, by expected end; jobs
+        that start now are among them.
+    could_start
+        When these have ended, seconds; None where it fits already.
+    planned, planned_nodes
+        When and where the dispatcher plans to start it, where it plans.
+    note
+        What the dispatcher says about it.
+    """
+
+    cause: Cause
+    room: Room | None = None
+    before: tuple[OtherJob, ...] = ()
+    ahead: OtherJob | None = None
+    waits_for: tuple[OtherJob, ...] = ()
+    could_start: int | None = None
+    planned: int | None = None
+    planned_nodes: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """
+    Where a job stands at a second, and why.
+
+    Attributes
+    ----------
+    time
+        The second asked about.
+    decided
+        When the dispatcher was last asked by then; None: never.
+    next_decision
+        When it is asked next at the earliest, where the job waits to be seen at all.
+    summary
+        The answer in one sentence.
+    rank, queue_length
+        Place of the job in the dispatcher's order (from 1; None where it has none), and how many
+        jobs waited at the decision.
+    num_running
+        Jobs that ran at the decision, before it started any.
+    start, end
+        When it started or starts, and ended or is expected to end, seconds.
+    places
+        Where it runs.
+    reason
+        Of a job that is held or rejected, or that starts: why.
+    waiting
+        Of a job that waits: why it does not start.
+    epoch
+        Unix time of second 0, or None.
+    same_id
+        How many jobs of the log have this id; the last submitted by then is meant.
+    """
+
+    dispatcher: str
+    predictor: str
+    time: int
+    decided: int | None
+    job: Asked
+    fate: Fate
+    summary: str
+    rank: int | None = None
+    queue_length: int | None = None
+    num_running: int | None = None
+    next_decision: int | None = None
+    start: int | None = None
+    end: int | None = None
+    places: tuple[Place, ...] = ()
+    reason: str | None = None
+    waiting: Waiting | None = None
+    epoch: int | None = None
+    same_id: int = 1
+    stats: dict[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return asdict(self)

@@ -1,0 +1,165 @@
+"""Simulate up to a second and look over the dispatcher's shoulder at its last decision by then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.simulation.simulator import Simulator
+from cpsched.spec import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched.simulation.observers import Observer
+    from cpsched.simulation.simulate import Settings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment(Generic[T]):
+    """
+    A simulation halted after the last instant up to a second.
+
+    Attributes
+    ----------
+    simulator
+        In the state after that instant.
+    decided
+        When the dispatcher was last asked; None: never.
+    seen
+        What :func:`halt`'s ``look`` gave for each decision of that instant.
+    """
+
+    simulator: Simulator
+    decided: int | None
+    seen: tuple[T, ...]
+
+
+def halt(
+    fitted: Fitted,
+    time: int,
+    look: Callable[[Dispatcher, View, Decision], T],
+    *,
+    dispatcher: str | Dispatcher,
+    predictor: str,
+    settings: Settings,
+    prepare: Callable[[Dispatcher, View], None] | None = None,
+    observers: Sequence[Observer] = (),
+) -> Moment[T]:
+    """
+    Simulate up to and with the last instant at or before ``time``.
+
+    Parameters
+    ----------
+    dispatcher, predictor
+        Specifications; the dispatcher may be an object.
+    look
+        Called with dispatcher, view and decision, before the decision is carried out, for the
+        decisions of the last instant that has any. It may be called for earlier ones too; their
+        results are dropped.
+    prepare
+        Called with dispatcher and view before each decision that ``look`` is called for.
+    """
+    last: int | None = None
+    while True:
+        inner: Dispatcher = (
+            build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+        )
+        watched = _Watched(inner, time, last, look, prepare)
+        simulator = _simulator(fitted, watched, predictor, settings, observers)
+        watched.simulator = simulator
+        while (instant := simulator.next_time()) is not None and instant <= time:
+            simulator.step()
+        if watched.decided is None or watched.seen:
+            return Moment(simulator=simulator, decided=watched.decided, seen=tuple(watched.seen))
+        # Events came later that called for no decision, so the last one was not known as such.
+        # Now it is.
+        last, observers = watched.decided, ()
+
+
+def _simulator(
+    fitted: Fitted,
+    dispatcher: Dispatcher,
+    predictor: str,
+    settings: Settings,
+    observers: Sequence[Observer],
+) -> Simulator:
+    made: list[Simulator] = []
+    simulator = Simulator(
+        fitted,
+        dispatcher,
+        build("predictors", predictor, truth=lambda handle: made[0].arrivals.runtime[handle]),
+        overrun=settings.overrun,
+        correction=settings.correction,
+        dispatch_interval=settings.dispatch_interval,
+        seed=settings.seed,
+        observers=observers,
+    )
+    made.append(simulator)
+    return simulator
+
+
+class _Watched(Dispatcher, Generic[T]):
+    """Passes every view on, and shows those decisions that may be the last by a second."""
+
+    simulator: Simulator
+
+    def __init__(
+        self,
+        inner: Dispatcher,
+        time: int,
+        last: int | None,
+        look: Callable[[Dispatcher, View, Decision], T],
+        prepare: Callable[[Dispatcher, View], None] | None,
+    ) -> None:
+        self.name = inner.name  # type: ignore[misc]
+        self.acts_when_idle = inner.acts_when_idle  # type: ignore[misc]
+        self.decided: int | None = None
+        self.seen: list[T] = []
+        self._inner = inner
+        self._time = time
+        self._last = last
+        self._look = look
+        self._prepare = prepare
+
+    def reset(self, system: System, seed: int) -> None:
+        self._inner.reset(system, seed)
+
+    def decide(self, view: View) -> Decision:
+        if view.now != self.decided:
+            self.seen.clear()
+        self.decided = view.now
+        if not self._may_be_last(view.now):
+            return self._inner.decide(view)
+        if self._prepare is not None:
+            self._prepare(self._inner, view)
+        decision = self._inner.decide(view)
+        self.seen.append(self._look(self._inner, view, decision))
+        return decision
+
+    def _may_be_last(self, now: int) -> bool:
+        """
+        Whether nothing is known to happen between this decision and the end.
+
+        A job that starts in it may still end before; then the next decision may be the last.
+        """
+        if self._last is not None:
+            return now == self._last
+        after = self.simulator.next_time()
+        interval = self.simulator.interval
+        if interval and now - now % interval + interval > self._time:
+            return True
+        return after is None or after > self._time
+
+    def state(self) -> Mapping[str, Any]:
+        return self._inner.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._inner.restore(state)

@@ -1,0 +1,110 @@
+"""Whose planned start a job would delay, were it to start now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.explain.room import Fitting
+from cpsched.kernels import fit
+
+if TYPE_CHECKING:
+    from cpsched.explain.causes import Scene
+    from cpsched.explain.model import OtherJob
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.types import IntArray
+
+#: So many planned jobs are looked at, the earliest first.
+_MOST_PLANNED = 64
+
+
+def delayed(scene: Scene, fitting: Fitting) -> OtherJob | None:
+    """
+    Return the first planned job that ours would keep from its start, were it started now.
+
+    The plan is carried out on paper, planned job by planned job in order of start, on nodes
+    (those of the plan where it names them) and in sums over the machine. The job after which ours
+    has no room from now to its expected end is the answer; None if there is always room.
+    """
+    until = scene.end_of(scene.row, scene.view.now)
+    planned = sorted(
+        (start, at, handle)
+        for at, (handle, start) in enumerate(scene.planned.items())
+        if start < until and handle != scene.handle and handle in scene.row_of
+    )[:_MOST_PLANNED]
+    if not planned:
+        return None
+    future = _Future(scene, [start for start, _, _ in planned])
+    for start, _, handle in planned:
+        row = scene.row_of[handle]
+        end = scene.end_of(row, start)
+        future.reserve(row, start, end, scene.planned_nodes.get(handle))
+        if not future.has_room(fitting):
+            return scene.other(row, start, end, scene.planned_nodes.get(handle))
+    return None
+
+
+class _Future:
+    """
+    Free capacity now and at every planned start; between them it only grows.
+
+    Parameters
+    ----------
+    starts
+        Planned starts, seconds.
+    """
+
+    def __init__(self, scene: Scene, starts: list[int]) -> None:
+        view = scene.view
+        self._view = view
+        self.times: IntArray = np.unique(np.asarray([view.now, *starts], dtype=np.int64))
+        self.levels: IntArray = np.repeat(scene.free_after[None], len(self.times), axis=0)
+        for index, end in enumerate(view.running.expected_end.tolist()):
+            node, _, amount = view.running.allocation(index)
+            self.levels[np.ix_(self.times >= end, node)] += amount
+        for start in scene.starts:
+            node, _, amount = start.allocation
+            end = scene.end_of(scene.row_of[start.handle], view.now)
+            self.levels[np.ix_(self.times >= end, node)] += amount
+        self.sums: IntArray = self.levels.sum(axis=1)
+
+    def reserve(self, row: int, start: int, end: int, nodes: IntArray | None) -> None:
+        """Take a planned job off; where it fits on no nodes, off the sums alone."""
+        fitting = Fitting(self._view, row)
+        during = (self.times >= start) & (self.times < end)
+        self.sums[during] -= fitting.demand
+        low = self.levels[during].min(axis=0)
+        if nodes is not None:
+            elsewhere = np.ones(len(low), dtype=np.bool_)
+            elsewhere[nodes] = False
+            low[elsewhere] = 0
+        placed = self._place(row, fitting, low)
+        if placed is not None:
+            self.levels[np.ix_(during, placed.node)] -= placed.amount
+
+    def _place(self, row: int, fitting: Fitting, low: IntArray) -> Allocation | None:
+        """Place a planned job, on what is busy now before what is free, as EASY reserves."""
+        allocator, store = fitting.allocator, self._view.waiting.store
+        num_nodes = len(low)
+        takes = np.zeros(num_nodes, dtype=np.int64)
+        fits = fit.place_preferring(
+            allocator.policy,
+            store.columns,
+            row,
+            store.shapes,
+            self._view.eligible,
+            allocator.capacity,
+            allocator.scarce,
+            low,
+            np.maximum(low - self.levels[0], 0),
+            np.empty(num_nodes, dtype=np.int64),
+            np.empty(num_nodes, dtype=np.int64),
+            takes,
+        )
+        return allocator.allocation(self._view, row, takes) if fits else None
+
+    def has_room(self, fitting: Fitting) -> bool:
+        """Whether a job fits from now on throughout."""
+        enough = bool((self.sums.min(axis=0) >= fitting.demand).all())
+        return enough and fitting.place(self.levels.min(axis=0)) is not None

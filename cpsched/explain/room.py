@@ -1,0 +1,160 @@
+"""How much of a job fits on the free nodes, and which resource is in the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.dispatch.allocators import FirstFit
+from cpsched.explain.model import Demand, Place, Room
+from cpsched.explain.words import amount, count
+from cpsched.model import columns as c
+from cpsched.model.types import Split
+from cpsched.runs.nodes import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+
+class Fitting:
+    """
+    One job's request against levels of free capacity; N nodes, R resource kinds.
+
+    Parameters
+    ----------
+    view
+        Supplies the job's request, the nodes it may use, and their capacities.
+    row
+        The job's row in the job store.
+    """
+
+    def __init__(self, view: View, row: int) -> None:
+        store = view.waiting.store
+        shape = store.shapes[store.columns[row, c.SHAPE]]
+        kinds = len(store.resources)
+        self.view = view
+        self.row = row
+        self.units = int(store.columns[row, c.UNITS])
+        self.nodes_min = int(store.columns[row, c.NODES_MIN])
+        self.nodes_max = int(store.columns[row, c.NODES_MAX])
+        self.request: IntArray = shape[c.SHAPE_REQUEST : c.SHAPE_REQUEST + kinds]
+        self.per_node: IntArray = shape[c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
+        self.eligible: BoolArray = view.eligible[shape[c.SHAPE_CLASS]]
+        self.exclusive = bool(shape[c.SHAPE_EXCLUSIVE])
+        self.contiguous = bool(shape[c.SHAPE_CONTIGUOUS])
+        self.even = bool(shape[c.SHAPE_SPLIT] == Split.EVEN)
+        self.allocator = FirstFit()
+        self.allocator.reset(view.system)
+
+    @property
+    def demand(self) -> IntArray:
+        """What the job takes of each kind at least, shape ``(R,)``."""
+        needed: IntArray = self.units * self.request + self.nodes_min * self.per_node
+        return needed
+
+    def units_on(self, free: IntArray) -> IntArray:
+        """Return for how many of the job's units each node has room, shape ``(N,)``."""
+        held: IntArray = self._units_by_kind(free).min(axis=1)
+        if self.exclusive:
+            held = np.where((free == self.view.system.capacity).all(axis=1), held, 0)
+        return held
+
+    def _units_by_kind(self, free: IntArray) -> IntArray:
+        """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
+        left = free - self.per_node
+        held = np.where(self.request > 0, left // np.maximum(self.request, 1), self.units)
+        held = np.where((left < 0) | ~self.eligible[:, None], 0, held)
+        return np.clip(held, 0, self.units)
+
+    def place(self, free: IntArray) -> Allocation | None:
+        """Return where the job fits, were it alone; None if it does not."""
+        return self.allocator.place(self.view, self.row, free)
+
+    def room(self, free: IntArray) -> Room:
+        """Return what the nodes hold of the job, given what they have free, ``(N, R)``."""
+        held = self.units_on(free)
+        total = min(int(held.sum()), self.units)
+        resources = self._resources(free)
+        fits = self.place(free) is not None
+        names = self.view.system.node_names
+        return Room(
+            fits=fits,
+            units=total,
+            short=self.units - total,
+            resources=resources,
+            places=places(names, np.flatnonzero(held), held[held > 0]),
+            obstacle="" if fits else self._obstacle(resources, held, free),
+        )
+
+    def _resources(self, free: IntArray) -> tuple[Demand, ...]:
+        system = self.view.system
+        by_kind = self._units_by_kind(free).sum(axis=0)
+        return tuple(
+            Demand(
+                resource=name,
+                demand=int(self.demand[kind]),
+                free=int(free[:, kind].sum()),
+                eligible=int(free[self.eligible, kind].sum()),
+                capacity=int(system.total[kind]),
+                units=min(int(by_kind[kind]), self.units),
+            )
+            for kind, name in enumerate(system.resources)
+            if self.demand[kind]
+        )
+
+    def _obstacle(self, resources: Sequence[Demand], held: IntArray, free: IntArray) -> str:
+        """Say what keeps the job off the free nodes, the narrowest reason first."""
+        missing = self.units - int(held.sum())
+        size = f"{int(held.sum()):,} of its {count(self.units, 'unit')}"
+        if missing > 0 and self.exclusive:
+            idle = int(((free == self.view.system.capacity).all(axis=1) & self.eligible).sum())
+            return f"it shares no node, and the {idle:,} idle nodes it may use hold {size}"
+        tight = [kind for kind in resources if kind.units < self.units]
+        if missing > 0 and tight:
+            return "; ".join(_shortage(kind, self.units) for kind in tight)
+        if missing > 0:
+            return f"enough of every resource is free, but not on the same nodes: they hold {size}"
+        return self._shape_obstacle(held)
+
+    def _shape_obstacle(self, held: IntArray) -> str:
+        """Say which rule about nodes a job breaks for which there is room unit by unit."""
+        usable = int((held > 0).sum())
+        if usable < self.nodes_min:
+            return f"it needs {self.nodes_min} nodes at least, {usable} have room for a unit"
+        most = min(self.nodes_max, usable)
+        rules = [
+            f"on at most {most} nodes" if self.nodes_max < usable else "",
+            "with as many units on each" if self.even else "",
+            "on consecutive nodes" if self.contiguous else "",
+        ]
+        return f"there is room for its units, but not {', '.join(filter(None, rules))}"
+
+
+def _shortage(kind: Demand, units: int) -> str:
+    """Say what is wrong with one resource: too little of it, or in too small pieces."""
+    verb = "is" if kind.eligible == 1 else "are"
+    has = amount(kind.resource, kind.eligible)
+    where = "free" if kind.free == kind.eligible else "free on nodes it may use"
+    if kind.demand > kind.eligible:
+        return f"it needs {amount(kind.resource, kind.demand)}, {kind.eligible:,} {verb} {where}"
+    return (
+        f"{has} {verb} {where}, but node by node for {kind.units:,} of its {count(units, 'unit')}"
+    )
+
+
+def places(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple[Place, ...]:
+    """Return nodes and their units as node lists, most units first."""
+    return tuple(
+        Place(nodes=node_list(names, nodes[units == number]), units=int(number))
+        for number in np.unique(units)[::-1]
+    )
+
+
+def node_list(names: Sequence[str], nodes: IntArray) -> str:
+    """Return node indices as text like ``n[1-16,20]``."""
+    return fold(names, [(int(node), 1) for node in nodes])

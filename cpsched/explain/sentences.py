@@ -1,0 +1,87 @@
+"""The answers in one sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.explain.model import Cause, Fate
+from cpsched.explain.words import clock, count, safe
+
+if TYPE_CHECKING:
+    from cpsched.explain.causes import Scene
+    from cpsched.explain.model import Explanation, OtherJob, Waiting
+
+
+def why_starting(scene: Scene) -> str:
+    """Say why a job is among those that start."""
+    if scene.order is None:
+        return f"{scene.dispatcher.name} starts it, and it fits"
+    if scene.rank_of[scene.row] == 1:
+        return "it is first in the queue, and it fits"
+    ahead = scene.first_ahead()
+    if ahead is None:
+        return "all jobs before it start as well, and it fits"
+    who = f"job {_named(ahead)} before it does not start now"
+    if ahead.start is None:
+        return f"{who} and is passed over; this one fits"
+    end = scene.end_of(scene.row, scene.view.now)
+    planned = f"{who}, but is planned for second {ahead.start:,}"
+    if end <= ahead.start:
+        return f"{planned}: this one is expected to end by then, at {end:,}"
+    return f"{planned}: this one takes nothing that is needed then"
+
+
+def summary_of(about: Explanation) -> str:
+    """Return the answer in one sentence."""
+    job, epoch = f"job {safe(about.job.job_id)}", about.epoch
+    if about.fate is Fate.STARTS and about.start is not None:
+        return f"{job} starts at {clock(about.start, epoch)}: {about.reason}"
+    if about.fate is Fate.WAITING:
+        decided = about.time if about.decided is None else about.decided
+        return f"{job} does not start at {clock(decided, epoch)}: {_why(about)}"
+    if about.fate is Fate.HELD:
+        return f"{job} is held at {clock(about.time, epoch)}: {about.reason}"
+    end = "" if about.end is None else clock(about.end, epoch)
+    if about.fate is Fate.CANCELLED:
+        return f"{job} was cancelled at {end}, before it started"
+    start = "" if about.start is None else clock(about.start, epoch)
+    if about.fate is Fate.RUNNING:
+        return f"{job} runs since {start} and is expected to end at {end}"
+    return f"{job} ran from {start} to {end}"
+
+
+def _why(about: Explanation) -> str:
+    waiting = about.waiting
+    if waiting is None:
+        when = about.next_decision
+        at = "" if when is None else f"; it is at {clock(when, about.epoch)}, at the earliest"
+        return f"the dispatcher has not been asked since the job came{at}"
+    if waiting.cause is Cause.SHORT and waiting.room is not None:
+        return waiting.room.obstacle
+    return f"it would fit, but {_held_back(about, waiting)}"
+
+
+def _held_back(about: Explanation, waiting: Waiting) -> str:
+    ahead = waiting.ahead
+    if waiting.cause is Cause.OTHERS_START:
+        them = "goes before it" if len(waiting.before) == 1 else "go before it"
+        starting = "job that starts" if len(waiting.before) == 1 else "jobs that start"
+        return f"{len(waiting.before):,} {starting} now {them}"
+    if waiting.cause is Cause.RESERVATION and ahead is not None and about.decided is not None:
+        end = about.decided + max(about.job.predicted or 0, 1)
+        when = "" if ahead.start is None else f", planned for {clock(ahead.start, about.epoch)}"
+        return f"it is expected to run until {end:,} s and would delay job {_named(ahead)}{when}"
+    if waiting.cause is Cause.ORDER and ahead is not None:
+        return f"job {_named(ahead)} goes before it, does not fit, and nobody passes it"
+    if waiting.cause is Cause.WINDOW:
+        return (
+            f"it is number {about.rank:,} in the queue, and {about.dispatcher} does not look so far"
+        )
+    if waiting.planned is not None:
+        return f"{about.dispatcher} plans it for {clock(waiting.planned, about.epoch)}"
+    return f"{about.dispatcher} does not start it, and says no more"
+
+
+def _named(other: OtherJob) -> str:
+    rank = "" if other.rank is None else f", number {other.rank} in the queue"
+    return f"{safe(other.job_id)} ({count(other.units, 'unit')}{rank})"

@@ -1,0 +1,159 @@
+"""An explanation as aligned lines for a terminal."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from cpsched.explain.model import Fate
+from cpsched.explain.words import amounts, clock, count, safe, seconds
+from cpsched.metrics.table import Column, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.explain.model import Asked, Explanation, OtherJob, Place, Room, Waiting
+
+#: So many jobs or groups of nodes are named; the rest is counted.
+_MOST_SHOWN = 10
+_LABEL = 12
+
+
+def text(about: Explanation, width: int = 120) -> str:
+    """
+    Return an explanation as lines, without a newline at the end.
+
+    Names from the log are escaped; lines are wrapped at ``width`` characters where words allow.
+    """
+    lines = [*wrap(about.summary, width, break_long_words=False), ""]
+    for label, value in _facts(about):
+        lines.extend(_labelled(label, value, width))
+    if about.waiting is not None:
+        lines.extend(_waiting(about, about.waiting, width))
+    return "\n".join(lines)
+
+
+def _labelled(label: str, value: str, width: int) -> list[str]:
+    return wrap(
+        value,
+        width,
+        initial_indent=label.ljust(_LABEL),
+        subsequent_indent=" " * _LABEL,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
+    job = about.job
+    parts = [
+        safe(job.job_id),
+        f"user {safe(job.user)}" if job.user else "",
+        f"queue {safe(job.queue)}" if job.queue else "",
+        f"submitted at {clock(job.submit, about.epoch)}",
+        f"waiting for {seconds(about.time - job.submit)}" if about.fate is Fate.WAITING else "",
+    ]
+    yield "job", ", ".join(filter(None, parts))
+    if about.same_id > 1:
+        yield "", f"the log has {about.same_id:,} jobs of this id; this one came last by then"
+    yield "asks for", _request(job)
+    by = f"{about.dispatcher}, runtimes predicted by {about.predictor}"
+    if about.queue_length is not None:
+        rank = f"number {about.rank:,} of " if about.rank is not None else ""
+        waiting = f"{rank}{about.queue_length:,} waiting"
+        by += f"; {waiting}, {about.num_running:,} running at {clock(about.decided or 0, None)}"
+    yield "dispatcher", by
+    if about.places:
+        yield "nodes", _places(about.places)
+    if about.fate is Fate.STARTS and about.end is not None:
+        yield "until", f"{clock(about.end, about.epoch)}, as predicted"
+
+
+def _request(job: Asked) -> str:
+    most = "" if job.nodes_max is None else f" to {job.nodes_max:,}"
+    bounds = f"on {job.nodes_min:,}{most} nodes" if job.nodes_max or job.nodes_min > 1 else ""
+    besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
+    time = f"for {seconds(job.requested_time)}"
+    if job.predicted is not None:
+        time += f" (predicted {seconds(job.predicted)})"
+    rules = ", ".join(job.rules)
+    size = f"{count(job.units, 'unit')} of {amounts(job.request)}"
+    return ", ".join(filter(None, [size, besides, bounds, rules, time]))
+
+
+def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
+    if waiting.room is not None:
+        yield ""
+        yield from _resources(waiting.room).text(width).splitlines()
+        yield ""
+        yield from _labelled("room for", _room(waiting.room), width)
+    yield from _jobs("start now", waiting.before, width)
+    if waiting.ahead is not None:
+        yield from _jobs("ahead", [waiting.ahead], width)
+    yield from _jobs("waits for", waiting.waits_for, width)
+    if waiting.could_start is not None:
+        when = f"at {_from_now(about, waiting.could_start)}, if nobody else starts"
+        yield from _labelled("could start", when, width)
+    if waiting.planned is not None:
+        where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
+        plan = f"to start at {_from_now(about, waiting.planned)}{where}"
+        yield from _labelled("planned", plan, width)
+    if waiting.note:
+        yield from _labelled("note", safe(waiting.note), width)
+
+
+def _from_now(about: Explanation, time: int) -> str:
+    ahead = time - (about.time if about.decided is None else about.decided)
+    return f"{clock(time, about.epoch)}, in {seconds(ahead)}"
+
+
+def _resources(room: Room) -> Table:
+    kinds = room.resources
+    return Table(
+        "",
+        (
+            Column("resource", "", tuple(kind.resource for kind in kinds)),
+            Column("needed", "", tuple(kind.demand for kind in kinds)),
+            Column("free", "", tuple(kind.free for kind in kinds)),
+            Column("usable", "", tuple(kind.eligible for kind in kinds)),
+            Column("total", "", tuple(kind.capacity for kind in kinds)),
+            Column("units", f"of {room.units + room.short:,}", tuple(kind.units for kind in kinds)),
+        ),
+    )
+
+
+def _room(room: Room) -> str:
+    total = room.units + room.short
+    short = f" ({room.short:,} short)" if room.short else ""
+    where = f": {_places(room.places)}" if room.places else ""
+    return f"{room.units:,} of {count(total, 'unit')}{short}{where}"
+
+
+def _places(places: Sequence[Place]) -> str:
+    shown = [f"{count(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
+    more = len(shown) - _MOST_SHOWN
+    return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} groups more" if more > 0 else "")
+
+
+def _each(nodes: str) -> str:
+    return f"each of {nodes}" if "[" in nodes or "," in nodes else nodes
+
+
+def _jobs(label: str, others: Sequence[OtherJob], width: int) -> Iterator[str]:
+    for at, other in enumerate(others[:_MOST_SHOWN]):
+        yield from _labelled("" if at else label, _other(other), width)
+    if len(others) > _MOST_SHOWN:
+        yield from _labelled("", f"and {count(len(others) - _MOST_SHOWN, 'job')} more", width)
+
+
+def _other(other: OtherJob) -> str:
+    time = ""
+    if other.start is not None and other.end is not None:
+        time = f"from {seconds(other.start)} to {seconds(other.end)} by prediction"
+    parts = [
+        f"job {safe(other.job_id)} ({count(other.units, 'unit')})",
+        "" if other.rank is None else f"number {other.rank:,} in the queue",
+        time,
+        "" if other.nodes is None else f"on {other.nodes}",
+    ]
+    return ", ".join(filter(None, parts))

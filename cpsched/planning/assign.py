@@ -1,0 +1,70 @@
+"""Nodes for the jobs of a plan whose starts are given: one sweep over time."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.dispatch.allocators import Allocator, FirstFit
+from cpsched.model.decision import Start
+
+if TYPE_CHECKING:
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+
+def assign(
+    dispatcher: Dispatcher, view: View, decision: Decision, start: IntArray, duration: IntArray
+) -> dict[int, Allocation]:
+    """
+    Place each job at its planned start on what those before it leave, by handle.
+
+    What a decision starts now lies where it says, a planned job on the nodes the plan names if it
+    names any. A job without room at its start is left out: the plan may be one for the machine as
+    one pool, or need another choice of nodes for the jobs before.
+
+    Parameters
+    ----------
+    view
+        Of the empty machine, with every job waiting.
+    start, duration
+        Seconds, by handle.
+    """
+    allocator = getattr(dispatcher, "allocator", None)
+    if not isinstance(allocator, Allocator):
+        allocator = FirstFit()
+        allocator.reset(view.system)
+    decided = {
+        action.handle: action.allocation for action in decision.actions if isinstance(action, Start)
+    }
+    named = decision.plan.nodes if decision.plan is not None else {}
+    free = np.array(view.free)
+    placed: dict[int, Allocation] = {}
+    running: list[tuple[int, int]] = []
+    # At the same second, what is decided comes before what is still to be placed.
+    for handle in sorted(range(len(start)), key=lambda job: (start[job], job not in decided, job)):
+        while running and running[0][0] <= start[handle]:
+            _, done = heapq.heappop(running)
+            free[placed[done].node] += placed[done].amount
+        allocation = decided.get(handle)
+        if allocation is None:
+            room = free if handle not in named else _only(free, named[handle])
+            allocation = allocator.place(view, int(view.waiting.rows[handle]), room)
+        if allocation is None:
+            continue
+        free[allocation.node] -= allocation.amount
+        placed[handle] = allocation
+        heapq.heappush(running, (int(start[handle] + duration[handle]), handle))
+    return placed
+
+
+def _only(free: IntArray, nodes: IntArray) -> IntArray:
+    """Return what some nodes have free, and nothing of the others."""
+    room = np.zeros_like(free)
+    room[nodes] = free[nodes]
+    return room

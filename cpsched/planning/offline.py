@@ -1,0 +1,301 @@
+"""From a workload and a dispatcher's name to one plan of all jobs, checked and judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError, DispatchError
+from cpsched.explain.room import node_list
+from cpsched.explain.words import count, safe
+from cpsched.model.decision import NOTHING, Start
+from cpsched.model.types import MISSING
+from cpsched.planning.assign import assign
+from cpsched.planning.check import check_nodes, check_pool
+from cpsched.planning.instance import first_decision, instance_of
+from cpsched.planning.listed import list_plan
+from cpsched.runs.nodes import fold
+from cpsched.simulation.simulate import Settings, simulate
+from cpsched.spec import Spec, build, options_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+    from cpsched.planning.instance import Instance
+
+#: Deterministic time for one plan: a decision of a simulation gets a hundredth or less.
+LIMIT = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OfflinePlan:
+    """
+    A plan of an instance; n jobs.
+
+    Attributes
+    ----------
+    dispatcher
+        Specification that made it, with the options set for the occasion.
+    start
+        Planned start of each job, shape ``(n,)``.
+    nodes
+        Node list of each job, None where the plan leaves it open.
+    status
+        ``optimal``, ``feasible`` (a limit came before the proof) or ``simulated`` (a list or
+        backfilling dispatcher, run event by event).
+    minimised
+        ``slowdown`` or ``expected-wait``: what the solver minimised; None without a solver.
+    gap
+        ``(value - bound) / value`` of the weighted delay beyond each job's earliest start, within
+        [0, 1]; None without a solver.
+    listed
+        The list plan in the dispatcher's own order, to compare with; None where jobs have
+        releases or wait for others, which it does not know.
+    checked
+        ``nodes`` or ``pool``: on what it was verified that capacity is never exceeded.
+    stats
+        What the dispatcher says of the decision.
+    """
+
+    dispatcher: str
+    predictor: str
+    instance: Instance
+    start: IntArray
+    nodes: tuple[str | None, ...]
+    status: str
+    listed: IntArray | None
+    checked: str
+    minimised: str | None = None
+    gap: float | None = None
+    stats: Mapping[str, float] = field(default_factory=dict)
+
+    def objective(self, start: IntArray) -> float | None:
+        """Return the mean of what was minimised (slowdowns without a solver) for some starts."""
+        if self.minimised == "expected-wait":
+            return self.instance.mean_weighted_wait(start)
+        return self.instance.mean_slowdown(start)
+
+    @property
+    def bound(self) -> float | None:
+        """A value no plan's mean objective is below; None where nothing is known."""
+        value = self.objective(self.start)
+        if self.gap is None or value is None:
+            return None
+        # All jobs at their release is what delays are counted from: the machine is empty.
+        base = self.objective(self.instance.release) or 0.0
+        return base + (value - base) * (1 - self.gap)
+
+
+def plan(
+    fitted: Fitted,
+    *,
+    dispatcher: str | Dispatcher = "easy",
+    predictor: str = "requested",
+    limit: float = LIMIT,
+    keep_submits: bool = False,
+    seed: int = 0,
+) -> OfflinePlan:
+    """
+    Plan all jobs of a workload on the empty machine.
+
+    Parameters
+    ----------
+    dispatcher
+        A specification, or an object. One that plans with CP-SAT solves the instance once, all
+        jobs in its window unless an option says otherwise. Any other is simulated, with the
+        predicted durations as runtimes.
+    predictor
+        Gives the durations.
+    limit
+        Deterministic time of the solve, unless the dispatcher's own option says otherwise.
+    keep_submits
+        Whether jobs cannot start before they are submitted; for dispatchers without a model.
+
+    Raises
+    ------
+    ConfigError
+        If the dispatcher cannot plan such an instance, or leaves jobs unplanned.
+    DispatchError
+        If the plan exceeds the machine's capacity.
+    """
+    spec, decides = _for_the_occasion(dispatcher, limit)
+    solves = callable(getattr(decides, "build", None))
+    if solves and keep_submits:
+        raise ConfigError(
+            f"'{decides.name}' plans jobs that are all there: its model has no release times; leave"
+            " this out, or name a dispatcher without a model (easy, prb, ...)",
+            key="--keep-submits",
+        )
+    instance = instance_of(fitted, predictor, keep_submits=keep_submits, seed=seed)
+    if solves:
+        found = _solved(instance, spec, decides, predictor, seed)
+    else:
+        found = _simulated(instance, spec, decides, predictor, seed)
+    check_pool(instance, found.start)
+    return found
+
+
+#: Options of a dispatcher that plans as deep as it trusts predictions: here they are the truth.
+_THOROUGH = {"trust": "always", "neighbourhoods": "50", "arrivals": "0"}
+
+
+def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, Dispatcher]:
+    """Return a dispatcher and its specification, all jobs in its window, and with more time."""
+    if isinstance(dispatcher, Dispatcher):
+        return dispatcher.name, dispatcher
+    spec = Spec.parse(dispatcher)
+    given, known = dict(spec.options), options_of("dispatchers", spec.name)
+    # Only dispatchers with a model have both.
+    if {"window", "limit"} <= known.keys():
+        given = {"window": "all", "limit": repr(limit)} | given
+    if "trust" in known:
+        given = _THOROUGH | given
+    spec = Spec(spec.name, tuple(sorted(given.items())))
+    return str(spec), build("dispatchers", spec)
+
+
+class _Once(Dispatcher):
+    """Keeps the first decision of a dispatcher, and what follows from the same view."""
+
+    def __init__(self, inner: Dispatcher, instance: Instance) -> None:
+        self.name = inner.name  # type: ignore[misc]
+        self._inner = inner
+        self._instance = instance
+        self.decision: Decision
+        self.listed: IntArray
+        self.start: IntArray
+        self.placed: dict[int, Allocation]
+
+    def reset(self, system: System, seed: int) -> None:
+        self._inner.reset(system, seed)
+
+    def decide(self, view: View) -> Decision:
+        if hasattr(self, "decision"):
+            # Jobs whose runtime is 0 have ended already; the plan is made.
+            return NOTHING
+        self.listed = list_plan(self._inner, view, self._instance)
+        decision = self.decision = self._inner.decide(view)
+        self.start = _starts(decision, len(self._instance))
+        if (self.start != MISSING).all():
+            duration = self._instance.duration
+            self.placed = assign(self._inner, view, decision, self.start, duration)
+        return decision
+
+
+def _starts(decision: Decision, num_jobs: int) -> IntArray:
+    """Return the start of every job of a decision on all of them, ``MISSING`` if not planned."""
+    start = np.full(num_jobs, MISSING, dtype=np.int64)
+    if decision.plan is not None:
+        start[list(decision.plan.handle)] = list(decision.plan.start)
+    start[[action.handle for action in decision.actions if isinstance(action, Start)]] = 0
+    left = np.flatnonzero(start == MISSING)
+    # What a model starts now and the nodes then have no room for stays where the model has it.
+    if len(left) and len(left) == decision.stats.get("postponed"):
+        start[left] = 0
+    return start
+
+
+def _solved(
+    instance: Instance, spec: str, decides: Dispatcher, predictor: str, seed: int
+) -> OfflinePlan:
+    """Take the plan of one decision."""
+    dependent = np.flatnonzero(instance.fitted.workload.dependency[instance.row] >= 0)
+    if len(dependent):
+        job = instance.fitted.workload.job_id[instance.row[dependent[0]]]
+        raise ConfigError(
+            f"{count(len(dependent), 'job')} waiting for others to end (the first:"
+            f" {safe(str(job))}), which the model of '{decides.name}' does not know; name a"
+            " dispatcher without a model (easy, prb, ...)"
+        )
+    once = _Once(decides, instance)
+    first_decision(instance.together, once, predictor, seed)
+    left = int((once.start == MISSING).sum())
+    if left:
+        raise ConfigError(
+            f"plans {len(instance) - left:,} of {len(instance):,} jobs only; give it fewer"
+            " (--first), or a larger window",
+            where=spec,
+        )
+    stats = dict(once.decision.stats)
+    # Neighbourhoods prove nothing about the whole.
+    proven = "planned" not in stats and (
+        not stats.get("solver_calls") or bool(stats.get("proven_optimal"))
+    )
+    objective = getattr(decides, "objective", "slowdown")
+    check_nodes(instance, once.start, once.placed)
+    names = instance.fitted.system.node_names
+    return OfflinePlan(
+        dispatcher=spec,
+        predictor=predictor,
+        instance=instance,
+        start=once.start,
+        nodes=tuple(
+            node_list(names, once.placed[job].node) if job in once.placed else None
+            for job in range(len(instance))
+        ),
+        status="optimal" if proven else "feasible",
+        listed=once.listed,
+        checked="nodes" if len(once.placed) == len(instance) else "pool",
+        minimised=str(getattr(objective, "name", objective)),
+        gap=0.0 if proven else float(stats.get("bound_gap", 1.0)),
+        stats=stats,
+    )
+
+
+def _simulated(
+    instance: Instance, spec: str, decides: Dispatcher, predictor: str, seed: int
+) -> OfflinePlan:
+    """Run the instance event by event, every job as long as predicted."""
+    from cpsched.metrics.verify import verify
+
+    workload = instance.fitted.workload
+    runtime = workload.runtime.copy()
+    runtime[instance.row] = instance.duration
+    certain = replace(instance.fitted, workload=workload.with_columns(runtime=runtime))
+    run = simulate(
+        certain,
+        dispatcher=decides,
+        predictor="actual",
+        settings=Settings(overrun="extend", seed=seed),
+    )
+    wrong = verify(run.schedule, limit=1)
+    if wrong:
+        raise DispatchError(f"{spec}: {wrong[0].message}")
+    listed = None
+    if not instance.release.any() and (workload.dependency[instance.row] < 0).all():
+        once = _Once(decides, instance)
+        first_decision(instance.together, once, predictor, seed)
+        listed = once.listed
+    return OfflinePlan(
+        dispatcher=spec,
+        predictor=predictor,
+        instance=instance,
+        start=run.schedule.start[instance.row],
+        nodes=_node_lists(instance, run.schedule),
+        status="simulated",
+        listed=listed,
+        checked="nodes",
+        stats={key: value for key, value in run.decisions.items() if key == "decisions"},
+    )
+
+
+def _node_lists(instance: Instance, schedule: Schedule) -> tuple[str | None, ...]:
+    segments = schedule.segments
+    runs: dict[int, list[Any]] = {}
+    order = np.lexsort((segments.node, segments.job))
+    for at in order.tolist():
+        runs.setdefault(int(segments.job[at]), []).append(
+            (int(segments.node[at]), int(segments.count[at]))
+        )
+    names = schedule.system.node_names
+    return tuple(fold(names, runs[row]) for row in instance.row.tolist())

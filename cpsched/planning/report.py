@@ -1,0 +1,71 @@
+"""What a plan is worth, as lines for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.explain.words import count, safe
+from cpsched.metrics.table import Column, Table
+
+if TYPE_CHECKING:
+    from cpsched.planning.offline import OfflinePlan
+
+_OBJECTIVES = {"slowdown": "mean slowdown", "expected-wait": "mean weighted wait [s]"}
+
+
+def report(plan: OfflinePlan, width: int = 120) -> str:
+    """Return heading, table and what is proven, without a newline at the end."""
+    return "\n".join([*_heading(plan), "", _table(plan).text(width), "", *_proven(plan)])
+
+
+def _heading(plan: OfflinePlan) -> list[str]:
+    instance = plan.instance
+    fitted = instance.fitted
+    released = "each from its submit on" if instance.release.any() else "all there at second 0"
+    lines = [
+        f"{safe(fitted.workload.title)}: {count(len(instance), 'job')}, {released},"
+        f" on {safe(fitted.system.title)}, empty",
+        f"durations predicted by {plan.predictor}",
+    ]
+    if fitted.rejected:
+        row, reason = fitted.rejected[0]
+        lines.append(
+            f"rejected: {count(len(fitted.rejected), 'job')} that can never run here"
+            f" (the first: job {safe(str(fitted.workload.job_id[row]))}, {reason})"
+        )
+    return lines
+
+
+def _table(plan: OfflinePlan) -> Table:
+    instance = plan.instance
+    starts, names = [plan.start], [plan.dispatcher]
+    if plan.listed is not None:
+        starts.append(plan.listed)
+        names.append("list plan in its order, on one pool")
+    return Table(
+        "",
+        (
+            Column("plan", "", tuple(names)),
+            Column("mean slowdown", "", tuple(map(instance.mean_slowdown, starts)), 3),
+            Column("mean weighted wait", "s", tuple(map(instance.mean_weighted_wait, starts)), 1),
+            Column("makespan", "s", tuple(map(instance.makespan, starts))),
+        ),
+    )
+
+
+def _proven(plan: OfflinePlan) -> list[str]:
+    named = sum(nodes is not None for nodes in plan.nodes)
+    jobs = len(plan.instance)
+    where = "capacity is kept on every node at every second"
+    if plan.checked == "pool":
+        where = (
+            "capacity is kept on the machine as one pool at every second, and on nodes by"
+            f" {count(named, 'job')}; the other {jobs - named:,} found no nodes at their planned"
+            " starts"
+        )
+    lines = [f"status      {plan.status}"]
+    if plan.minimised is not None and plan.gap is not None and plan.bound is not None:
+        value, name = plan.objective(plan.start), _OBJECTIVES[plan.minimised]
+        lines.append(f"objective   {name} {value:,.3f}, no plan is below {plan.bound:,.3f}")
+        lines.append(f"gap         {plan.gap:.2%} of the delay")
+    return [*lines, f"checked     {where}"]

@@ -1,0 +1,113 @@
+"""A plan as a file: CSV, Parquet or JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cpsched.planning.offline import OfflinePlan
+
+SUFFIXES = (".csv", ".parquet", ".json")
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """
+    Say early whether a plan can be written to a file.
+
+    Raises
+    ------
+    ConfigError
+        If its name says no format, its folder is not there, or it exists already.
+    """
+    if path.suffix not in SUFFIXES:
+        raise ConfigError(
+            f"the name asks for no format; end it in {', '.join(SUFFIXES)}", where=path
+        )
+    if not path.absolute().parent.is_dir():
+        raise ConfigError("its folder does not exist", where=path)
+    if path.exists() and (not overwrite or not path.is_file()):
+        raise ConfigError("is there already; name another file, or add --overwrite", where=path)
+
+
+def write(plan: OfflinePlan, path: Path) -> None:
+    """
+    Write a plan; the file's name says how.
+
+    Columns are job_id, release, start, end (seconds), units, num_nodes and nodes (missing where
+    the plan leaves them open). JSON has the figures of the plan besides.
+    """
+    columns = _columns(plan)
+    if path.suffix == ".parquet":
+        _parquet(columns, path)
+    elif path.suffix == ".json":
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        content = {**figures(plan), "jobs": rows}
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+
+def figures(plan: OfflinePlan) -> dict[str, Any]:
+    """Return what the plan is worth, beside the list plan, as plain JSON types."""
+    instance = plan.instance
+    return {
+        "dispatcher": plan.dispatcher,
+        "predictor": plan.predictor,
+        "jobs_planned": len(instance),
+        "jobs_rejected": len(instance.fitted.rejected),
+        "status": plan.status,
+        "checked_on": plan.checked,
+        "minimised": plan.minimised,
+        "objective": plan.objective(plan.start),
+        "bound": plan.bound,
+        "gap": plan.gap,
+        **{
+            name: {
+                "mean_slowdown": instance.mean_slowdown(start),
+                "mean_weighted_wait_s": instance.mean_weighted_wait(start),
+                "makespan_s": instance.makespan(start),
+            }
+            for name, start in (("plan", plan.start), ("list_plan", plan.listed))
+            if start is not None
+        },
+        "stats": dict(plan.stats),
+    }
+
+
+def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
+    instance = plan.instance
+    workload = instance.fitted.workload
+    return {
+        "job_id": workload.job_id[instance.row].tolist(),
+        "release": instance.release.tolist(),
+        "start": plan.start.tolist(),
+        "end": (plan.start + instance.duration).tolist(),
+        "units": workload.units[instance.row].tolist(),
+        "nodes": list(plan.nodes),
+    }
+
+
+def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from cpsched import arrow
+
+    arrays = [
+        arrow.strings(values)
+        if name in ("job_id", "nodes")
+        else arrow.numbers(np.asarray(values, dtype=np.int64))
+        for name, values in columns.items()
+    ]
+    pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), path, compression="zstd")

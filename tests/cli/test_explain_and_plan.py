@@ -1,0 +1,263 @@
+"""``explain``, ``plan`` and the decision statistics as somebody types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from cpsched.cli.main import main
+from cpsched.dispatch.rules import Fifo
+from cpsched.runs import save
+from cpsched.simulation.simulate import simulate
+
+#: A (2 cores, 10 s), B (4, 4 s) at 1, C (1, 6 s) at 3, D (1, 8 s) at 4; E never fits.
+LOG = """\
+; Computer: a tiny machine
+; UnixStartTime: 1000000000
+1 0 -1 10 2 -1 -1 2 10 -1 1 1 1 -1 1 -1 -1 -1
+2 1 -1 4 4 -1 -1 4 4 -1 1 2 1 -1 1 -1 -1 -1
+3 3 -1 6 1 -1 -1 1 6 -1 1 2 1 -1 1 -1 -1 -1
+4 4 -1 8 1 -1 -1 1 8 -1 1 2 1 -1 1 -1 -1 -1
+5 4 -1 9 99 -1 -1 99 9 -1 1 2 1 -1 1 -1 -1 -1
+"""
+SYSTEM = """\
+name = "four"
+title = "four cores"
+source = "made up"
+resources = ["core"]
+default_expected_wait = 3600
+
+[[nodes]]
+group = "all"
+count = 4
+core = 1
+
+[log]
+processors = "pool"
+"""
+EXPLANATION = """\
+job 4 does not start at 4 s (2001-09-09 01:46:44): it would fit, but it is expected to run until 12 s and would delay
+job 2 (4 units, number 1 in the queue), planned for 10 s (2001-09-09 01:46:50)
+
+job         4, user 2, queue 1, submitted at 4 s (2001-09-09 01:46:44), waiting for 1 s
+asks for    1 unit of 1 core, for 8 s (predicted 8 s)
+dispatcher  easy, runtimes predicted by requested; number 2 of 2 waiting, 2 running at 4 s
+
+                                        units
+resource  needed  free  usable  total  [of 1]
+--------  ------  ----  ------  -----  ------
+core           1     1       1      4       1
+
+room for    1 of 1 unit: 1 unit on all
+ahead       job 2 (4 units), number 1 in the queue, from 10 s to 14 s by prediction, on all
+"""
+PLAN = """\
+log: 4 jobs, all there at second 0, on four cores, empty
+durations predicted by requested
+rejected: 1 job that can never run here (the first: job 5, needs 99 units of 1 core, all 1 eligible nodes hold at most 4)
+
+                                                   mean
+                                               weighted
+                                         mean      wait  makespan
+plan                                 slowdown       [s]       [s]
+-----------------------------------  --------  --------  --------
+cph-2:limit=1.0,window=all              1.392       3.0        14
+list plan in its order, on one pool     1.800       5.0        22
+
+status      optimal
+objective   mean slowdown 1.392, no plan is below 1.392
+gap         0.00% of the delay
+checked     capacity is kept on every node at every second
+
+File: plan.csv
+"""
+EXPLAIN = ("explain", "log.swf", "--system", "four.toml")
+MAKE_PLAN = ("plan", "log.swf", "--system", "four.toml")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with a log and a system in it, and we are there."""
+    (tmp_path / "log.swf").write_text(LOG)
+    (tmp_path / "four.toml").write_text(SYSTEM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cpsched(capsys):
+    """Run a command line; return exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return stop.value.code or 0, out, err
+
+    return run
+
+
+@pytest.mark.parametrize("at", ["5", "2001-09-09T01:46:45", "2001-09-09 03:46:45+02:00"])
+def test_explain_as_text(files, cpsched, at):
+    """Seconds or a date, in any time zone; byte for byte."""
+    code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", at)
+    assert (code, err) == (0, "")
+    assert out == EXPLANATION
+
+
+def test_explain_as_json(files, cpsched):
+    code, out, _ = cpsched(*EXPLAIN, "--job", "2", "--at", "4", "-p", "actual", "--json")
+    about = json.loads(out)
+    assert code == 0
+    assert (about["fate"], about["rank"], about["predictor"]) == ("waiting", 1, "actual")
+    assert about["waiting"]["cause"] == "short"
+    assert about["waiting"]["planned"] == 10
+    assert [job["job_id"] for job in about["waiting"]["waits_for"]] == ["3", "1"]
+
+
+@pytest.mark.parametrize("name", ["model.pb", "model.pb.txt"])
+@pytest.mark.parametrize("dispatcher", ["cph-2", "cp-2"])
+def test_the_model_of_a_decision_can_be_solved_by_others(files, cpsched, dispatcher, name):
+    """
+    Read back and solved by CP-SAT itself.
+
+    At 4 A holds two cores until 10 and C one until 9, so B can start at 10 at the earliest. D now
+    and B at 12 is best: with weights 1 / 4 and 1 / 8, times 8, B's two seconds cost 4.
+    """
+    from google.protobuf import text_format
+    from ortools.sat import cp_model_pb2
+    from ortools.sat.python import cp_model
+
+    code, out, _ = cpsched(
+        *EXPLAIN, "--job", "2", "--at", "4", "-d", dispatcher, "--dump-model", name
+    )
+    assert code == 0
+    assert out.endswith(f"\nModel of the decision at 4 s: {name}\n")
+    written = (files / name).read_bytes()
+    if name.endswith(".txt"):
+        wording = written.decode()
+    else:
+        wording = text_format.MessageToString(cp_model_pb2.CpModelProto.FromString(written))
+    model, solver = cp_model.CpModel(), cp_model.CpSolver()
+    assert model.proto.parse_text_format(wording)
+    assert solver.status_name(solver.solve(model)) == "OPTIMAL"
+    assert solver.objective_value == 4
+
+
+def test_the_same_command_gives_the_same_bytes(files, cpsched):
+    """Explanations of a solver's decision too."""
+    first = cpsched(*EXPLAIN, "--job", "4", "--at", "4", "-d", "cph-2")
+    assert first == cpsched(*EXPLAIN, "--job", "4", "--at", "4", "-d", "cph-2")
+
+
+def test_plan_as_text_and_csv(files, cpsched):
+    code, out, err = cpsched(*MAKE_PLAN, "-d", "cph-2", "--out", "plan.csv")
+    assert (code, err) == (0, "")
+    assert out == PLAN
+    assert (files / "plan.csv").read_text().splitlines() == [
+        "job_id,release,start,end,units,nodes",
+        "1,0,4,14,2,all",
+        "2,0,0,4,4,all",
+        "3,0,4,10,1,all",
+        "4,0,4,12,1,all",
+    ]
+
+
+def test_plan_of_part_of_a_log_with_submits(files, cpsched):
+    code, out, _ = cpsched(
+        *MAKE_PLAN, "-d", "easy", "--first", "2", "--keep-submits", "-o", "p.parquet", "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["jobs_planned"] == 2
+    assert pq.read_table("p.parquet").column("start").to_pylist() == [0, 10]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*EXPLAIN, "--job", "44", "--at", "4"), "--job: no job of the 5 read has the id 44. Near"),
+        ((*EXPLAIN, "--job", "4", "--at", "3"), "--at: job 4 is submitted at second 4 only"),
+        ((*EXPLAIN, "--job", "4", "--at", "now"), "--at: 'now' is neither seconds nor a date"),
+        ((*EXPLAIN, "--job", "4", "--at", "4", "-d", "esy"), "no dispatcher is called 'esy'"),
+        ((*EXPLAIN, "--job", "4", "--at", "4", "-p", "x"), "no predictor is called 'x'"),
+        (
+            (*EXPLAIN, "--job", "4", "--at", "4", "--dump-model", "m.pb"),
+            "--dump-model: 'easy' builds no model that could be written",
+        ),
+        (
+            (*EXPLAIN, "--job", "4", "--at", "4", "-d", "cph-0", "--dump-model", "m.txt"),
+            "m.txt: name the file *.pb or *.pb.txt",
+        ),
+        (
+            (*EXPLAIN, "--job", "4", "--at", "4", "-d", "cph-0", "--dump-model", "no/m.pb"),
+            "no/m.pb: its folder does not exist",
+        ),
+        (
+            (*EXPLAIN, "--job", "5", "--at", "4", "-d", "cph-0", "--dump-model", "m.pb"),
+            "--dump-model: there is no model: no decision by then",
+        ),
+        ((*MAKE_PLAN, "-d", "cph-2", "--keep-submits"), "--keep-submits: 'cph-2' plans jobs that"),
+        ((*MAKE_PLAN, "-d", "cph-2", "-o", "plan.xls"), "plan.xls: the name asks for no format"),
+        ((*MAKE_PLAN, "-d", "cph-2", "-o", "log.swf"), "log.swf: the name asks for no format"),
+        ((*MAKE_PLAN, "-d", "cph-2", "--limit", "0"), "limit is 0.0, must be above 0"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):
+    code, _, err = cpsched(*arguments)
+    assert code == 2
+    assert message in err
+    assert err.startswith("cpsched: ")
+    assert err.count("\n") == 1
+    assert not list(files.glob("m.*"))
+
+
+def test_simulate_shows_how_the_solver_was_used(files, cpsched):
+    """A second table for dispatchers with a solver, none without one."""
+    code, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "easy")
+    assert code == 0
+    assert "solver" not in out
+    _, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2")
+    (line,) = [line for line in out.splitlines() if line.startswith("cph-2")][1:]
+    # Only at 4 there is a question: D now and B later, or not? It is asked at every event while
+    # jobs wait.
+    assert line.split()[1:3] == ["7", "1"]
+    assert "proven" in out
+    _, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "cph-2", "--json")
+    (run,) = json.loads(out)
+    assert run["deterministic"] is True
+    assert run["decisions"]["solver_calls"] == 1
+    assert run["timing"]["decision_median_s"] <= run["timing"]["decision_max_s"]
+
+
+def test_a_wall_clock_limit_that_was_met_is_in_the_record(files, tmp_path):
+    """Only then is a run not deterministic."""
+    from cpsched import systems, traces
+
+    class Hurried(Fifo):
+        def decide(self, view):
+            return super().decide(view)._replace(stats={"solver_calls": 1, "wall_limit_hits": 1})
+
+    for dispatcher, expected in ((Fifo(), True), (Hurried(), False)):
+        run = simulate(traces.read("log.swf"), systems.load("four.toml"), dispatcher=dispatcher)
+        save(run, tmp_path / str(expected))
+        about = json.loads((tmp_path / str(expected) / "run.json").read_text())
+        assert about["deterministic"] is expected
+
+
+def test_help_needs_none_of_the_heavy_libraries():
+    for command in ("explain", "plan"):
+        code = (
+            "import sys; from cpsched.cli.main import main\n"
+            f"try: main(['{command}', '--help'])\n"
+            "except SystemExit: pass\n"
+            "heavy = ('numpy', 'numba', 'pandas', 'pyarrow', 'ortools')\n"
+            "print([name for name in heavy if name in sys.modules])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == "[]"

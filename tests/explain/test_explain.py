@@ -1,0 +1,301 @@
+"""Why jobs wait, worked out by hand; and never in contradiction to the simulation itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError
+from cpsched.explain import explain
+from cpsched.explain.model import Cause, Fate
+from cpsched.explain.moment import halt
+from cpsched.explain.text import text
+from cpsched.mapping import fit
+from cpsched.model.decision import Decision, Plan
+from cpsched.simulation.simulate import Settings
+
+
+def ask(workload, system, job, time, dispatcher="easy", **more):
+    """Explain one job of a workload that is not mapped yet."""
+    return explain(
+        fit(workload, system), job=str(job), time=time, dispatcher=dispatcher,
+        settings=Settings(**more),
+    )  # fmt: skip
+
+
+def ids(others):
+    """Return the ids of other jobs of an explanation."""
+    return [other.job_id for other in others]
+
+
+def test_easy_keeps_the_heads_reservation():
+    """
+    D fits at 4 and would end at 12, past the 10 at which B is promised all four cores.
+
+    ::
+
+        4 |   ...... BBBB
+        3 |   CCCCCC.BBBB
+        2 |AAAAAAAAAABBBBD...
+        1 |AAAAAAAAAABBBBD...
+          +-------------------
+           0  3     9 10  14
+    """
+    workload = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
+    four = machine((4,))
+    about = ask(workload, four, "D", 4)
+    assert (about.fate, about.decided, about.rank, about.queue_length) == (Fate.WAITING, 4, 2, 2)
+    assert about.waiting.cause is Cause.RESERVATION
+    ahead = about.waiting.ahead
+    assert (ahead.job_id, ahead.start, ahead.end, ahead.nodes) == ("B", 10, 14, "n0")
+    assert about.waiting.room.fits
+    assert about.summary == (
+        "job D does not start at 4 s: it would fit, but it is expected to run until 12 s and would"
+        " delay job B (4 units, number 1 in the queue), planned for 10 s"
+    )
+    head = ask(workload, four, "B", 4)
+    assert head.waiting.cause is Cause.SHORT
+    assert (head.waiting.planned, head.waiting.planned_nodes) == (10, "n0")
+    assert (ids(head.waiting.waits_for), head.waiting.could_start) == (["C", "A"], 10)
+    backfilled = ask(workload, four, "C", 3)
+    assert backfilled.fate is Fate.STARTS
+    assert "planned for second 10: this one is expected to end by then, at 9" in backfilled.reason
+    assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
+    # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
+    assert ask(workload, four, "D", 8).summary == about.summary
+
+
+def test_a_gpu_is_short():
+    """
+    n0 and n1 have two cores, n2 and n3 besides a GPU each; A holds one of the two GPUs until 20.
+
+    B wants two units of a core and a GPU: there is one. A's end brings the other; C, which holds
+    a core of n0 until 10, is in nobody's way.
+    """
+    system = machine((2, 0), (2, 0), (2, 1), (2, 1), resources=("core", "gpu"))
+    workload = jobs(
+        (0, 1, 20), (0, 1, 10), (1, 2, 5),
+        request=[[1, 1], [1, 0], [1, 1]], resources=("core", "gpu"), job_id=list("ACB"),
+    )  # fmt: skip
+    about = ask(workload, system, "B", 5, "prb")
+    room = about.waiting.room
+    assert about.waiting.cause is Cause.SHORT
+    assert room.obstacle == "it needs 2 gpu, 1 is free"
+    assert (room.units, room.short) == (1, 1)
+    assert [(place.nodes, place.units) for place in room.places] == [("n3", 1)]
+    core, gpu = room.resources
+    assert (core.demand, core.free, core.capacity, core.units) == (2, 6, 8, 2)
+    assert (gpu.demand, gpu.free, gpu.capacity, gpu.units) == (2, 1, 2, 1)
+    assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["A"], 20)
+    shown = text(about)
+    assert "gpu            2     1       1      2       1" in shown
+    assert "room for    1 of 2 units (1 short): 1 unit on n3" in shown
+    assert "waits for   job A (1 unit), from 0 s to 20 s by prediction, on n2" in shown
+
+
+def test_others_start_instead():
+    """At 10 both B and C fit alone; B is older and takes all."""
+    workload = jobs((0, 4, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
+    about = ask(workload, machine((4,)), "C", 10, "prb:priority=fifo")
+    assert about.waiting.cause is Cause.OTHERS_START
+    (before,) = about.waiting.before
+    assert (before.job_id, before.rank, before.start, before.end) == ("B", 1, 10, 14)
+    assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["B"], 14)
+    assert about.summary.endswith("it would fit, but 1 job that starts now goes before it")
+
+
+def test_nobody_passes_the_head():
+    """FIFO stops at B, which needs four cores; C would fit into the two that are free."""
+    workload = jobs((0, 2, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
+    about = ask(workload, machine((4,)), "C", 2, "fifo")
+    assert (about.waiting.cause, about.waiting.ahead.job_id) == (Cause.ORDER, "B")
+    assert "goes before it, does not fit, and nobody passes it" in about.summary
+
+
+def test_conservative_names_the_reservation_that_is_not_the_heads():
+    """
+    B is planned for 10 to 14 on one core of four, C behind it for 14 on all; D may delay neither.
+
+    A (4 cores until 10) runs, B takes one core for 4 s, C all for 4 s. D wants one core for 5 s:
+    it fits beside B at 10, and would run until 15, into C's reservation.
+    """
+    workload = jobs((0, 4, 10), (1, 1, 4), (2, 4, 4), (3, 1, 5), job_id=list("ABCD"))
+    about = ask(workload, machine((4,)), "D", 10, "conservative")
+    assert (about.waiting.cause, about.waiting.ahead.job_id) == (Cause.RESERVATION, "C")
+    assert about.waiting.ahead.start == 14
+    assert about.waiting.planned == 18
+
+
+def test_every_fate():
+    """A ends at 10, B starts there and runs until 14, C is held until 20, D never fits."""
+    workload = jobs(
+        (0, 4, 10), (1, 4, 4), (2, 1, 3), (3, 9, 3),
+        job_id=list("ABCD"), begin=[-1, -1, 20, -1],
+    )  # fmt: skip
+    four = machine((4,))
+    ended = ask(workload, four, "A", 12)
+    assert (ended.fate, ended.start, ended.end) == (Fate.ENDED, 0, 10)
+    assert ended.summary == "job A ran from 0 s to 10 s"
+    assert [(place.nodes, place.units) for place in ended.places] == [("n0", 4)]
+    running = ask(workload, four, "B", 13)
+    assert (running.fate, running.start, running.end) == (Fate.STARTS, 10, 14)
+    held = ask(workload, four, "C", 13)
+    assert (held.fate, held.reason) == (Fate.HELD, "it may not start before 20 s")
+    assert ask(workload, four, "C", 25).fate is Fate.ENDED
+    rejected = ask(workload, four, "D", 13)
+    assert rejected.fate is Fate.REJECTED
+    assert rejected.summary.startswith("job D can never run on this system: needs 9 units")
+
+
+def test_running_since_an_earlier_decision():
+    """B is submitted at 3 and so decided there: A's start is history."""
+    about = ask(jobs((0, 1, 10), (3, 4, 1), job_id=["A", "B"]), machine((4,)), "A", 5)
+    assert about.fate is Fate.RUNNING
+    assert about.summary == "job A runs since 0 s and is expected to end at 10 s"
+
+
+def test_held_by_another_job():
+    workload = jobs((0, 1, 10), (1, 1, 4), job_id=["A", "B"], dependency=[-1, 0])
+    about = ask(workload, machine((4,)), "B", 5)
+    assert (about.fate, about.reason) == (Fate.HELD, "it may not start before job A has ended")
+
+
+def test_not_asked_since_it_came():
+    """On a grid of 10 s a job of second 3 is seen at 10; the decision of 0 is not about it."""
+    workload = jobs((0, 1, 30), (3, 1, 4), (12, 4, 1), job_id=["A", "B", "C"])
+    about = ask(workload, machine((4,)), "B", 7, dispatch_interval=10)
+    assert (about.fate, about.waiting, about.next_decision) == (Fate.WAITING, None, 10)
+    assert about.summary == (
+        "job B does not start at 0 s: the dispatcher has not been asked since the job came; it is"
+        " at 10 s, at the earliest"
+    )
+
+
+def test_events_without_a_decision_behind_the_last_one():
+    """
+    The timer set at 0 for 9 is replaced by one for 5 at 1; at 9 nobody is asked.
+
+    The last decision by 9 is that of 5, although 9 lay before it when it was made.
+    """
+
+    class Sleeper(Dispatcher):
+        name = "sleeper"
+
+        def decide(self, view):
+            return Decision(again_at={0: 9, 1: 5}.get(view.now))
+
+    workload = jobs((0, 1, 3), (1, 1, 3))
+    fitted = fit(workload, machine((4,)))
+
+    def look(dispatcher, view, decision):
+        return view.now
+
+    moment = halt(fitted, 9, look, dispatcher=Sleeper(), predictor="requested", settings=Settings())
+    assert (moment.decided, moment.seen) == (5, (5,))
+
+
+def test_notes_and_plans_of_a_dispatcher_of_ones_own():
+    """Notes are printed as given, but for what a terminal would take as a command."""
+
+    class Talker(Dispatcher):
+        name = "talker"
+
+        def decide(self, view):
+            handle = int(view.waiting.handle[0])
+            where = {handle: np.array([0])}
+            return Decision(plan=Plan((handle,), (7,), where), notes={handle: "not \x1b[1m today"})
+
+    fitted = fit(jobs((0, 1, 3), job_id=["A"]), machine((4,), (4,)))
+    about = explain(fitted, job="A", time=0, dispatcher=Talker())
+    assert (about.rank, about.waiting.cause) == (None, Cause.PLAN)
+    assert about.summary.endswith("it would fit, but talker plans it for 7 s")
+    shown = text(about).splitlines()
+    assert "planned     to start at 7 s, in 7 s on n0" in shown
+    assert "note        'not \\x1b[1m today'" in shown
+    assert about.to_dict()["waiting"]["note"] == "not \x1b[1m today"
+
+
+def test_the_window_of_a_planning_dispatcher():
+    """CPH plans the first two only; C, third, would fit and is not looked at."""
+    workload = jobs((0, 2, 10), (1, 4, 4), (2, 2, 50), (3, 1, 60), job_id=list("ABDC"))
+    about = ask(workload, machine((4,)), "C", 3, "cph-2:window=1")
+    assert about.waiting.cause is Cause.WINDOW
+    assert "it is number 3 in the queue, and cph-2:window=1 does not look so far" in about.summary
+
+
+def test_several_jobs_of_one_id():
+    """The one submitted last by then is meant, and the text says so."""
+    workload = jobs((0, 1, 3), (5, 1, 3), (9, 1, 3), job_id=["A", "A", "A"])
+    about = ask(workload, machine((4,)), "A", 6)
+    assert (about.job.submit, about.same_id) == (5, 3)
+    assert "the log has 3 jobs of this id" in text(about)
+
+
+def test_ids_that_are_not_there_and_times_too_early():
+    workload = jobs((0, 1, 3), (5, 1, 3), job_id=["1001", "1002"])
+    with pytest.raises(
+        ConfigError, match=r"no job of the 2 read has the id 1003\. Near it: 1001|2"
+    ):
+        ask(workload, machine((4,)), "1003", 6)
+    with pytest.raises(ConfigError, match="job 1002 is submitted at second 5 only"):
+        ask(workload, machine((4,)), "1002", 4)
+
+
+def test_hostile_names_are_escaped():
+    """Control characters of a log do not reach a terminal."""
+    evil = "\x1b[2Jx\nrm"
+    workload = jobs((0, 4, 3), (0, 4, 3), job_id=[evil, "B"], user=["\x1b[31m", "b"])
+    four = machine((4,))
+    for about in (ask(workload, four, evil, 0), ask(workload, four, "B", 0)):
+        shown = text(about)
+        assert "\x1b" not in shown
+        assert "\\x1b[2Jx\\nrm" in shown
+    with pytest.raises(ConfigError) as error:
+        ask(workload, four, evil + "y", 0)
+    assert "\x1b" not in str(error.value)
+
+
+def test_lines_are_not_wider_than_asked_for():
+    workload = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
+    shown = text(ask(workload, machine((4,)), "D", 4), width=60)
+    assert max(map(len, shown.splitlines())) <= 60
+
+
+@pytest.mark.parametrize("name", [*DISPATCHERS, "cph-0", "cph-3"])
+@settings(max_examples=6, deadline=None)
+@given(
+    system=machines(max_nodes=2),
+    workload=workloads(),
+    time=st.integers(0, 40),
+    interval=st.sampled_from([None, None, 7]),
+)
+def test_explanations_agree_with_the_schedule(name, system, workload, time, interval):
+    """What is said of each job is what the whole simulation makes of it."""
+    fitted = fit(workload, system)
+    if len(fitted.rejected) == len(workload):
+        return
+    schedule = run(fitted, system, name, dispatch_interval=interval).schedule
+    for row in np.flatnonzero(workload.submit <= time).tolist():
+        about = explain(
+            fitted, job=str(workload.job_id[row]), time=time, dispatcher=name,
+            settings=Settings(dispatch_interval=interval),
+        )  # fmt: skip
+        start, end = int(schedule.start[row]), int(schedule.end[row])
+        holds = {
+            Fate.REJECTED: row in schedule.rejected,
+            Fate.STARTS: start == about.decided,
+            Fate.WAITING: start > time,
+            Fate.RUNNING: start <= time < end,
+            Fate.ENDED: end <= time,
+        }
+        assert holds[about.fate]
+        if about.waiting is not None:
+            assert about.waiting.room.fits == (about.waiting.cause is not Cause.SHORT)
+            assert about.waiting.could_start is None or about.waiting.could_start > about.decided
+            # EASY and FIFO hold nobody back without a reason that can be named.
+            assert about.waiting.cause is not Cause.PLAN or name.startswith(("conserv", "cph"))
+        assert text(about)

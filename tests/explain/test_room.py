@@ -1,0 +1,91 @@
+"""What keeps a job off free nodes: each rule about nodes in turn."""
+
+from __future__ import annotations
+
+import pytest
+from tiny import jobs, machine
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.explain.room import Fitting
+from cpsched.mapping import fit
+from cpsched.model.decision import NOTHING
+from cpsched.planning.instance import first_decision
+
+
+def room_of(system, free, *row, **columns):
+    """Return the room for one job where nodes have so much free."""
+    found = []
+
+    class Look(Dispatcher):
+        name = "look"
+
+        def decide(self, view):
+            import numpy as np
+
+            fitting = Fitting(view, int(view.waiting.rows[0]))
+            found.append(fitting.room(np.array(free, dtype=np.int64)))
+            return NOTHING
+
+    resources = system.resources
+    workload = jobs(row, resources=resources, **columns)
+    first_decision(fit(workload, system), Look(), "requested", 0)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("free", "columns", "obstacle"),
+    [
+        ([[2], [1]], {}, "it needs 4 core, 3 are free"),
+        (
+            [[3], [3]],
+            {"request": [[2]], "units": 2},
+            "",
+        ),
+        (
+            [[3], [1]],
+            {"request": [[2]], "units": 2},
+            "4 core are free, but node by node for 1 of its 2 units",
+        ),
+        (
+            [[3], [3]],
+            {"exclusive": [True]},
+            "it shares no node, and the 0 idle nodes it may use hold 0 of its 4 units",
+        ),
+        (
+            [[4], [0]],
+            {"nodes_min": [2]},
+            "it needs 2 nodes at least, 1 have room for a unit",
+        ),
+        (
+            [[3], [1]],
+            {"split": [1]},
+            "there is room for its units, but not with as many units on each",
+        ),
+        (
+            [[3], [1]],
+            {"nodes_max": [1]},
+            "there is room for its units, but not on at most 1 nodes",
+        ),
+    ],
+)
+def test_the_obstacle_is_named(free, columns, obstacle):
+    units = columns.pop("units", 4)
+    room = room_of(machine((4,), (4,)), free, 0, units, 5, **columns)
+    assert room.obstacle.startswith(obstacle)
+    assert room.fits == (not obstacle)
+
+
+def test_enough_of_all_but_not_together():
+    """A core is free on n0 only, a GPU on n1 only."""
+    system = machine((4, 1), (4, 1), resources=("core", "gpu"))
+    room = room_of(system, [[4, 0], [0, 1]], 0, 1, 5, request=[[1, 1]])
+    assert room.obstacle == (
+        "enough of every resource is free, but not on the same nodes: they hold 0 of its 1 unit"
+    )
+    assert (room.units, room.short) == (0, 1)
+
+
+def test_consecutive_nodes():
+    room = room_of(machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True])
+    assert room.obstacle == "there is room for its units, but not on consecutive nodes"
+    assert [(place.nodes, place.units) for place in room.places] == [("n[0,2]", 1)]
