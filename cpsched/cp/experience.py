@@ -221,7 +221,7 @@ class Experience:
             "last": self._last,
             "arrivals": np.array(
                 [(a, b, u, *demand) for a, b, u, demand in self._arrivals], dtype=np.int64
-            ).reshape(len(self._arrivals), -1),
+            ),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -53,7 +53,8 @@ class Placement:
         ]
         #: Whether a job uses a place, where its request makes that matter.
         self._used: dict[tuple[int, int], cpsat.IntVar] = {}
-        #: Hints for variables other than counts, as (variable, function of the counts).
+        # For the hints: units on each node of even splits, and where runs begin, as (variable,
+        # place, place before).
         self._each: dict[int, cpsat.IntVar] = {}
         self._rises: dict[int, list[tuple[cpsat.IntVar, int, int]]] = {}
 

@@ -1,27 +1,32 @@
-"""Plan the whole queue: free capacity over time, and the first window for every job."""
+"""Plan the whole queue: the first window for every job, behind those before it."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import (
-    FAR,
-    MANY,
-    amount_on,
-    filled,
-    place,
-    unit_capacity,
+from cpsched.kernels.fit import FAR, MANY, filled, sort_by
+from cpsched.kernels.passes import packed
+from cpsched.kernels.profile import (
+    GROUPS,
+    SEGMENTS,
+    Profile,
+    add_ends,
+    alike,
+    grouped,
+    num_splits,
+    occupy_groups,
+    split,
+    widened,
 )
-from cpsched.kernels.passes import (
-    fits_now,
-    note_start,
-    packed,
+from cpsched.kernels.windows import (
+    Machine,
+    Request,
+    find_window,
+    group_room,
+    group_total,
 )
 from cpsched.model.columns import (
-    ALLOC_COUNT,
-    ALLOC_FIRST,
-    EXPECTED_END,
     NODES_MAX,
     NODES_MIN,
     PLAN,
@@ -31,174 +36,113 @@ from cpsched.model.columns import (
     UNITS,
 )
 
-
-@kernel
-def build_profile(now, cols, running, arena_node, arena_amount, free, room_for):
-    """
-    Return free capacity over time as running jobs end, with room for more segments.
-
-    Returns
-    -------
-    times, rows, levels, room, count
-        Segment i begins at ``times[i]``; ``levels[rows[i]]`` is what is free then, shape
-        ``(N, R)``, and ``room[rows[i]]`` its sum over the nodes. The last one never ends. Rows
-        are numbers into ``levels``, so that a new segment moves no level.
-    """
-    num_nodes, num_kinds = free.shape
-    size = len(running) + 1 + room_for
-    times = np.empty(size, dtype=np.int64)
-    rows = np.empty(size, dtype=np.int64)
-    levels = np.empty((size, num_nodes, num_kinds), dtype=np.int64)
-    room = np.empty((size, num_kinds), dtype=np.int64)
-    times[0] = now
-    count = 1
-    for r in range(num_kinds):
-        room[0, r] = 0
-    for n in range(num_nodes):
-        for r in range(num_kinds):
-            levels[0, n, r] = free[n, r]
-            room[0, r] += free[n, r]
-    for job in running:
-        end = cols[job, EXPECTED_END]
-        if end > times[count - 1]:
-            times[count] = end
-            for r in range(num_kinds):
-                room[count, r] = room[count - 1, r]
-            for n in range(num_nodes):
-                for r in range(num_kinds):
-                    levels[count, n, r] = levels[count - 1, n, r]
-            count += 1
-        first = cols[job, ALLOC_FIRST]
-        for k in range(first, first + cols[job, ALLOC_COUNT]):
-            for r in range(num_kinds):
-                levels[count - 1, arena_node[k], r] += arena_amount[k, r]
-                room[count - 1, r] += arena_amount[k, r]
-    for i in range(count):
-        rows[i] = i
-    return times, rows, levels, room, count
+#: Planned jobs of one request that are remembered, and how many more groups there is room for.
+_SEEN = 8
+_SPARE = 64
 
 
 @kernel
-def _within_bounds(caps, units, nodes_min, nodes_max):
-    """Say whether some choice of ``nodes_min`` to ``nodes_max`` nodes holds the units."""
-    total = 0
+def _numbered(jobs, cols, num_shapes):
+    """Number the distinct requests of jobs; return each job's number, and the requests."""
+    known = filled(num_shapes, -1)
+    number = np.empty(len(jobs), dtype=np.int64)
+    distinct = np.empty(len(jobs), dtype=np.int64)
     count = 0
-    for n in range(len(caps)):
-        if caps[n] > 0:
-            total += caps[n]
+    for i in range(len(jobs)):
+        shape = cols[jobs[i], SHAPE]
+        if known[shape] < 0:
+            known[shape] = count
+            distinct[count] = shape
             count += 1
-    if total < units or count < nodes_min or units < nodes_min:
-        return False
-    if nodes_max >= count:
-        return True
-    # Sum of the roomiest nodes, by counting nodes of each room.
-    of_room = filled(units + 1, 0)
-    for n in range(len(caps)):
-        of_room[min(caps[n], units)] += 1
-    held = 0
-    left = nodes_max
-    for room in range(units, 0, -1):
-        taken = min(of_room[room], left)
-        held += taken * room
-        left -= taken
-        if held >= units:
-            return True
-        if left == 0:
-            return False
-    return False
+        number[i] = known[shape]
+    return number, distinct[:count]
 
 
 @kernel
-def first_window(
-    policy, job, duration, begin, until, times, rows, levels, room, count,
-    cols, shapes, eligible, capacity, scarce, low, caps, least, order, takes,
-):  # fmt: skip
-    """
-    Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
-
-    Returns the segment (or -1), with the placement in ``takes``.
-
-    The units that fit on a node throughout a window are the least that fit in any of its
-    segments, so ``least`` is kept up segment by segment and given up as soon as it is too little.
-    """
-    num_nodes, num_kinds = capacity.shape
-    shape = cols[job, SHAPE]
-    units = cols[job, UNITS]
-    nodes_min = cols[job, NODES_MIN]
-    nodes_max = cols[job, NODES_MAX]
-    at = begin
-    while at < until:
-        end = times[at] + duration
-        for n in range(num_nodes):
-            least[n] = MANY
-        blocked = -1
-        alone = False
-        last = at
-        while last < count and times[last] < end:
-            row = rows[last]
-            alone = True
-            for r in range(num_kinds):
-                if room[row, r] < units * shapes[shape, SHAPE_REQUEST + r]:
-                    blocked = last
-            if blocked >= 0:
-                break
-            unit_capacity(levels[row], capacity, eligible, shapes, shape, caps)
-            if not _within_bounds(caps, units, nodes_min, nodes_max):
-                blocked = last
-                break
-            alone = False
-            for n in range(num_nodes):
-                least[n] = min(least[n], caps[n])
-            if not _within_bounds(least, units, nodes_min, nodes_max):
-                blocked = last
-                break
-            last += 1
-        if blocked >= 0:
-            # A segment in which the job does not fit by itself is in no window at all.
-            at = blocked + 1 if alone else at + 1
-            continue
-        for n in range(num_nodes):
-            for r in range(num_kinds):
-                low[n, r] = levels[rows[at], n, r]
-        for i in range(at + 1, last):
-            for n in range(num_nodes):
-                for r in range(num_kinds):
-                    low[n, r] = min(low[n, r], levels[rows[i], n, r])
-        if place(policy, cols, job, shapes, eligible, capacity, scarce, low, caps, order, takes):
-            return at
-        at += 1
-    return -1
-
-
-@kernel
-def occupy(at, end, takes, shape, shapes, capacity, times, rows, levels, room, count):
-    """Take a placement off the profile from segment ``at`` to ``end``; return the new count."""
-    num_nodes, num_kinds = capacity.shape
-    last = at
-    while last < count and times[last] < end:
-        last += 1
-    if last == count or times[last] > end:
-        # Split the segment that holds ``end``.
-        for i in range(count, last, -1):
-            times[i] = times[i - 1]
-            rows[i] = rows[i - 1]
-        times[last] = end
-        rows[last] = count
-        source = rows[last - 1]
+def _totals_now(machine, profile, distinct):
+    """Return how many units of each request fit now."""
+    totals = filled(len(distinct), 0)
+    num_kinds = machine.capacity.shape[1]
+    for d in range(len(distinct)):
+        shape = distinct[d]
+        some = True
         for r in range(num_kinds):
-            room[count, r] = room[source, r]
-        for n in range(num_nodes):
-            for r in range(num_kinds):
-                levels[count, n, r] = levels[source, n, r]
-        count += 1
-    for n in range(num_nodes):
-        if takes[n] > 0:
-            for r in range(num_kinds):
-                amount = amount_on(shapes, shape, capacity, n, takes[n], r)
-                for i in range(at, last):
-                    levels[rows[i], n, r] -= amount
-                    room[rows[i], r] -= amount
-    return count
+            need = machine.shapes[shape, SHAPE_REQUEST + r]
+            besides = machine.shapes[shape, SHAPE_REQUEST + num_kinds + r]
+            if need + besides > 0 and profile.room[0, r] < need + besides:
+                some = False
+        if some:
+            totals[d] = group_total(machine, profile.levels[0], profile, shape)
+    return totals
+
+
+@kernel
+def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
+    """Add what fits now on the groups of a placement to the totals of requests still to come."""
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    level, first = profile.levels[0], profile.first
+    for d in range(len(distinct)):
+        if pending[d] == 0:
+            continue
+        for p in range(len(pieces)):
+            if pieces[p, 2] > 0:
+                g = pieces[p, 0]
+                room = group_room(level, g, first[g], capacity, eligible, shapes, distinct[d], MANY)
+                totals[d] += sign * room * pieces[p, 1]
+
+
+@kernel
+def _note_start(log, used, row, profile, pieces):
+    """Append a start to the log of a pass as ``passes.note_start`` does, with its new length."""
+    count = 0
+    held = 0
+    key = np.empty(len(pieces))
+    order = np.empty(len(pieces), dtype=np.int64)
+    for p in range(len(pieces)):
+        if pieces[p, 2] > 0:
+            key[held] = profile.first[pieces[p, 0]]
+            order[held] = p
+            held += 1
+            count += pieces[p, 1]
+    sort_by(key, order, held)
+    needed = used + 2 + 2 * count
+    if needed > len(log):
+        grown = np.empty(2 * needed, dtype=np.int64)
+        for i in range(used):
+            grown[i] = log[i]
+        log = grown
+    log[used] = row
+    log[used + 1] = count
+    used += 2
+    for i in range(held):
+        p = order[i]
+        first = profile.first[pieces[p, 0]]
+        for node in range(first, first + pieces[p, 1]):
+            log[used] = node
+            log[used + 1] = pieces[p, 2]
+            used += 2
+    return log, used
+
+
+@kernel
+def _seen_start(seen, num_seen, request, start):
+    """Return a second before which a job cannot start, after those planned of its request."""
+    for i in range(min(num_seen, _SEEN)):
+        if seen[i, 0] <= request.units and seen[i, 1] <= request.duration:
+            start = max(start, seen[i, 2])
+    return start
+
+
+@kernel
+def _remember(seen, num_seen, request, start):
+    """Note when a job was planned, in place of one that says less; return how many were noted."""
+    for i in range(min(num_seen, _SEEN)):
+        if seen[i, 0] >= request.units and seen[i, 1] >= request.duration and seen[i, 2] <= start:
+            seen[i, 0], seen[i, 1], seen[i, 2] = request.units, request.duration, start
+            return num_seen
+    i = num_seen % _SEEN
+    seen[i, 0], seen[i, 1], seen[i, 2] = request.units, request.duration, start
+    return num_seen + 1
 
 
 @kernel
@@ -218,79 +162,152 @@ def plan_pass(
         where they disturb none.
     full
         1: plan every job. 0: stop as soon as no job behind could start now.
+    running
+        Rows of the running jobs, by expected end; one that has passed counts as the next second.
 
     Returns
     -------
     packed, planned
-        Starts, packed as by :func:`packed` with no head; and the planned start of each job, -1
-        where it was not planned.
+        Starts, packed as by :func:`cpsched.kernels.passes.packed` with no head; and the planned
+        start of each job, -1 where it was not planned.
     """
     num_nodes, num_kinds = free.shape
-    caps = np.empty(num_nodes, dtype=np.int64)
-    order = np.empty(num_nodes, dtype=np.int64)
-    takes = np.empty(num_nodes, dtype=np.int64)
-    low = np.empty((num_nodes, num_kinds), dtype=np.int64)
+    machine = Machine(policy, shapes, eligible, capacity, scarce)
     planned = filled(len(jobs), -1)
     log = np.empty(64, dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int64)
     used = 0
-    fits = fits_now(jobs, cols, shapes, eligible, capacity, free)
+    begins = alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount)
+    profile = grouped(now, begins, free, 2 + len(running) + len(jobs), _SPARE)
+    number, distinct = _numbered(jobs, cols, len(shapes))
+    totals = _totals_now(machine, profile, distinct)
     last = len(jobs) - 1
     if full == 0:
-        while last >= 0 and not fits[last]:
+        while last >= 0 and totals[number[last]] < cols[jobs[last], UNITS]:
             last -= 1
     if last < 0:
-        return packed(log, used, cols, shapes, capacity, -1, 0, takes[:0]), planned
-    times, rows, levels, room, count = build_profile(
-        now, cols, running, arena_node, arena_amount, free, min(len(jobs), last + 1)
-    )
-    least = np.empty(num_nodes, dtype=np.int64)
-    # Of the last job of each request planned: a later one at least as large and long can start
-    # no earlier, because planning only takes capacity away.
-    seen_units = filled(len(shapes), FAR)
-    seen_duration = filled(len(shapes), FAR)
-    seen_start = filled(len(shapes), now)
+        return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
+    add_ends(profile, cols, running, arena_node, arena_amount, num_nodes)
+    pending = filled(len(distinct), 0)
+    for i in range(last + 1):
+        pending[number[i]] += 1
+    most = np.empty((len(distinct), len(profile.times)), dtype=np.int64)
+    for d in range(len(distinct)):
+        for i in range(len(profile.times)):
+            most[d, i] = FAR
+    low = np.empty(num_nodes * num_kinds, dtype=np.int64)
+    # Planning only takes capacity away: of two jobs of one request, the one planned later that
+    # is at least as large and long can start no earlier.
+    seen = np.empty((len(distinct), _SEEN, 3), dtype=np.int64)
+    num_seen = filled(len(distinct), 0)
     reserved = 0
     i = 0
     while i <= last:
-        job = jobs[i]
-        shape = cols[job, SHAPE]
+        row = jobs[i]
+        d = number[i]
+        pending[d] -= 1
+        request = Request(
+            cols[row, SHAPE], cols[row, UNITS], max(cols[row, PLAN], 1),
+            cols[row, NODES_MIN], cols[row, NODES_MAX],
+        )  # fmt: skip
         # Without a reservation to give, only a start now matters.
-        if reserved >= depth and full == 0 and not fits[i]:
+        if reserved >= depth and full == 0 and totals[d] < request.units:
             i += 1
             continue
-        duration = max(cols[job, PLAN], 1)
-        begin = 0
-        if cols[job, UNITS] >= seen_units[shape] and duration >= seen_duration[shape]:
-            while begin < count and times[begin] < seen_start[shape]:
-                begin += 1
-        at = first_window(
-            policy, job, duration, begin, count if reserved < depth or full != 0 else 1,
-            times, rows, levels, room, count,
-            cols, shapes, eligible, capacity, scarce, low, caps, least, order, takes,
-        )  # fmt: skip
+        count = profile.num[SEGMENTS]
+        start = _seen_start(seen[d], num_seen[d], request, now)
+        begin = np.searchsorted(profile.times[:count], start)
+        until = count if reserved < depth or full != 0 else 1
+        at, pieces = find_window(machine, request, begin, until, profile, most[d], low)
         if at >= 0:
-            planned[i] = times[at]
-            # Node bounds and even splits can make the smaller job the harder one to place.
-            if (
-                cols[job, NODES_MIN] == 1
-                and cols[job, NODES_MAX] >= num_nodes
-                and shapes[shape, SHAPE_SPLIT] == 0
-            ):
-                seen_units[shape] = cols[job, UNITS]
-                seen_duration[shape] = duration
-                seen_start[shape] = times[at]
-            if at == 0 or reserved < depth:
-                count = occupy(
-                    at, times[at] + duration, takes, shape, shapes, capacity,
-                    times, rows, levels, room, count,
-                )  # fmt: skip
+            start = profile.times[at]
+            planned[i] = start
+        elif until == count:
+            start = FAR
+        # Node bounds and even splits can make the smaller job the harder one to place.
+        if (
+            pending[d] > 0
+            and request.nodes_min == 1
+            and request.nodes_max >= num_nodes
+            and shapes[request.shape, SHAPE_SPLIT] == 0
+        ):
+            num_seen[d] = _remember(seen[d], num_seen[d], request, start)
+        if at == 0 or (at > 0 and reserved < depth):
+            more = num_splits(profile, pieces)
+            if (profile.num[GROUPS] + more) * num_kinds > profile.levels.shape[1]:
+                profile = widened(profile, min(num_nodes, 2 * (profile.num[GROUPS] + more)))
+            split(profile, pieces)
+            if at == 0 and full == 0:
+                _add_totals(-1, totals, pending, machine, profile, distinct, pieces)
+            source = occupy_groups(
+                profile, at, start + request.duration, pieces, request.shape, shapes, capacity
+            )
+            if source >= 0:
+                for e in range(len(distinct)):
+                    most[e, count] = most[e, source]
             if at == 0:
-                log, used = note_start(log, used, job, takes)
+                log, used = _note_start(log, used, row, profile, pieces)
                 if full == 0:
-                    fits = fits_now(jobs, cols, shapes, eligible, capacity, levels[rows[0]])
-                    while last > i and not fits[last]:
+                    _add_totals(1, totals, pending, machine, profile, distinct, pieces)
+                    while last > i and totals[number[last]] < cols[jobs[last], UNITS]:
                         last -= 1
+                        pending[number[last + 1]] -= 1
             else:
                 reserved += 1
         i += 1
-    return packed(log, used, cols, shapes, capacity, -1, 0, takes[:0]), planned
+    return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
+
+
+@kernel
+def _of_nodes(times, rows, levels, room, count):
+    """Return a profile whose groups are single nodes."""
+    num_nodes, num_kinds = levels.shape[1], levels.shape[2]
+    num = np.empty(2, dtype=np.int64)
+    num[SEGMENTS], num[GROUPS] = count, num_nodes
+    first = np.empty(num_nodes, dtype=np.int64)
+    for n in range(num_nodes):
+        first[n] = n
+    flat = levels.reshape(levels.shape[0], num_nodes * num_kinds)
+    falls = np.ones(len(times), dtype=np.bool_)
+    fallen = np.ones((len(times), num_nodes), dtype=np.bool_)
+    size = filled(num_nodes, 1)
+    return Profile(num, times, rows, flat, room, falls, fallen, first, size, first)
+
+
+@kernel
+def first_window(
+    policy, job, duration, begin, until, times, rows, levels, room, count,
+    cols, shapes, eligible, capacity, scarce, low, _caps, _least, _order, takes,
+):  # fmt: skip
+    """
+    Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
+
+    For a profile of single nodes: ``levels`` of shape ``(rows, N, R)``, ``room`` their sums over
+    the nodes, ``low`` room for a level. Returns the segment (or -1), with the placement in
+    ``takes``.
+    """
+    num_nodes, num_kinds = capacity.shape
+    profile = _of_nodes(times, rows, levels, room, count)
+    request = Request(
+        cols[job, SHAPE], cols[job, UNITS], duration, cols[job, NODES_MIN], cols[job, NODES_MAX]
+    )
+    at, pieces = find_window(
+        Machine(policy, shapes, eligible, capacity, scarce), request, begin, until, profile,
+        filled(len(times), FAR), low.reshape(num_nodes * num_kinds),
+    )  # fmt: skip
+    for n in range(num_nodes):
+        takes[n] = 0
+    for p in range(len(pieces)):
+        takes[pieces[p, 0]] = pieces[p, 2]
+    return at
+
+
+@kernel
+def occupy(at, end, takes, shape, shapes, capacity, times, rows, levels, room, count):
+    """Take a placement off a profile of single nodes; return its new number of segments."""
+    profile = _of_nodes(times, rows, levels, room, count)
+    pieces = np.empty((len(takes), 3), dtype=np.int64)
+    for n in range(len(takes)):
+        pieces[n, 0], pieces[n, 1], pieces[n, 2] = n, 1, takes[n]
+    occupy_groups(profile, at, end, pieces, shape, shapes, capacity)
+    return profile.num[SEGMENTS]

@@ -297,7 +297,7 @@ def test_huge_times_and_amounts_stay_in_range(name, seconds):
     system = machine(*[(4, 3 * terabyte)] * 3, resources=kinds)
     result = run(workload, system, f"{name}:limit=0.0005")
     assert (result.schedule.start >= 0).all()
-    assert result.decisions["stats" if "stats" in result.decisions else "solver_calls"]
+    assert result.decisions["solver_calls"] > 0
 
 
 @pytest.mark.parametrize("name", ["cph-3", "cp-3"])

@@ -148,9 +148,8 @@ def test_a_contiguous_job_tells_all_nodes_apart():
 
 
 def test_a_window_too_large_for_its_nodes_is_shortened():
-    """Twenty jobs of 300 units on 3,000 unlike nodes: ten times too many choices."""
+    """Twenty jobs of 300 units and more on 3,000 nodes: 60,000 counts, three times too many."""
     num = 3000
-    capacity = np.full((num, 1), 4)
     free = 1 + np.arange(num) % 4
     waiting = [ask(300 + index, 1 + index % 3, num) for index in range(20)]
     everything = ref.State(
@@ -164,7 +163,6 @@ def test_a_window_too_large_for_its_nodes_is_shortened():
     built = dispatcher_for("cp-3", view).build(view)
     assert 0 < len(built.other) <= MOST_COUNTS
     assert 0 < len(built.start) < 20
-    assert capacity.sum() == 4 * num
 
 
 @pytest.mark.parametrize("name", ["cph-0", "cp-0"])

@@ -1,0 +1,321 @@
+"""
+Free capacity over time, of groups of neighbouring nodes that are alike in all of it.
+
+Nodes next to each other with the same capacity, open to the same jobs of the queue, with the same
+free now and the same running jobs on them are one group with one level. A placement splits the
+groups it uses in part. So there are as many groups as what runs and what is planned make
+different, whatever the number of nodes; and since a group is a run of nodes in their order, a
+choice among groups names the nodes that the same choice among nodes would.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.fit import amount_on, filled
+from cpsched.model.columns import (
+    ALLOC_COUNT,
+    ALLOC_FIRST,
+    EXPECTED_END,
+    SHAPE,
+    SHAPE_CLASS,
+)
+
+if TYPE_CHECKING:
+    from cpsched.model.types import BoolArray, IntArray
+
+#: Positions in ``Profile.num``.
+SEGMENTS, GROUPS = 0, 1
+
+
+class Profile(NamedTuple):
+    """
+    Free capacity over time; arrays hold more than is in use.
+
+    Attributes
+    ----------
+    num
+        How many segments and groups there are.
+    times, rows
+        Segment i begins at ``times[i]``; what is free then stands in row ``rows[i]`` of ``levels``
+        and ``room``, so that a new segment moves no level. The last one never ends.
+    levels
+        At ``[row, g * R + r]`` what each node of group g has of kind r.
+    room
+        At ``[row, r]`` what all nodes together have.
+    falls, fallen
+        Whether a planned job begins where a row does, and at ``[row, g]`` whether on group g.
+        Elsewhere a level is no lower than the one before it.
+    first, size
+        Groups: the first of their nodes and how many there are.
+    line
+        Groups in order of nodes.
+    """
+
+    num: IntArray
+    times: IntArray
+    rows: IntArray
+    levels: IntArray
+    room: IntArray
+    falls: BoolArray
+    fallen: BoolArray
+    first: IntArray
+    size: IntArray
+    line: IntArray
+
+
+@kernel
+def alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount):
+    """
+    Say of each node whether it begins a group: whether it differs from the one before it.
+
+    Running jobs set neighbours apart unless a job has the same of both, next to each other in its
+    allocation.
+    """
+    num_nodes, num_kinds = free.shape
+    begins = np.empty(num_nodes, dtype=np.bool_)
+    for n in range(num_nodes):
+        begins[n] = n == 0
+    for n in range(1, num_nodes):
+        for r in range(num_kinds):
+            if free[n, r] != free[n - 1, r] or capacity[n, r] != capacity[n - 1, r]:
+                begins[n] = True
+    known = filled(eligible.shape[0], 0)
+    for job in jobs:
+        k = shapes[cols[job, SHAPE], SHAPE_CLASS]
+        if known[k] == 0:
+            known[k] = 1
+            for n in range(1, num_nodes):
+                if eligible[k, n] != eligible[k, n - 1]:
+                    begins[n] = True
+    for job in running:
+        before = -2
+        first = cols[job, ALLOC_FIRST]
+        for k in range(first, first + cols[job, ALLOC_COUNT]):
+            node = arena_node[k]
+            same = node == before + 1
+            if same:
+                for r in range(num_kinds):
+                    if arena_amount[k, r] != arena_amount[k - 1, r]:
+                        same = False
+            if not same:
+                begins[node] = True
+                if 0 <= before < num_nodes - 1:
+                    begins[before + 1] = True
+            before = node
+        if 0 <= before < num_nodes - 1:
+            begins[before + 1] = True
+    return begins
+
+
+@kernel
+def grouped(now, begins, free, segments, spare):
+    """
+    Return the profile of one segment, in which what is free now stays so.
+
+    Parameters
+    ----------
+    begins
+        Whether a node begins a group.
+    segments, spare
+        Room for that many segments, and for that many more groups.
+    """
+    num_nodes, num_kinds = free.shape
+    count = 0
+    for n in range(num_nodes):
+        count += begins[n]
+    width = min(num_nodes, count + spare)
+    first = np.empty(width, dtype=np.int64)
+    size = np.empty(width, dtype=np.int64)
+    line = np.empty(width, dtype=np.int64)
+    levels = np.empty((segments, width * num_kinds), dtype=np.int64)
+    room = np.empty((segments, num_kinds), dtype=np.int64)
+    times = np.empty(segments, dtype=np.int64)
+    rows = np.empty(segments, dtype=np.int64)
+    for r in range(num_kinds):
+        room[0, r] = 0
+    g = -1
+    for n in range(num_nodes):
+        if begins[n]:
+            g += 1
+            first[g] = n
+            line[g] = g
+            size[g] = 0
+            for r in range(num_kinds):
+                levels[0, g * num_kinds + r] = free[n, r]
+        size[g] += 1
+    for g in range(count):
+        for r in range(num_kinds):
+            room[0, r] += size[g] * levels[0, g * num_kinds + r]
+    num = np.empty(2, dtype=np.int64)
+    num[SEGMENTS], num[GROUPS] = 1, count
+    times[0] = now
+    rows[0] = 0
+    falls = np.zeros(segments, dtype=np.bool_)
+    fallen = np.zeros((segments, width), dtype=np.bool_)
+    return Profile(num, times, rows, levels, room, falls, fallen, first, size, line)
+
+
+@kernel
+def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
+    """
+    Add what running jobs give back, in order of their expected ends, to a profile of one segment.
+
+    A job that should have ended by now ends in the next second.
+    """
+    num, times, levels, room = profile.num, profile.times, profile.levels, profile.room
+    rows, size = profile.rows, profile.size
+    num_kinds = room.shape[1]
+    width = num[GROUPS] * num_kinds
+    group_at = filled(num_nodes, -1)
+    for g in range(num[GROUPS]):
+        group_at[profile.first[g]] = g
+    last = 0
+    for job in running:
+        end = max(cols[job, EXPECTED_END], times[0] + 1)
+        if end > times[last]:
+            last += 1
+            times[last] = end
+            rows[last] = last
+            for r in range(num_kinds):
+                room[last, r] = room[last - 1, r]
+            for i in range(width):
+                levels[last, i] = levels[last - 1, i]
+        first = cols[job, ALLOC_FIRST]
+        for k in range(first, first + cols[job, ALLOC_COUNT]):
+            g = group_at[arena_node[k]]
+            if g >= 0:
+                for r in range(num_kinds):
+                    levels[last, g * num_kinds + r] += arena_amount[k, r]
+                    room[last, r] += arena_amount[k, r] * size[g]
+    num[SEGMENTS] = last + 1
+
+
+@kernel
+def widened(profile, spare):
+    """Return a profile with room for more groups."""
+    num_groups = profile.num[GROUPS]
+    num_kinds = profile.room.shape[1]
+    width = num_groups + spare
+    first = np.empty(width, dtype=np.int64)
+    size = np.empty(width, dtype=np.int64)
+    line = np.empty(width, dtype=np.int64)
+    levels = np.empty((profile.levels.shape[0], width * num_kinds), dtype=np.int64)
+    fallen = np.zeros((profile.levels.shape[0], width), dtype=np.bool_)
+    for g in range(num_groups):
+        first[g] = profile.first[g]
+        size[g] = profile.size[g]
+        line[g] = profile.line[g]
+    for i in range(profile.num[SEGMENTS]):
+        for k in range(num_groups * num_kinds):
+            levels[i, k] = profile.levels[i, k]
+        for g in range(num_groups):
+            fallen[i, g] = profile.fallen[i, g]
+    return Profile(
+        profile.num, profile.times, profile.rows, levels, profile.room, profile.falls, fallen,
+        first, size, line,
+    )  # fmt: skip
+
+
+@kernel
+def _split(profile, g, count):
+    """Leave a group its first ``count`` nodes, and return the new group of the others."""
+    num, levels, line, fallen = profile.num, profile.levels, profile.line, profile.fallen
+    num_kinds = profile.room.shape[1]
+    new = num[GROUPS]
+    num[GROUPS] = new + 1
+    profile.first[new] = profile.first[g] + count
+    profile.size[new] = profile.size[g] - count
+    profile.size[g] = count
+    for i in range(num[SEGMENTS]):
+        for r in range(num_kinds):
+            levels[i, new * num_kinds + r] = levels[i, g * num_kinds + r]
+        fallen[i, new] = fallen[i, g]
+    i = new
+    while line[i - 1] != g:
+        line[i] = line[i - 1]
+        i -= 1
+    line[i] = new
+    return new
+
+
+@kernel
+def num_splits(profile, pieces):
+    """Return how many groups :func:`split` will add."""
+    count = 0
+    left = 0
+    for i in range(len(pieces)):
+        if i == 0 or pieces[i, 0] != pieces[i - 1, 0]:
+            left = profile.size[pieces[i, 0]]
+        left -= pieces[i, 1]
+        if left > 0:
+            count += 1
+    return count
+
+
+@kernel
+def split(profile, pieces):
+    """
+    Split the groups that a placement uses in part, and say what it has on each.
+
+    Parameters
+    ----------
+    pieces
+        Rows of (group, nodes, units on each); those of a group follow each other, from its first
+        node on. Changed: the groups become those that have exactly these nodes.
+    """
+    before = -1
+    rest = -1
+    for i in range(len(pieces)):
+        g = pieces[i, 0]
+        if g == before:
+            pieces[i, 0] = rest
+        before = g
+        g = pieces[i, 0]
+        rest = _split(profile, g, pieces[i, 1]) if pieces[i, 1] < profile.size[g] else -1
+
+
+@kernel
+def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
+    """
+    Take a placement on whole groups off a profile, from segment ``at`` until ``end``.
+
+    Returns the row that the segment which then begins at ``end`` is a copy of, -1 if none is new.
+    """
+    num, times, rows = profile.num, profile.times, profile.rows
+    levels, room, first, fallen = profile.levels, profile.room, profile.first, profile.fallen
+    num_kinds = room.shape[1]
+    count = num[SEGMENTS]
+    last = at
+    while last < count and times[last] < end:
+        last += 1
+    source = -1
+    if last == count or times[last] > end:
+        # Split the segment that holds ``end``.
+        for i in range(count, last, -1):
+            times[i] = times[i - 1]
+            rows[i] = rows[i - 1]
+        times[last] = end
+        rows[last] = count
+        source = rows[last - 1]
+        for r in range(num_kinds):
+            room[count, r] = room[source, r]
+        for k in range(num[GROUPS] * num_kinds):
+            levels[count, k] = levels[source, k]
+        num[SEGMENTS] = count + 1
+    profile.falls[rows[at]] = True
+    for p in range(len(pieces)):
+        g, nodes, units = pieces[p, 0], pieces[p, 1], pieces[p, 2]
+        if units == 0:
+            continue
+        fallen[rows[at], g] = True
+        for r in range(num_kinds):
+            amount = amount_on(shapes, shape, capacity, first[g], units, r)
+            if amount != 0:
+                for i in range(at, last):
+                    levels[rows[i], g * num_kinds + r] -= amount
+                    room[rows[i], r] -= amount * nodes
+    return source

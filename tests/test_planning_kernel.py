@@ -1,0 +1,348 @@
+"""The plan of the whole queue: as the slow reference has it, whatever groups of nodes there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference as ref
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, run, starts
+
+from cpsched.dispatch.passes import decision_of, frozen, make_allocator
+from cpsched.kernels import fit, planning, profile
+from cpsched.kernels import windows as w
+from cpsched.model import columns as c
+from cpsched.model.types import UNBOUNDED
+
+policies = st.sampled_from(ref.POLICIES)
+depths = st.sampled_from([2**62, 2**62, 0, 1, 2])
+
+
+def arguments(state, policy, depth, full):
+    """Return what plan_pass takes, and the view it is about."""
+    view = ref.view_of(state)
+    allocator = make_allocator(policy)
+    allocator.reset(view.system)
+    store, running = view.waiting.store, view.running
+    return view, (
+        allocator.policy, view.now, frozen(view.waiting.rows.copy()), depth, full,
+        store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
+        view.free, running.rows, running.arena.node, running.arena.amount,
+    )  # fmt: skip
+
+
+def plan(state, policy="first-fit", depth=2**62, full=1):
+    """Return what starts (units by node, by position in the queue), and all planned starts."""
+    view, given = arguments(state, policy, depth, full)
+    packed, planned = planning.plan_pass(*given)
+    found = {
+        start.handle: ref.takes_of(start.allocation, len(state.capacity))
+        for start in decision_of(view, packed).actions
+    }
+    return found, planned.tolist()
+
+
+@st.composite
+def stretched(draw):
+    """Draw a state in which every node has neighbours that are like it in all."""
+    state = draw(ref.states(max_nodes=3, max_waiting=5))
+    times = draw(st.lists(st.integers(1, 3), min_size=3, max_size=3))
+
+    def wide(values):
+        return tuple(value for value, num in zip(values, times, strict=False) for _ in range(num))
+
+    def asks(ask):
+        return replace(ask, eligible=wide(ask.eligible))
+
+    held = [
+        replace(job, ask=asks(replace(job.ask, units=sum(wide(job.takes)))), takes=wide(job.takes))
+        for job in state.running
+    ]
+    return replace(
+        state,
+        capacity=wide(state.capacity),
+        free=wide(state.free),
+        running=tuple(held),
+        waiting=tuple(asks(ask) for ask in state.waiting),
+    )
+
+
+@given(state=st.one_of(stretched(), ref.states()), policy=policies, depth=depths)
+@settings(max_examples=400, deadline=None)
+def test_plan_is_the_reference(state, policy, depth):
+    """The same jobs start on the same nodes, and reservations are the same."""
+    expected = ref.conservative(policy, state, range(len(state.waiting)), depth)
+    started, planned = plan(state, policy, depth, full=0)
+    assert started == expected.starts
+    later = {job: at for job, at in enumerate(planned) if at > state.now}
+    if depth > len(state.waiting):
+        # What lies behind the last job that could start now is not planned.
+        assert later.items() <= expected.planned.items()
+        started, planned = plan(state, policy, depth, full=1)
+        assert started == expected.starts
+        later = {job: at for job, at in enumerate(planned) if at > state.now}
+        assert later == expected.planned
+
+
+# --- against node by node, on machines too large for the reference -------------------------------
+
+
+def node_by_node(args):
+    """Plan as plan_pass does, second by second and node by node, with ``fit.place``."""
+    (policy, now, queue, depth, full, cols, shapes, eligible, capacity, scarce, free,
+     running, arena_node, arena_amount) = args  # fmt: skip
+    num_nodes, num_kinds = free.shape
+    last = max([cols[job, c.EXPECTED_END] for job in running], default=now)
+    horizon = int(last + np.maximum(cols[queue, c.PLAN], 1).sum() - now + 1)
+    line = np.repeat(free[None], horizon, axis=0)
+    for job in running:
+        first = cols[job, c.ALLOC_FIRST]
+        held = slice(first, first + cols[job, c.ALLOC_COUNT])
+        line[cols[job, c.EXPECTED_END] - now :, arena_node[held]] += arena_amount[held]
+    caps, order, takes = (np.empty(num_nodes, dtype=np.int64) for _ in range(3))
+    started, planned, reserved = {}, [-1] * len(queue), 0
+    for i, row in enumerate(queue.tolist()):
+        length = max(int(cols[row, c.PLAN]), 1)
+        for second in range(horizon - length + 1 if reserved < depth or full else 1):
+            low = np.ascontiguousarray(line[second : second + length].min(axis=0))
+            if not fit.place(policy, cols, row, shapes, eligible, capacity, scarce, frozen(low),
+                             caps, order, takes):  # fmt: skip
+                continue
+            planned[i] = now + second
+            if second == 0 or reserved < depth:
+                shape = cols[row, c.SHAPE]
+                for n in np.flatnonzero(takes):
+                    for r in range(num_kinds):
+                        amount = fit.amount_on(shapes, shape, capacity, n, takes[n], r)
+                        line[second : second + length, n, r] -= amount
+            if second == 0:
+                started[row] = tuple(takes.tolist())
+            else:
+                reserved += 1
+            break
+    return started, planned
+
+
+def random_state(rng):
+    """Return a machine of up to 30 nodes in runs of alike ones, jobs running and waiting."""
+    capacity = tuple(
+        (int(rng.choice([2, 4, 8])), int(rng.choice([0, 0, 2])), int(rng.choice([4, 16])))
+        for _ in range(rng.integers(1, 5))
+        for _ in range(rng.integers(1, 8))
+    )
+    num = len(capacity)
+    masks = [(True,) * num, (True,) * num, tuple(n < num // 2 for n in range(num))]
+    bounded = rng.random() < 0.7
+
+    def ask():
+        low = int(rng.choice([1, 1, 1, 2, 3])) if bounded else 1
+        kind = rng.integers(0, 10) if bounded else 9
+        return ref.Ask(
+            units=int(rng.choice([1, 1, 2, 3, 4, 6, 8, 12, 20])),
+            request=[(1, 0, 0), (2, 0, 1), (1, 0, 3), (1, 1, 0)][rng.integers(0, 4)],
+            per_node=[(0, 0, 0), (0, 0, 0), (0, 1, 0), (1, 0, 0)][rng.integers(0, 4)],
+            eligible=masks[rng.integers(0, 3)],
+            nodes_min=low,
+            nodes_max=low + int(rng.integers(0, 4)) if kind in (0, 1, 2) else UNBOUNDED,
+            even=kind in (2, 3),
+            contiguous=kind in (3, 4),
+            exclusive=kind in (4, 5),
+            duration=int(rng.integers(0, 9)),
+        )
+
+    free, running = capacity, []
+    for _ in range(rng.integers(0, 12)):
+        job = ask()
+        found = place(job, free, capacity, rng.choice(ref.POLICIES))
+        if found is not None:
+            running.append(ref.Held(ask=job, takes=found, end=int(rng.integers(1, 12))))
+            free = ref.minus(free, ref.held(job, found, capacity))
+    # Often one request, several widths and lengths.
+    waiting = [ask() for _ in range(rng.integers(1, 20))]
+    if rng.random() < 0.5:
+        waiting = [replace(waiting[0], units=job.units, duration=job.duration) for job in waiting]
+    return ref.State(
+        now=0,
+        capacity=capacity,
+        free=free,
+        running=tuple(sorted(running, key=lambda job: job.end)),
+        waiting=tuple(waiting),
+    )
+
+
+def place(ask, free, capacity, policy):
+    """Place with the kernel: the reference would take too long on so many nodes."""
+    state = ref.State(now=0, capacity=capacity, free=free, running=(), waiting=(ask,))
+    view = ref.view_of(state)
+    allocator = make_allocator(policy)
+    allocator.reset(view.system)
+    found = allocator.place(view, 0, view.free)
+    return None if found is None else ref.takes_of(found, len(capacity))
+
+
+@pytest.mark.parametrize("policy", ref.POLICIES)
+def test_groups_are_as_good_as_nodes(policy):
+    """Also where queue, machine and bounds are larger than the reference could take."""
+    for seed in range(60):
+        rng = np.random.default_rng([seed, ref.POLICIES.index(policy)])
+        depth = int(rng.choice([2**62, 2**62, 0, 1, 3]))
+        state = random_state(rng)
+        _, args = arguments(state, policy, depth, 1)
+        assert plan(state, policy, depth, full=1) == node_by_node(args), seed
+        assert plan(state, policy, depth, full=0)[0] == node_by_node(args)[0], seed
+
+
+# --- groups --------------------------------------------------------------------------------------
+
+
+def core(units, num, **more):
+    """Return a request for cores on any of some nodes."""
+    return ref.Ask(units=units, request=(1,), per_node=(0,), eligible=(True,) * num, **more)
+
+
+def begins(state):
+    """Return which nodes begin a group."""
+    _, args = arguments(state, "first-fit", 1, 1)
+    (_, _, queue, _, _, cols, shapes, eligible, capacity, _, free, rows, node, amount) = args
+    found = profile.alike(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
+    return np.flatnonzero(found).tolist()
+
+
+def test_groups_are_runs_of_nodes_in_the_same_state():
+    """
+    Eight nodes of 2: one job on n1 to n3 (one core on n3), another on n5, n7 is no good for W.
+
+    ::
+
+        n0 | n1 n2 | n3 | n4 | n5 | n6 | n7
+        -    A  A    a    -    B    -    not W
+    """
+    num = 8
+    waiting = replace(core(1, num), eligible=(True,) * 7 + (False,))
+    first, second = (0, 2, 2, 1, 0, 0, 0, 0), (0, 0, 0, 0, 0, 2, 0, 0)
+    state = ref.State(
+        now=0,
+        capacity=((2,),) * num,
+        free=tuple((2 - a - b,) for a, b in zip(first, second, strict=True)),
+        running=(
+            ref.Held(ask=core(5, num), takes=first, end=3),
+            ref.Held(ask=core(2, num), takes=second, end=5),
+        ),
+        waiting=(waiting,),
+    )
+    assert begins(state) == [0, 1, 3, 4, 5, 6, 7]
+
+
+def test_neighbours_of_different_jobs_are_different():
+    """Both nodes are full and of one size, but they are not free at the same time."""
+    state = ref.State(
+        now=0,
+        capacity=((2,),) * 2,
+        free=((0,),) * 2,
+        running=tuple(
+            ref.Held(ask=core(2, 2), takes=takes, end=end)
+            for takes, end in (((2, 0), 3), ((0, 2), 5))
+        ),
+        waiting=(core(1, 2),),
+    )
+    assert begins(state) == [0, 1]
+
+
+def test_more_groups_than_there_was_room_for():
+    """Each of 200 jobs splits the last group of 300 alike nodes; they stay in their order."""
+    num = 300
+    waiting = tuple(core(1, num, duration=1 + job, exclusive=True) for job in range(200))
+    state = ref.State(
+        now=0, capacity=((2,),) * num, free=((2,),) * num, running=(), waiting=waiting
+    )
+    started, planned = plan(state)
+    assert planned == [0] * 200
+    assert [takes.index(1) for takes in started.values()] == list(range(200))
+
+
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=5),
+    units=st.integers(1, 40),
+    bounds=st.tuples(st.integers(1, 8), st.integers(0, 8)),
+    data=st.data(),
+)
+@settings(max_examples=200, deadline=None)
+def test_units_on_groups_as_on_their_nodes(sizes, units, bounds, data):
+    """One node each for what is owed, the roomiest where the number is bounded: as one by one."""
+    rooms = data.draw(st.lists(st.integers(0, 9), min_size=len(sizes), max_size=len(sizes)))
+    nodes = [(room,) for room, size in zip(rooms, sizes, strict=True) for _ in range(size)]
+    policy = data.draw(policies)
+    even = data.draw(st.booleans())
+    ask = core(units, len(nodes), nodes_min=bounds[0], nodes_max=sum(bounds), even=even, duration=1)
+    state = ref.State(
+        now=0, capacity=((9,),) * len(nodes), free=tuple(nodes), running=(), waiting=(ask,)
+    )
+    started, _ = plan(state, policy)
+    assert started.get(0) == place(ask, tuple(nodes), ((9,),) * len(nodes), policy)
+
+
+# --- rules of its own ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [-5, 0, 1])
+def test_who_should_have_ended_ends_in_the_next_second(end):
+    """A running job's expected end has passed: what it holds is not free now."""
+    state = ref.State(
+        now=0,
+        capacity=((2,),),
+        free=((1,),),
+        running=(ref.Held(ask=core(1, 1), takes=(1,), end=end),),
+        waiting=(core(2, 1, duration=5), core(1, 1, duration=1)),
+    )
+    assert plan(state) == ({1: (1,)}, [1, 0])
+
+
+def test_very_many_units_within_bounds():
+    """2^41 units on two of three nodes: nothing is counted out unit by unit."""
+    room = 2**40
+    state = ref.State(
+        now=0,
+        capacity=((room,), (1,), (room,)),
+        free=((room,), (1,), (room,)),
+        running=(),
+        waiting=(core(2 * room, 3, nodes_max=2, duration=1), core(room + 1, 3, nodes_max=1)),
+    )
+    assert plan(state) == ({0: (room, 0, room)}, [0, -1])
+
+
+def test_a_wide_machine_plans_as_a_narrow_one():
+    """The same jobs on nodes 0 to 3, all others down for good or held by one job."""
+    workload = jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), (3, 1, 20), (3, 1, 7))
+    narrow = starts(workload, machine((4,)), "conservative")
+    rest = jobs(
+        (0, 1996, 1000), (0, 3, 10), (1, 3, 5), (2, 4, 5), (3, 1, 20), (3, 1, 7),
+        exclusive=[True] + [False] * 5,
+        nodes_min=[499] + [1] * 5,
+    )  # fmt: skip
+    wide = run(rest, machine(*[(4,)] * 500), "conservative").schedule.start.tolist()
+    assert wide == [0, *narrow]
+
+
+def test_shortage_says_how_much_there_is():
+    """Five cores on three nodes: five units fit, however many are asked for."""
+    state = ref.State(
+        now=0, capacity=((4,),) * 3, free=((4,), (1,), (0,)), running=(), waiting=(core(1, 3),)
+    )
+    _, args = arguments(state, "first-fit", 1, 1)
+    (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, free, *rest) = args
+    nodes = profile.alike(queue, cols, shapes, eligible, capacity, free, *rest)
+    line = profile.grouped(now, nodes, free, 2, 0)
+    of_machine = w.Machine(policy, shapes, eligible, capacity, scarce)
+    rooms = np.empty(3, dtype=np.int64)
+
+    def short(units, nodes_min=1, nodes_max=UNBOUNDED):
+        request = w.Request(0, units, 1, nodes_min, nodes_max)
+        return w.shortage(of_machine, line.levels[0], line, request, rooms)
+
+    assert [short(4), short(5), short(6)] == [w.FITS, w.FITS, 5]
+    assert [short(4, 1, 1), short(5, 1, 1), short(5, 3), short(2, 2)] == [
+        w.FITS, fit.FAR, fit.FAR, w.FITS,
+    ]  # fmt: skip
