@@ -69,8 +69,9 @@ class RuntimePredictor(ABC):
     Predicts how long jobs will run.
 
     The order of calls is that of simulated time: :meth:`on_submit` and :meth:`predict` when jobs
-    arrive, :meth:`on_start` when they start, :meth:`observe` when they end. Predictions are
-    clipped to ``[1, requested time]`` by the caller unless :attr:`clipped` is False.
+    arrive, :meth:`on_start` when they start, :meth:`observe` when they end, :meth:`on_cancel` when
+    they leave the queue without having run. Predictions are clipped to ``[1, requested time]`` by
+    the caller unless :attr:`clipped` is False. ``predictors.checks`` checks what is promised here.
 
     Attributes
     ----------
@@ -99,13 +100,33 @@ class RuntimePredictor(ABC):
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: B027
         """Learn from jobs that have just ended."""
 
+    def on_cancel(self, jobs: JobTable, now: int) -> None:  # noqa: B027
+        """Forget jobs that were cancelled while they waited; they will not be observed."""
+
     @abstractmethod
     def predict(self, jobs: JobTable, now: int) -> Prediction:
-        """Predict the runtimes of jobs, in table order."""
+        """
+        Predict the runtimes of jobs, in table order.
+
+        Asking changes no later answer; only :meth:`stats` may count it.
+        """
+
+    def stats(self) -> Mapping[str, int]:
+        """Return counts worth showing, the same in equal runs: rules used, refits, ..."""
+        return {}
 
     def state(self) -> Mapping[str, Any]:
-        """Return everything learnt as arrays, scalars and strings."""
+        """
+        Return everything learnt, and the counts, as arrays, scalars and strings.
+
+        Nested mappings are allowed. Categories are kept as strings: their codes are of one run.
+        """
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
-        """Take up what :meth:`state` gave."""
+        """Take up what :meth:`state` gave, in a predictor made and reset like that one."""
+
+
+def listens(predictor: RuntimePredictor, hook: str) -> bool:
+    """Tell whether a predictor does anything in a hook, so that callers can skip it."""
+    return getattr(type(predictor), hook) is not getattr(RuntimePredictor, hook)

@@ -71,8 +71,8 @@ class Run:
         Canonical specifications.
     schedule
         When and where every job ran.
-    decisions
-        Counts that are the same in every equal run.
+    decisions, predictions
+        Counts that are the same in every equal run: the dispatcher's and the predictor's.
     timing
         Seconds, which are not.
     """
@@ -82,7 +82,13 @@ class Run:
     settings: Settings
     schedule: Schedule
     decisions: Mapping[str, Any]
+    predictions: Mapping[str, int]
     timing: Mapping[str, float]
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether an equal run gives the same: not if a wall-clock limit ended a solve."""
+        return not self.decisions.get("wall_limit_hits")
 
 
 def simulate(
@@ -155,6 +161,7 @@ def simulate(
         settings=settings,
         schedule=schedule_of(fitted, simulator, allocations),
         decisions=decisions.counts(),
+        predictions=dict(predicts.stats()),
         timing=timing,
     )
 

@@ -21,7 +21,7 @@ from cpsched.model.decision import Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Outcome, RuntimePredictor
+from cpsched.prediction import Outcome, RuntimePredictor, listens
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, hooks
 from cpsched.simulation.runtime_models import Recorded, RuntimeModel
@@ -159,9 +159,9 @@ class Simulator:
         self._timer = -1
         self._timer_time = -1
         self._set_hooks(tuple(observers))
-        self._learns = _overrides(predictor, "observe")
-        self._sees_submits = _overrides(predictor, "on_submit")
-        self._sees_starts = _overrides(predictor, "on_start")
+        self._learns = listens(predictor, "observe")
+        self._sees_submits = listens(predictor, "on_submit")
+        self._sees_starts = listens(predictor, "on_start")
         dispatcher.reset(self.system, seed)
         predictor.reset(self.system, seed)
 
@@ -329,6 +329,7 @@ class Simulator:
             return
         columns[row, c.STATE] = c.ENDED
         self.state.drop_started()
+        self.predictor.on_cancel(JobTable(self.state.store, self._rows[row : row + 1]), self.now)
         self._finish(row, JobOutcome.CANCELLED)
 
     # --- start, end ------------------------------------------------------------------------------
@@ -462,8 +463,3 @@ class Simulator:
                 f"{name} leaves {left} jobs waiting for ever (the first is job {job}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )
-
-
-def _overrides(predictor: RuntimePredictor, hook: str) -> bool:
-    """Whether a predictor cares for a kind of event."""
-    return getattr(type(predictor), hook) is not getattr(RuntimePredictor, hook)

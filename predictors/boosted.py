@@ -1,0 +1,219 @@
+"""Boosted trees on the features: the median of the logarithm, of the share, and quantiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from predictors.boosters import Growth, Task, choose, grow
+from predictors.coverage import Coverage
+from predictors.features import FEATURES
+from predictors.forest import Forest
+from predictors.history import LIMIT
+from predictors.learned import BOUND, Answers, Flight, Learned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.system import System
+    from cpsched.model.types import AnyArray, FloatArray
+    from predictors.window import Window
+
+_REQUESTED = FEATURES.index("requested")
+#: Below every share there is, so that its logarithm is finite.
+_LEAST_SHARE = 1e-7
+
+
+class Boosted(Learned):
+    """
+    Base of predictors that are forests.
+
+    Parameters
+    ----------
+    model, frozen, refit, start, window, prefix, limit
+        As for :class:`~predictors.learned.Learned`.
+    trees
+        Of each forest.
+    backend
+        Library that grows them: ``sklearn``, ``lightgbm``, or ``auto``: LightGBM if installed.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        frozen: bool = False,
+        refit: float = 7.0,
+        start: int = 500,
+        window: int = 50_000,
+        trees: int = 100,
+        backend: str = "auto",
+        prefix: str = "stem",
+        limit: int = LIMIT,
+    ) -> None:
+        if trees < 1:
+            raise ValueError(f"trees is {trees}, must be at least 1")
+        self._forests: list[Forest] = []
+        self._trees = trees
+        self._backend = choose(backend)
+        super().__init__(model, frozen, refit, start, window, prefix, limit)
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are forests."""
+        return bool(self._forests)
+
+    def forget(self) -> None:
+        """Drop the forests."""
+        self._forests = []
+
+    def tasks(self, window: Window) -> list[Task]:
+        """Return what each forest is to learn."""
+        raise NotImplementedError
+
+    def fit(self, window: Window) -> None:
+        """Grow all forests anew."""
+        growth = Growth(trees=self._trees, seed=self._seed)
+        self._forests = grow(self._backend, window.features, self.tasks(window), growth)
+
+    def score(self, rows: AnyArray) -> FloatArray:
+        """Return what each forest says."""
+        return np.stack([forest(rows) for forest in self._forests], axis=1)
+
+    def models(self) -> dict[str, Any]:
+        """Return the forests."""
+        return dump(self._forests)
+
+    def restore_models(self, state: Mapping[str, Any]) -> None:
+        """Take up the forests."""
+        self._forests = load(state)
+        if len(self._forests) != self.num_scores:
+            raise ValueError(f"it holds {len(self._forests)} forests, not {self.num_scores}")
+
+
+class GbmLog(Boosted):
+    """
+    Predicts the median of the logarithm of the runtime, by boosted trees.
+
+    The best order of jobs by length: for priorities and backfilling. Parameters as for
+    :class:`Boosted`. The bound is the prediction times a factor that 90 % of the jobs keep.
+    """
+
+    name = "gbm-log"
+
+    def tasks(self, window: Window) -> list[Task]:
+        """Least absolute error of the logarithm."""
+        return [Task(log_runtime(window))]
+
+    def answer(self, rows: AnyArray, scores: FloatArray) -> Answers:  # noqa: ARG002
+        """Return the forest's answer, and its bound."""
+        said = scores[:, 0]
+        return Answers(said, said, said + self._bound.offset)
+
+
+class GbmRatio(GbmLog):
+    """
+    Predicts the share of the requested time that a job will use, by boosted trees.
+
+    The smallest mean error. Parameters as for :class:`Boosted`; the bound as for :class:`GbmLog`.
+    """
+
+    name = "gbm-ratio"
+
+    def tasks(self, window: Window) -> list[Task]:
+        """Least absolute error of the share."""
+        return [share_task(window)]
+
+    def score(self, rows: AnyArray) -> FloatArray:
+        """Return the logarithm of share times requested time."""
+        return log_of_share(super().score(rows), rows)
+
+
+class GbmQuantile(Boosted):
+    """
+    Predicts quantiles: 0.6 to plan with, 0.9 as the bound; by boosted trees.
+
+    Parameters as for :class:`Boosted`. Each quantile has an offset that follows the jobs as they
+    end, so that the share of jobs above it stays where it should be though habits change.
+    """
+
+    name = "gbm-quantile"
+    num_scores = 2
+    bound_score = 1
+    first_offset = 0.3
+    shares = (0.6, BOUND)
+
+    def __init__(
+        self,
+        model: str | None = None,
+        frozen: bool = False,
+        refit: float = 7.0,
+        start: int = 500,
+        window: int = 50_000,
+        trees: int = 100,
+        backend: str = "auto",
+        prefix: str = "stem",
+        limit: int = LIMIT,
+    ) -> None:
+        self._plan = Coverage(self.shares[0])
+        super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
+
+    def reset(self, system: System, seed: int) -> None:
+        """Forget everything, or go back to the model file."""
+        self._plan.reset()
+        super().reset(system, seed)
+
+    def tasks(self, window: Window) -> list[Task]:
+        """Both quantiles of the logarithm."""
+        target = log_runtime(window)
+        return [Task(target, quantile) for quantile in self.shares]
+
+    def learn(self, flight: Flight, runtime: int) -> None:
+        """Move the plan's offset, too."""
+        super().learn(flight, runtime)
+        said = flight.scores[0]
+        if said == said:  # not NaN
+            cut = max(min(runtime, flight.job.requested_time), 1)
+            self._plan.learn(float(np.log(cut) - said))
+
+    def answer(self, rows: AnyArray, scores: FloatArray) -> Answers:  # noqa: ARG002
+        """Return both quantiles with their offsets."""
+        plan = scores[:, 0] + self._plan.offset
+        return Answers(plan, plan, scores[:, 1] + self._bound.offset)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return everything learnt."""
+        return {**super().state(), "plan": self._plan.offset}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        super().restore(state)
+        self._plan.offset = float(state["plan"])
+
+
+def log_runtime(window: Window) -> FloatArray:
+    """Return the logarithm of the runtimes; 0 seconds count as 1."""
+    logarithm: FloatArray = np.log(np.maximum(window.runtime, 1))
+    return logarithm
+
+
+def share_task(window: Window) -> Task:
+    """Return the task to learn shares of the requested time; more than all of it counts as all."""
+    requested = np.maximum(window.requested_time, 1)
+    return Task(np.minimum(window.runtime / requested, 1.0))
+
+
+def log_of_share(share: FloatArray, rows: AnyArray) -> FloatArray:
+    """Return the logarithm of the runtimes that shares of shape ``(n, 1)`` stand for."""
+    logarithm: FloatArray = np.log(np.maximum(share, _LEAST_SHARE)) + rows[:, [_REQUESTED]]
+    return logarithm
+
+
+def dump(forests: list[Forest]) -> dict[str, Any]:
+    """Return forests as nested mappings of arrays."""
+    return {f"{index:02d}": forest.state() for index, forest in enumerate(forests)}
+
+
+def load(state: Mapping[str, Any], num_features: int = len(FEATURES)) -> list[Forest]:
+    """Take up what :func:`dump` gave."""
+    return [Forest.restore(state[name], num_features) for name in sorted(state)]

@@ -1,0 +1,156 @@
+"""What the checks of predictors are made of: onlookers, comparison, and the size of things."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.prediction import Outcome, Prediction, RuntimePredictor
+
+if TYPE_CHECKING:
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+
+
+class CheckError(AssertionError):
+    """A predictor does not keep the contract."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise :class:`CheckError` with a message unless a condition holds."""
+    if not condition:
+        raise CheckError(message)
+
+
+def same(wanted: IntArray, found: IntArray, what: str) -> None:
+    """Raise :class:`CheckError` unless answers of shape ``(n, 3)`` are equal."""
+    rows, purposes = np.nonzero(wanted != found)
+    if len(rows):
+        row, purpose = int(rows[0]), int(purposes[0])
+        raise CheckError(
+            f"answers {what}: {len(np.unique(rows))} of {len(wanted)} jobs, the first is job"
+            f" {row}: {Prediction._fields[purpose]} {wanted[row, purpose]} and"
+            f" {found[row, purpose]}"
+        )
+
+
+def size(thing: object) -> int:
+    """Return the bytes of everything a predictor keeps, each object once."""
+    seen: set[int] = set()
+    total = 0
+    waiting = [thing]
+    while waiting:
+        item = waiting.pop()
+        # The store of job tables grows with the log and belongs to whoever runs the jobs.
+        foreign = type(item).__module__.startswith(("cpsched.model", "cpsched.simulation"))
+        if id(item) in seen or isinstance(item, type) or callable(item) or foreign:
+            continue
+        seen.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, dict):
+            waiting.extend(item.keys())
+            waiting.extend(item.values())
+        elif isinstance(item, list | tuple | set | frozenset | deque):
+            waiting.extend(item)
+        elif isinstance(item, np.ndarray):
+            waiting.extend(() if item.base is None else [item.base])
+        else:
+            waiting.extend(getattr(item, "__dict__", {}).values())
+            for cls in type(item).__mro__:
+                names = getattr(cls, "__slots__", ())
+                waiting.extend(getattr(item, name, None) for name in names)
+    return total
+
+
+class Raw(RuntimePredictor):
+    """Passes everything on, and lets no answer be clipped."""
+
+    name = "raw"
+    clipped = False
+
+    def __init__(self, inner: RuntimePredictor) -> None:
+        self.inner = inner
+
+    def reset(self, system: System, seed: int) -> None:
+        """Pass it on."""
+        self.inner.reset(system, seed)
+
+    def on_submit(self, jobs: JobTable, now: int) -> None:
+        """Pass it on."""
+        self.inner.on_submit(jobs, now)
+
+    def on_start(self, jobs: JobTable, now: int) -> None:
+        """Pass it on."""
+        self.inner.on_start(jobs, now)
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
+        """Pass it on."""
+        self.inner.observe(jobs, outcome, now)
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:
+        """Pass it on."""
+        return self.inner.predict(jobs, now)
+
+
+class AsksTwice(Raw):
+    """Asks every question twice, and once more when the job starts."""
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:
+        """Ask, and ask again."""
+        first = super().predict(jobs, now)
+        again = super().predict(jobs, now)
+        same(np.stack(first, axis=1), np.stack(again, axis=1), "change when asked for again")
+        return first
+
+    def on_start(self, jobs: JobTable, now: int) -> None:
+        """Ask once more."""
+        super().on_start(jobs, now)
+        super().predict(jobs, now)
+
+
+class Watched(Raw):
+    """Compares what is handed over before and after every call."""
+
+    def on_submit(self, jobs: JobTable, now: int) -> None:
+        """Pass it on and compare."""
+        before = _copy(jobs)
+        super().on_submit(jobs, now)
+        _unchanged(before, jobs, "on_submit")
+
+    def on_start(self, jobs: JobTable, now: int) -> None:
+        """Pass it on and compare."""
+        before = _copy(jobs)
+        super().on_start(jobs, now)
+        _unchanged(before, jobs, "on_start")
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
+        """Pass it on and compare."""
+        before, values = _copy(jobs), [part.copy() for part in outcome]
+        super().observe(jobs, outcome, now)
+        _unchanged(before, jobs, "observe")
+        equal = all(map(np.array_equal, values, outcome))
+        require(equal, "observe changes the outcome it is given")
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:
+        """Pass it on and compare."""
+        before = _copy(jobs)
+        answer = super().predict(jobs, now)
+        _unchanged(before, jobs, "predict")
+        return answer
+
+
+def _copy(jobs: JobTable) -> list[Any]:
+    store = jobs.store
+    labels = {label: list(values) for label, values in store.labels.items()}
+    used = store.columns[: store.size]
+    return [jobs.rows.copy(), used.copy(), store.shapes.copy(), labels, store.size]
+
+
+def _unchanged(before: list[Any], jobs: JobTable, call: str) -> None:
+    for was, now in zip(before, _copy(jobs), strict=True):
+        equal = np.array_equal(was, now) if isinstance(was, np.ndarray) else was == now
+        require(equal, f"{call} changes the job table it is given")

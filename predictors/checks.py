@@ -1,0 +1,247 @@
+"""
+What every runtime predictor must keep, as checks that authors of predictors can run.
+
+With pytest::
+
+    import pytest
+    from predictors.checks import CHECKS
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_my_predictor(check):
+        check(lambda: MyPredictor(window=500))
+
+or without: ``check_predictor(MyPredictor)`` runs them all. Every check takes a function that makes
+a predictor, and raises :class:`CheckError` saying what is wrong. Each shows the predictor a small
+made-up log (:mod:`predictors.sample`) in the order of simulated time, as the simulator does.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.model.jobtable import JobTable
+from cpsched.model.types import Status
+from cpsched.prediction import Prediction
+from cpsched.simulation import checkpoint
+from predictors.check_tools import AsksTwice, CheckError, Raw, Watched, require, same, size
+from predictors.replay import Replay
+from predictors.requested import Requested
+from predictors.sample import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.types import IntArray
+    from cpsched.prediction import RuntimePredictor
+
+    Maker = Callable[[], RuntimePredictor]
+
+_SEED = 42
+#: Jobs shown by the check of memory: half of them must be enough to fill it.
+_MANY = 2000
+#: By how much it may still grow then: containers grow in steps.
+_GROWTH = 1.25
+_SMALL = 64_000
+
+
+def check_predictor(make: Maker) -> None:
+    """
+    Run all checks.
+
+    Parameters
+    ----------
+    make
+        Makes a predictor, a new one at every call, with limits on its memory that 1,000 jobs of
+        as many users fill.
+
+    Raises
+    ------
+    CheckError
+        At the first that fails.
+    """
+    for check in CHECKS:
+        check(make)
+
+
+def check_answers_before_any_observation(make: Maker) -> None:
+    """It answers for one job, many and none when it has seen nothing, in whole seconds."""
+    fitted = sample()
+    predictor = make()
+    predictor.reset(fitted.system, _SEED)
+    jobs = _submitted(fitted)
+    for rows in ([0], list(range(len(jobs))), []):
+        some = jobs.take(np.array(rows, dtype=np.int64))
+        predictor.on_submit(some, 0)
+        answer = predictor.predict(some, 0)
+        require(isinstance(answer, Prediction), f"predict gives {type(answer).__name__}")
+        for purpose, values in zip(Prediction._fields, answer, strict=True):
+            what = f"{purpose} of {len(rows)} jobs, nothing seen yet"
+            require(isinstance(values, np.ndarray), f"{what}: not an array")
+            require(values.dtype == np.int64, f"{what}: dtype {values.dtype}, must be int64")
+            require(values.shape == (len(rows),), f"{what}: shape {values.shape}")
+
+
+def check_knows_no_future(make: Maker) -> None:
+    """
+    Its answers up to a second are the same whatever happens later.
+
+    Changed are runtimes and statuses of jobs that have not ended by then, and all later submits.
+    """
+    fitted = sample()
+    workload = fitted.workload
+    end = workload.recorded_start + workload.runtime
+    whole = _answers(make(), fitted)
+    for position in (0.05, 0.3, 0.6, 0.9):
+        until = int(workload.submit[int(position * len(workload))])
+        answers = _answers(make(), _other_future(fitted, end, until))
+        known = int(np.searchsorted(workload.submit, until, side="right"))
+        same(whole[:known], answers[:known], "depend on what happens later")
+
+
+def check_same_seed_same_answers(make: Maker) -> None:
+    """Equal runs give equal answers, in a new predictor and in one that is reset."""
+    fitted = sample()
+    predictor = make()
+    first = _answers(predictor, fitted)
+    same(first, _answers(predictor, fitted), "differ after reset")
+    same(first, _answers(make(), fitted), "differ between equal runs")
+
+
+def check_asking_changes_nothing(make: Maker) -> None:
+    """A second question gets the answer of the first, and later answers stay as they were."""
+    fitted = sample()
+    same(_answers(make(), fitted), _answers(AsksTwice(make()), fitted), "change by being asked for")
+
+
+def check_leaves_its_input_alone(make: Maker) -> None:
+    """Job tables and outcomes are as before after every call."""
+    _answers(Watched(make()), sample())
+
+
+def check_survives_saving(make: Maker) -> None:
+    """What ``state`` gives goes through a file and back, and answers go on as without it."""
+    fitted = sample()
+    whole = _replay(make(), fitted)
+    whole.run()
+    submit = fitted.workload.submit
+    for position in (0.0, 0.3, 0.7):
+        replay = _replay(make(), fitted)
+        replay.run(until=int(submit[int(position * len(submit))]) + 1)
+        again = make()
+        again.reset(fitted.system, _SEED)
+        again.restore(_through_a_file(replay.predictor.state()))
+        replay.hand_to(again)
+        replay.run()
+        same(whole.answers, replay.answers, "differ after save and load")
+        require(
+            dict(again.stats()) == dict(whole.predictor.stats()),
+            "stats differ after save and load: counts are part of the state",
+        )
+
+
+def check_memory_is_bounded(make: Maker) -> None:
+    """What it keeps of 2,000 jobs of as many users is no more than of the first 1,000."""
+    fitted = sample(_MANY, strangers=True)
+    replay = _replay(make(), fitted)
+    replay.run(until=int(fitted.workload.submit[_MANY // 2]))
+    half = size(replay.predictor)
+    replay.run()
+    _require_bounded(half, size(replay.predictor), "jobs")
+
+
+def check_forgets_cancelled_jobs(make: Maker) -> None:
+    """Jobs that are cancelled while they wait are not kept."""
+    fitted = sample(_MANY, strangers=True)
+    jobs = _submitted(fitted)
+    predictor = make()
+    predictor.reset(fitted.system, _SEED)
+    sizes = []
+    for row in range(_MANY):
+        job = jobs.take(np.array([row]))
+        predictor.on_submit(job, row)
+        predictor.predict(job, row)
+        predictor.on_cancel(job, row)
+        if row + 1 in (_MANY // 2, _MANY):
+            sizes.append(size(predictor))
+    _require_bounded(sizes[0], sizes[1], "cancelled jobs")
+
+
+#: All checks, for ``pytest.mark.parametrize``.
+CHECKS: tuple[Callable[[Maker], None], ...] = (
+    check_answers_before_any_observation,
+    check_knows_no_future,
+    check_same_seed_same_answers,
+    check_asking_changes_nothing,
+    check_leaves_its_input_alone,
+    check_survives_saving,
+    check_memory_is_bounded,
+    check_forgets_cancelled_jobs,
+)
+
+
+def _require_bounded(half: int, whole: int, jobs: str) -> None:
+    require(
+        whole <= max(_GROWTH * half, _SMALL),
+        f"keeps {half:,} bytes of {_MANY // 2:,} {jobs} and {whole:,} of {_MANY:,}: memory is not"
+        " bounded, or its limits are too wide for this check",
+    )
+
+
+def _replay(predictor: RuntimePredictor, fitted: Fitted) -> Replay:
+    return Replay(fitted, fitted.workload.recorded_start, predictor, seed=_SEED)
+
+
+def _answers(predictor: RuntimePredictor, fitted: Fitted) -> IntArray:
+    """Return all answers as they come, not clipped: a predictor may hide nothing behind that."""
+    replay = _replay(Raw(predictor), fitted)
+    replay.run()
+    return replay.answers
+
+
+def _submitted(fitted: Fitted) -> JobTable:
+    """Return all jobs as a table."""
+    replay = _replay(Requested(), fitted)
+    replay.arrivals.enter(replay.store, 0, len(replay.arrivals))
+    return JobTable(replay.store, np.arange(len(replay.arrivals), dtype=np.int64))
+
+
+def _other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
+    """Return the log as it could have been, for all that was known at ``until``, inclusive."""
+    workload = fitted.workload
+    rng = np.random.default_rng(until)
+    open_ = end > until
+    # A job that runs at ``until`` ran past it in this world too, and so it must in the other.
+    least = np.maximum(until + 1 - workload.recorded_start, 0)
+    runtime = least + rng.integers(0, 5000, len(workload))
+    status = rng.choice([Status.FAILED, Status.CANCELLED, Status.TIMEOUT], len(workload))
+    known = int(np.searchsorted(workload.submit, until, side="right"))
+    later = workload.submit.copy()
+    later[known:] = until + 1 + np.sort(rng.integers(0, 10**6, len(workload) - known))
+    start = workload.recorded_start - workload.submit + later
+    start = np.where(workload.recorded_start > until, np.maximum(start, until + 1), start)
+    other = workload.with_columns(
+        submit=later,
+        recorded_start=start,
+        runtime=np.where(open_, runtime, workload.runtime),
+        status=np.where(open_, status, workload.status),
+        requested_time=np.where(later > until, 77, workload.requested_time),
+    )
+    return replace(fitted, workload=other)
+
+
+def _through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write a state as checkpoints are written, and read it back."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        try:
+            checkpoint.write(path, "check", {"predictor": dict(state)})
+        except (TypeError, ValueError) as error:
+            raise CheckError(f"state holds what is no array, number or string: {error}") from error
+        saved: Mapping[str, Any] = checkpoint.read(path, "check")["predictor"]
+        return saved

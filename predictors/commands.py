@@ -1,0 +1,210 @@
+"""``cpsched evaluate``: how good predictors are on a job log."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.options import (
+    First,
+    Format,
+    From,
+    SkipBadLines,
+    To,
+    WorkloadFile,
+    read_workload,
+)
+from cpsched.cli.output import echo
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.workload import Workload
+    from predictors.evaluation import Evaluation
+    from predictors.replay import Starts
+
+#: Judged where the command line names none.
+_DEFAULT = ("requested", "last-2", "user-history", "user-history-plus")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this package to the command line."""
+    app.command("evaluate")(evaluate_command)
+
+
+def evaluate_command(
+    workload: WorkloadFile,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictor",
+            "-p",
+            help=f"NAME or NAME:KEY=VALUE,...; repeat to compare. [{', '.join(_DEFAULT)}]",
+        ),
+    ] = None,
+    system: Annotated[
+        str | None,
+        typer.Option("--system", help="Take jobs as this system does (cpsched list systems)."),
+    ] = None,
+    dispatcher: Annotated[
+        str | None,
+        typer.Option(
+            "--dispatcher", "-d", help="Simulate the starts with it, instead of the log's own."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    warmup: Annotated[
+        float, typer.Option(help="Share of the jobs, the first, that is not scored.")
+    ] = 0.1,
+    min_runtime: Annotated[
+        int,
+        typer.Option(min=0, help="Leave out jobs that ran for less, as if never submitted."),
+    ] = 0,
+    first: First = None,
+    start: From = None,
+    end: To = None,
+    seed: Annotated[int, typer.Option(help="Seed of the predictors.")] = 0,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON instead of tables.")
+    ] = False,
+) -> None:
+    """Predict every job of a log with what was known at its submit, and print the errors."""
+    from cpsched.cli.progress import progress_bar
+    from cpsched.spec import Spec, build
+    from predictors.evaluation import evaluate
+    from predictors.replay import starts_of
+
+    specs = list(dict.fromkeys(str(Spec.parse(text)) for text in predictor or _DEFAULT))
+    for spec in specs:
+        build("predictors", spec, truth=lambda handle: handle)
+    if dispatcher is not None:
+        if system is None:
+            raise ConfigError("needs a --system to simulate on", key="--dispatcher")
+        build("dispatchers", dispatcher)
+    if out is not None:
+        _check_out(out, overwrite=overwrite)
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    fitted = fitted_to(_long_enough(jobs, min_runtime), system)
+    num_jobs = len(fitted.workload) - len(fitted.rejected)
+    with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
+        starts = starts_of(fitted, dispatcher, observers)
+    evaluations = []
+    for spec in specs:
+        with job_progress(spec, num_jobs) as progress:
+            evaluations.append(
+                evaluate(fitted, starts, spec, seed=seed, warmup=warmup, progress=progress)
+            )
+    if out is not None:
+        _write(out, fitted, evaluations)
+    if as_json:
+        echo(json.dumps(_as_json(starts, evaluations), indent=1))
+    else:
+        _print(fitted, starts, evaluations, out)
+
+
+def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
+    import numpy as np
+
+    rows = np.flatnonzero(jobs.runtime >= min_runtime)
+    if not len(rows):
+        raise ConfigError(f"no job ran for {min_runtime} seconds or more", key="--min-runtime")
+    return jobs if len(rows) == len(jobs) else jobs.take(rows)
+
+
+def fitted_to(jobs: Workload, system: str | None) -> Fitted:
+    """Return the jobs on the system, where one is named; limits on the time asked for are not."""
+    from cpsched import systems
+    from cpsched.mapping import fit
+    from predictors.unmapped import unmapped
+
+    if system is None:
+        return unmapped(jobs)
+    # What ran is scored, whether or not a queue's rules as they are written would have let it in.
+    return fit(jobs, systems.load(system), enforce_limits=False)
+
+
+def _check_out(out: Path, *, overwrite: bool) -> None:
+    """Refuse a file before minutes are spent."""
+    if not out.name.endswith((".csv", ".csv.gz", ".parquet")):
+        raise ConfigError("must end in .csv, .csv.gz or .parquet", where=out, key="--out")
+    if out.exists() and not (overwrite and out.is_file()):
+        raise ConfigError("the file exists; name another, or add --overwrite", where=out)
+    if not out.absolute().parent.is_dir():
+        raise ConfigError("its folder does not exist", where=out, key="--out")
+
+
+def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    from predictors.evaluation import to_columns
+
+    table = pa.table(to_columns(fitted, evaluations))
+    partial = out.with_name(out.name + ".partial")
+    try:
+        if out.suffix == ".parquet":
+            parquet.write_table(table, partial)
+        else:
+            packed = "gzip" if out.suffix == ".gz" else None
+            with pa.output_stream(partial, compression=packed) as stream:
+                csv.write_csv(table, stream)
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None] | None]:
+    """Give the function that moves a bar on stderr; None where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=num_jobs)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
+    return {
+        "starts": {"simulated": starts.simulated or None, "assumed": starts.assumed},
+        "predictors": [
+            {
+                "predictor": item.predictor,
+                "warmup_jobs": item.scored,
+                "overall": item.overall.to_dict(),
+                "by_class": {name: score.to_dict() for name, score in item.by_class.items()},
+                "stats": dict(item.stats),
+                "cpu_us_per_job": item.cpu_us,
+            }
+            for item in evaluations
+        ],
+    }
+
+
+def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation], out: Path | None) -> None:
+    from cpsched.cli.report import width
+    from predictors.tables import by_class, heading, overall, used
+
+    echo(heading(fitted, starts, evaluations[0]))
+    for table in (overall(evaluations), by_class(evaluations), *used(evaluations)):
+        echo("")
+        echo(table.text(width=width()))
+    if out is not None:
+        echo("")
+        echo(f"{out}: all predictions")

@@ -1,0 +1,162 @@
+"""Judging predictors on a log: everything is predicted at submit with what was known then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.metrics.jobs import MEDIUM_LIMIT, SHORT_LIMIT
+from cpsched.spec import Spec, build
+from predictors.accuracy import Accuracy, accuracy
+from predictors.replay import Replay, Starts, cost_of_looking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.prediction import RuntimePredictor
+
+#: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
+WARMUP = 0.1
+CLASSES = ("short", "medium", "long")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluation:
+    """
+    A predictor's answers on a log, and how good they were; A jobs.
+
+    Attributes
+    ----------
+    predictor
+        Canonical specification.
+    rows
+        Rows of the workload that were replayed, int64, shape ``(A,)``.
+    priority, plan, bound
+        What was predicted for each, seconds.
+    scored
+        Index of the first of them that is scored; those before it only teach.
+    overall
+        Errors over all scored jobs.
+    by_class
+        The same for ``short`` (at most 1 h), ``medium`` (at most 12 h) and ``long`` jobs, by
+        runtime.
+    stats
+        The predictor's own counts: rules used and the like; over all A jobs.
+    cpu_us
+        Microseconds of CPU time spent in the predictor for each job: asking, telling, learning.
+    """
+
+    predictor: str
+    rows: IntArray
+    priority: IntArray
+    plan: IntArray
+    bound: IntArray
+    scored: int
+    overall: Accuracy
+    by_class: Mapping[str, Accuracy]
+    stats: Mapping[str, int]
+    cpu_us: float
+
+
+def evaluate(
+    fitted: Fitted,
+    starts: Starts,
+    predictor: str | RuntimePredictor,
+    *,
+    seed: int = 0,
+    warmup: float = WARMUP,
+    progress: Callable[[int], None] | None = None,
+) -> Evaluation:
+    """
+    Let a predictor answer for every job of a log, in the log's order, and score the answers.
+
+    Parameters
+    ----------
+    fitted
+        The jobs; those that were rejected are left out.
+    starts
+        When they started, see :func:`predictors.replay.starts_of`.
+    predictor
+        A specification like ``user-history:prefix=4``, or an object.
+    seed
+        Given to the predictor.
+    warmup
+        Share of the jobs that is not scored, the first by submit; in ``[0, 1)``.
+    progress
+        Told the number of jobs submitted so far, now and then.
+
+    Raises
+    ------
+    ConfigError
+        If the predictor or an option of it is unknown, or ``warmup`` impossible.
+    """
+    if not 0 <= warmup < 1:
+        raise ConfigError(f"warmup is {warmup}, must be at least 0 and below 1")
+    truth = _Truth()
+    spec = predictor if isinstance(predictor, str) else predictor.name
+    made = build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor
+    replay = Replay(fitted, starts.start, made, seed=seed)
+    truth.runtime = replay.arrivals.runtime
+    replay.run(progress=progress)
+    cpu = max(replay.cpu - replay.looks * cost_of_looking(), 0)
+    rows = replay.arrivals.workload_row
+    priority, plan, bound = (np.ascontiguousarray(column) for column in replay.answers.T)
+    first = int(len(rows) * warmup)
+    runtime, requested = replay.arrivals.runtime, replay.arrivals.requested_time
+
+    def score(mask: AnyArray) -> Accuracy:
+        chosen = first + np.flatnonzero(mask)
+        return accuracy(plan[chosen], bound[chosen], runtime[chosen], requested[chosen])
+
+    classes = np.digitize(runtime[first:], [SHORT_LIMIT, MEDIUM_LIMIT], right=True)
+    return Evaluation(
+        predictor=str(Spec.parse(spec)),
+        rows=rows,
+        priority=priority,
+        plan=plan,
+        bound=bound,
+        scored=first,
+        overall=score(np.ones(len(rows) - first, dtype=np.bool_)),
+        by_class={name: score(classes == code) for code, name in enumerate(CLASSES)},
+        stats=dict(made.stats()),
+        cpu_us=1e6 * cpu / max(len(rows), 1),
+    )
+
+
+class _Truth:
+    """The runtimes by handle, for the one predictor that is given them on purpose."""
+
+    runtime: IntArray
+
+    def __call__(self, handle: IntArray) -> IntArray:
+        return self.runtime[handle]
+
+
+def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
+    """
+    Return all answers as columns, one row a job and predictor.
+
+    ``predictor``, ``job_id``, ``submit``, ``requested_time``, ``runtime`` (seconds), ``scored``,
+    and the three answers ``priority``, ``plan`` and ``bound``.
+    """
+    from cpsched import arrow
+
+    workload = fitted.workload
+    rows = np.concatenate([item.rows for item in evaluations])
+    names = [item.predictor for item in evaluations for _ in range(len(item.rows))]
+    scored = [np.arange(len(item.rows)) >= item.scored for item in evaluations]
+    columns = {
+        "predictor": arrow.strings(names),
+        "job_id": arrow.strings(workload.job_id[rows].tolist()),
+    }
+    for name in ("submit", "requested_time", "runtime"):
+        columns[name] = arrow.numbers(getattr(workload, name)[rows])
+    columns["scored"] = arrow.numbers(np.concatenate(scored))
+    for name in ("priority", "plan", "bound"):
+        columns[name] = arrow.numbers(np.concatenate([getattr(item, name) for item in evaluations]))
+    return columns

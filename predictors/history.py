@@ -1,0 +1,154 @@
+"""
+The rules of user histories: which finished jobs of a user a new one is compared with.
+
+Shared by the heuristics and by the features of learned predictors. A rule is a key made of what is
+known of a job at submit; a job matches those finished jobs of its user which had the same key, and
+the newest come first. So a look-up takes constant time, and memory is bounded by the number of
+keys kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from predictors.recent import Key, Recent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from predictors.known import Known
+
+#: Keys remembered by each rule, unless set otherwise.
+LIMIT = 50_000
+
+#: The rules of Remediani (2017), section 3.1.2, by number from 1; the last one needs no history.
+SIX_RULES = (
+    "full profile",
+    "profile, name by prefix",
+    "profile, other resources",
+    "profile, other resources, name by prefix",
+    "name or its prefix",
+    "requested time",
+)
+#: The same with two more before the requested time.
+EIGHT_RULES = (*SIX_RULES[:5], "user's same requested time", "user's last jobs", SIX_RULES[5])
+
+
+class Match(NamedTuple):
+    """
+    What a job is compared with.
+
+    Attributes
+    ----------
+    rule
+        Number of the first rule that matched, from 1; the last of all if none did.
+    runtimes
+        Of the matching jobs, seconds, oldest first; empty if no rule matched.
+    """
+
+    rule: int
+    runtimes: tuple[int, ...]
+
+
+class History:
+    """
+    Finished jobs by the keys of the rules.
+
+    Parameters
+    ----------
+    keep
+        Runtimes remembered of a key.
+    plus
+        Whether to have the two rules more of :data:`EIGHT_RULES`.
+    limit
+        Keys remembered by each rule.
+
+    Notes
+    -----
+    The full profile is name, queue, requested time and the numbers of cores, GPUs, MICs and nodes
+    (and any other resource kind a system has), but not memory unless the reader of the jobs was
+    told to include it. Two jobs without a name, without a queue or without a user are alike in
+    that, so a log that hides its users has one history for all; the rules that look at nothing
+    but user and requested time leave such jobs out.
+    """
+
+    def __init__(self, *, keep: int = 1, plus: bool = False, limit: int = LIMIT) -> None:
+        self.rules = EIGHT_RULES if plus else SIX_RULES
+        # Rule 5 has two keys, the name and its prefix.
+        self._maps = [Recent(keep, limit) for _ in range(8 if plus else 6)]
+        self._plus = plus
+
+    def learn(self, job: Known, runtime: int) -> None:
+        """Add a job that has just ended."""
+        maps = self._maps
+        maps[0].add(job[:7], runtime)
+        maps[2].add(job[:4], runtime)
+        maps[4].add(job[:2], runtime)
+        if job.prefix is not None:
+            by_prefix = (job.user, job.prefix, *job[2:7])
+            maps[1].add(by_prefix, runtime)
+            maps[3].add(by_prefix[:4], runtime)
+            maps[5].add(by_prefix[:2], runtime)
+        if self._plus and job.user is not None:
+            maps[6].add((job.user, job.requested_time), runtime)
+            maps[7].add(job.user, runtime)
+
+    def match(self, job: Known) -> Match:
+        """Return what the first rule that matches gives."""
+        found = self._maps[0].get(job[:7])
+        if found is not None:
+            return Match(1, found)
+        for number, index, key in self._other_keys(job):
+            found = self._maps[index].get(key)
+            if found is not None:
+                return Match(number, found)
+        return Match(len(self.rules), ())
+
+    def each(self, job: Known) -> list[tuple[int, ...] | None]:
+        """
+        Return what every rule but the last gives, whether or not an earlier one matches.
+
+        Runtimes in seconds, oldest first, by rule; None for a rule that nothing matches.
+        """
+        maps = self._maps
+        pair = job[:2]
+        found = [maps[0].get(job[:7]), None, maps[2].get(job[:4]), None, maps[4].get(pair)]
+        if job.prefix is not None:
+            by_prefix = (job.user, job.prefix, *job[2:7])
+            found[1] = maps[1].get(by_prefix)
+            found[3] = maps[3].get(by_prefix[:4])
+            found[4] = found[4] or maps[5].get(by_prefix[:2])
+        if self._plus:
+            known = job.user is not None
+            found.append(maps[6].get((job.user, job.requested_time)) if known else None)
+            found.append(maps[7].get(job.user) if known else None)
+        return found
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for recent in self._maps:
+            recent.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as strings."""
+        return {str(index): recent.dump() for index, recent in enumerate(self._maps)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        for index, recent in enumerate(self._maps):
+            recent.load(state[str(index)])
+
+    def _other_keys(self, job: Known) -> Iterator[tuple[int, int, Key]]:
+        """Yield rule number, map and key of all rules after the first, in order."""
+        by_prefix = None if job.prefix is None else (job.user, job.prefix, *job[2:7])
+        if by_prefix is not None:
+            yield 2, 1, by_prefix
+        yield 3, 2, job[:4]
+        if by_prefix is not None:
+            yield 4, 3, by_prefix[:4]
+        yield 5, 4, job[:2]
+        if by_prefix is not None:
+            yield 5, 5, by_prefix[:2]
+        if self._plus and job.user is not None:
+            yield 6, 6, (job.user, job.requested_time)
+            yield 7, 7, job.user

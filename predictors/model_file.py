@@ -1,0 +1,170 @@
+"""
+Model files: a learned predictor's state as arrays and JSON. Loading one runs nothing.
+
+A file is a ZIP of ``.npy`` arrays, one of which is the header. Nothing is pickled; what is read is
+checked before it is used, and its size before it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.versions import versions
+from predictors.features import FEATURES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Of the layout of model files; later ones are refused.
+FORMAT = 1
+_KIND = "cpsched model"
+#: Bytes of all arrays of a file together; ten times the largest there is.
+_MOST = 2**30
+_DAMAGE = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile,
+    zlib.error, lzma.LZMAError, RuntimeError, MemoryError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """
+    What a file holds.
+
+    Attributes
+    ----------
+    path
+        Where it was read.
+    header
+        Predictor, features, versions, and what it was trained on.
+    state
+        As the predictor's ``state`` gave it.
+    """
+
+    path: Path
+    header: Mapping[str, Any]
+    state: Mapping[str, Any]
+
+
+def write(
+    path: Path, predictor: str, state: Mapping[str, Any], trained: Mapping[str, object]
+) -> None:
+    """
+    Write a model, whole or not at all.
+
+    Parameters
+    ----------
+    predictor
+        Registered name.
+    state
+        Nested mappings of arrays, numbers and strings.
+    trained
+        What it was trained on, and with which options.
+    """
+    arrays: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
+    _flatten("", state, arrays, plain)
+    header = {
+        "kind": _KIND,
+        "format": FORMAT,
+        "predictor": predictor,
+        "features": list(FEATURES),
+        "versions": versions(),
+        "trained": dict(trained),
+    }
+    arrays["/header"] = np.array(json.dumps(header))
+    arrays["/plain"] = np.array(json.dumps(plain))
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read(path: Path, predictor: str) -> Model:
+    """
+    Read a model back.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing, damaged, no model, of a newer format, of another predictor, or made
+        of other features.
+    """
+    if not path.is_file():
+        raise ConfigError("there is no such model file; 'cpsched train' writes one", where=path)
+    try:
+        arrays = _arrays(path)
+        header = json.loads(str(arrays.pop("/header")))
+        kind = header["kind"]
+    except _DAMAGE as error:
+        raise ConfigError(f"is no model of cpsched, or is damaged: {error}", where=path) from error
+    if kind != _KIND:
+        raise ConfigError(f"is no model of cpsched but '{kind}'", where=path)
+    _check(path, header, predictor)
+    try:
+        plain = json.loads(str(arrays.pop("/plain")))
+        state = _nested({**arrays, **plain})
+    except _DAMAGE as error:
+        raise ConfigError(f"is damaged: {error}", where=path) from error
+    return Model(path, header, state)
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    with path.open("rb") as opened:
+        with zipfile.ZipFile(opened) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > _MOST:
+            raise ValueError(f"it holds {size:,} bytes, more than any model")
+        opened.seek(0)
+        with np.load(opened, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+
+
+def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
+    if header.get("format") != FORMAT:
+        raise ConfigError(
+            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train anew",
+            where=path,
+        )
+    if header.get("predictor") != predictor:
+        raise ConfigError(
+            f"is a model of '{header.get('predictor')}', not of '{predictor}'", where=path
+        )
+    if header.get("features") != list(FEATURES):
+        raise ConfigError("was trained on other features than this cpsched has", where=path)
+
+
+def _flatten(
+    prefix: str, value: Mapping[str, Any], arrays: dict[str, Any], plain: dict[str, Any]
+) -> None:
+    for key, item in value.items():
+        name = f"{prefix}{key}"
+        if isinstance(item, Mapping):
+            _flatten(f"{name}/", item, arrays, plain)
+        elif isinstance(item, np.ndarray):
+            arrays[name] = item
+        else:
+            plain[name] = item
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {"models": {}}
+    for name, value in flat.items():
+        place = nested
+        *parents, last = name.split("/")
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = value
+    return nested

@@ -1,0 +1,255 @@
+"""
+A log's own order of submits, starts and ends, shown to a predictor as a simulation would show it.
+
+Predictions are scored on what really happened, so nothing is scheduled here: jobs start and end
+when the log says. What a predictor is shown is filled by copying what is known at that second, as
+in the simulator, and the same things happen in the same order within a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import process_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.model import columns as c
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable
+from cpsched.model.types import MISSING, Status
+from cpsched.prediction import Outcome, Prediction, listens
+from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.simulate import Settings, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.types import IntArray
+    from cpsched.prediction import RuntimePredictor
+    from cpsched.simulation.observers import Observer
+
+# Of one second, in this order; a job of runtime 0 ends where it starts.
+_END, _SUBMIT, _START, _END_AT_START = range(4)
+#: Events between two reports of how far a replay is.
+_REPORT = 4096
+#: Looks at the clock whose mean is taken for the cost of one.
+_LOOKS = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Starts:
+    """
+    When the jobs of a fitted workload started.
+
+    Attributes
+    ----------
+    start
+        Second, int64, shape ``(J,)``.
+    simulated
+        Specification of the dispatcher the starts were simulated with; '' if the log has them.
+    assumed
+        Jobs whose start the log does not know and which are taken to have started at submit.
+    """
+
+    start: IntArray
+    simulated: str
+    assumed: int
+
+
+def starts_of(
+    fitted: Fitted, dispatcher: str | None = None, observers: Sequence[Observer] = ()
+) -> Starts:
+    """
+    Return the starts the log recorded, or those of a simulation.
+
+    Parameters
+    ----------
+    dispatcher
+        Simulate with this one. Where None: as recorded, and if the log knows no start at all,
+        with ``easy``. A job whose start alone is unknown is taken to start when submitted.
+    observers
+        Told about everything that happens in the simulation.
+
+    Raises
+    ------
+    ConfigError
+        If the dispatcher is none.
+    DispatchError
+        If it breaks an invariant.
+    """
+    workload = fitted.workload
+    known = workload.recorded_start != MISSING
+    if dispatcher is None and known.any():
+        start = np.where(known, workload.recorded_start, workload.submit)
+        start = np.maximum(start, workload.submit)
+        return Starts(start, "", int((~known).sum()))
+    dispatcher = dispatcher or "easy"
+    # Jobs that overran are scored by what they ran, so they must run that long.
+    settings = Settings(overrun="extend")
+    run = simulate(fitted, dispatcher=dispatcher, settings=settings, observers=observers)
+    return Starts(run.schedule.start, dispatcher, 0)
+
+
+class Replay:
+    """
+    Shows a predictor a log in the order in which things became known.
+
+    Parameters
+    ----------
+    fitted
+        The jobs; those that were rejected are left out.
+    start
+        When each started, shape ``(J,)``.
+    predictor
+        Reset before it is shown anything.
+    seed
+        Given to the predictor.
+
+    Attributes
+    ----------
+    arrivals
+        The A jobs that are shown; ``arrivals.workload_row`` says which.
+    answers
+        What was predicted for each, int64, shape ``(A, 3)``: priority, plan, bound.
+    cpu
+        Seconds of CPU time spent in the predictor so far, the cost of looking at the clock
+        included.
+    looks
+        How often the clock was looked at twice for that.
+    """
+
+    def __init__(
+        self, fitted: Fitted, start: IntArray, predictor: RuntimePredictor, *, seed: int = 0
+    ) -> None:
+        self.arrivals = Arrivals(fitted)
+        self.store = JobStore(fitted.system.resources)
+        self.answers = np.zeros((len(self.arrivals), 3), dtype=np.int64)
+        self.cpu = 0.0
+        self.looks = 0
+        self._rows = np.arange(len(self.arrivals), dtype=np.int64)
+        self._rows.flags.writeable = False
+        self._start: list[int] = start[self.arrivals.workload_row].tolist()
+        self._runtime: list[int] = self.arrivals.runtime.tolist()
+        self._status: list[int] = self.arrivals.status.tolist()
+        self._events = self._make_events()
+        self._next = 0
+        predictor.reset(fitted.system, seed)
+        self.hand_to(predictor)
+
+    def hand_to(self, predictor: RuntimePredictor) -> None:
+        """Show the rest to this predictor, which is not reset."""
+        self.predictor = predictor
+        self._learns = listens(predictor, "observe")
+        self._sees_submits = listens(predictor, "on_submit")
+        self._sees_starts = listens(predictor, "on_start")
+
+    def run(self, until: int | None = None, progress: Callable[[int], None] | None = None) -> None:
+        """
+        Go on to the end, or to the last event before the second ``until``.
+
+        Parameters
+        ----------
+        progress
+            Told the number of jobs submitted so far, now and then.
+        """
+        events = self._events
+        while self._next < len(events):
+            time, phase, row = events[self._next]
+            if until is not None and time >= until:
+                return
+            if phase == _SUBMIT:
+                self._submit(row, time)
+            else:
+                self._next += 1
+                if phase == _START:
+                    self._begin(row, time)
+                else:
+                    self._end(row, time)
+            if progress is not None and self._next % _REPORT == 0:
+                progress(self.store.size)
+        if progress is not None:
+            progress(self.store.size)
+
+    def _make_events(self) -> list[tuple[int, int, int]]:
+        """Return (second, phase, row), sorted; ends of one second by start, as in a simulation."""
+        submit = np.array(self.arrivals.submit, dtype=np.int64)
+        start = np.array(self._start, dtype=np.int64)
+        runtime = self.arrivals.runtime
+        num = len(submit)
+        phase = np.repeat([_END, _SUBMIT, _START], num)
+        phase[:num][runtime == 0] = _END_AT_START
+        time = np.concatenate([start + runtime, submit, start])
+        row = np.tile(self._rows, 3)
+        started = np.tile(start, 3)
+        started[num : 2 * num] = 0
+        order = np.lexsort((row, started, phase, time))
+        return list(
+            zip(time[order].tolist(), phase[order].tolist(), row[order].tolist(), strict=True)
+        )
+
+    def _submit(self, first: int, now: int) -> None:
+        """Show all jobs of this second together, and write down what is predicted."""
+        submits = self.arrivals.submit
+        end = first + 1
+        while end < len(submits) and submits[end] == now:
+            end += 1
+        self._next += end - first
+        self.arrivals.enter(self.store, first, end)
+        columns, predictor = self.store.writable, self.predictor
+        if not predictor.is_request:
+            jobs = JobTable(self.store, self._rows[first:end])
+            self.looks += 1
+            before = process_time()
+            if self._sees_submits:
+                predictor.on_submit(jobs, now)
+            prediction = predictor.predict(jobs, now)
+            self.cpu += process_time() - before
+            columns[first:end, c.PRIORITY : c.BOUND + 1] = _answers(prediction)
+            if predictor.clipped:
+                answers = columns[first:end, c.PRIORITY : c.BOUND + 1]
+                np.clip(answers, 1, columns[first:end, c.REQUESTED_TIME, None], out=answers)
+        self.answers[first:end] = columns[first:end, c.PRIORITY : c.BOUND + 1]
+
+    def _begin(self, row: int, now: int) -> None:
+        columns = self.store.writable
+        columns[row, c.STATE] = c.RUNNING
+        columns[row, c.START] = now
+        if self._sees_starts:
+            jobs = self._table(row)
+            self.looks += 1
+            before = process_time()
+            self.predictor.on_start(jobs, now)
+            self.cpu += process_time() - before
+
+    def _end(self, row: int, now: int) -> None:
+        self.store.writable[row, c.STATE] = c.ENDED
+        if self._learns:
+            status = self._status[row]
+            outcome = Outcome(
+                np.array([self._runtime[row]]),
+                np.array([status]),
+                np.array([status == Status.TIMEOUT]),
+            )
+            jobs = self._table(row)
+            self.looks += 1
+            before = process_time()
+            self.predictor.observe(jobs, outcome, now)
+            self.cpu += process_time() - before
+
+    def _table(self, row: int) -> JobTable:
+        return JobTable(self.store, self._rows[row : row + 1])
+
+
+def cost_of_looking() -> float:
+    """Return the CPU seconds that two looks at the clock add to what lies between them."""
+    before = process_time()
+    for _ in range(_LOOKS):
+        process_time()
+    return (process_time() - before) / _LOOKS
+
+
+def _answers(prediction: Prediction) -> IntArray:
+    answers: IntArray = np.stack(prediction, axis=1)
+    return answers

@@ -1,0 +1,108 @@
+"""Evaluations side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.cli.output import counted, escaped
+from cpsched.metrics.table import Column, Number, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.mapping import Fitted
+    from predictors.accuracy import Accuracy
+    from predictors.evaluation import Evaluation
+    from predictors.replay import Starts
+
+_CLASSES = {"short": "short (<= 1 h)", "medium": "medium (<= 12 h)", "long": "long (> 12 h)"}
+
+
+def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
+    """Return the lines that say what was predicted, in which order, and what was left out."""
+    workload = fitted.workload
+    lines = [f"{escaped(workload.title)}: {counted(len(workload), 'job')}"]
+    for reason, number in workload.set_aside:
+        lines.append(f"set aside: {counted(number, 'row')} of the log ({reason})")
+    if fitted.rejected:
+        row, reason = fitted.rejected[0]
+        lines.append(
+            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
+            f" (the first: job {escaped(str(workload.job_id[row]))}, {reason})"
+        )
+    if starts.simulated:
+        lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
+    elif starts.assumed:
+        lines.append(f"starts: as recorded; {starts.assumed:,} unknown, assumed at submit")
+    else:
+        lines.append("starts: as recorded")
+    zeros = int((workload.runtime[evaluation.rows] == 0).sum())
+    if zeros:
+        lines.append(f"runtime 0: {counted(zeros, 'job')}; log errors count them as 1 second")
+    first = counted(evaluation.scored, "job")
+    lines.append(f"scored: the plan's predictions, but those of the first {first}")
+    return "\n".join(lines)
+
+
+def overall(evaluations: Sequence[Evaluation]) -> Table:
+    """Return the errors over all scored jobs, one row a predictor."""
+    names = Column("predictor", "", tuple(item.predictor for item in evaluations))
+    scores = [item.overall for item in evaluations]
+    cpu = Column("CPU per job", "us", tuple(item.cpu_us for item in evaluations), 1)
+    return Table("", (names, Column("jobs", "", _of(scores, "jobs")), *_errors(scores), cpu))
+
+
+def by_class(evaluations: Sequence[Evaluation]) -> Table:
+    """Return the errors by the length of the jobs."""
+    rows = [
+        (item.predictor, _CLASSES[name], score)
+        for name in _CLASSES
+        for item in evaluations
+        for score in [item.by_class[name]]
+    ]
+    scores = [score for _, _, score in rows]
+    return Table(
+        "By runtime:",
+        (
+            Column("jobs that ran", "", tuple(name for _, name, _ in rows)),
+            Column("predictor", "", tuple(predictor for predictor, _, _ in rows)),
+            Column("jobs", "", _of(scores, "jobs")),
+            *_errors(scores),
+        ),
+    )
+
+
+def used(evaluations: Sequence[Evaluation]) -> list[Table]:
+    """Return each predictor's own counts, where it has some."""
+    return [
+        Table(
+            f"{item.predictor}, all jobs:",
+            (
+                Column("count of", "", tuple(item.stats)),
+                Column("number", "", tuple(item.stats.values())),
+                Column("share", "%", _shares(tuple(item.stats.values()), len(item.rows)), 1),
+            ),
+        )
+        for item in evaluations
+        if item.stats
+    ]
+
+
+def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
+    return (
+        Column("mean error", "min", _of(scores, "mean_error_s", 1 / 60), 1),
+        Column("median log error", "", _of(scores, "median_log_error"), 3),
+        Column("within 20 %", "%", _of(scores, "close", 100), 1),
+        Column("too low", "%", _of(scores, "under", 100), 1),
+        Column("rank corr.", "", _of(scores, "rank"), 3),
+        Column("above bound", "%", _of(scores, "bound_exceeded", 100), 1),
+    )
+
+
+def _of(scores: Sequence[Accuracy], name: str, scale: float = 1) -> tuple[Number, ...]:
+    values = [getattr(score, name) for score in scores]
+    return tuple(None if value is None else value * scale for value in values)
+
+
+def _shares(counts: Sequence[int], jobs: int) -> tuple[Number, ...]:
+    return tuple(100 * count / jobs for count in counts)

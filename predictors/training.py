@@ -1,0 +1,102 @@
+"""Learning a predictor from a whole log, and writing it to a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError
+from cpsched.spec import Spec, build
+from predictors import model_file
+from predictors.evaluation import evaluate
+from predictors.learned import Learned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cpsched.mapping import Fitted
+    from predictors.evaluation import Evaluation
+    from predictors.replay import Starts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """
+    A predictor that has seen a log.
+
+    Attributes
+    ----------
+    predictor
+        With its last model fitted to the end of the log.
+    evaluation
+        How good it was on the way: every job predicted before it was learnt from.
+    """
+
+    predictor: Learned
+    evaluation: Evaluation
+
+
+def learner(spec: str) -> Learned:
+    """
+    Make the predictor a specification names.
+
+    Raises
+    ------
+    ConfigError
+        If it is unknown, or learns nothing that could be saved.
+    """
+    made = build("predictors", spec, truth=lambda handle: handle)
+    if not isinstance(made, Learned):
+        raise ConfigError(
+            f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-ratio, gbm-quantile,"
+            " stack and linear have",
+            key="--predictor",
+        )
+    return made
+
+
+def train(
+    fitted: Fitted,
+    starts: Starts,
+    spec: str,
+    *,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Training:
+    """
+    Show a log to a predictor, and fit its model to the end of it.
+
+    Raises
+    ------
+    ConfigError
+        If the predictor is none that learns, or the log is too short for a model.
+    """
+    predictor = learner(spec)
+    evaluation = evaluate(fitted, starts, predictor, seed=seed, progress=progress)
+    workload = fitted.workload
+    predictor.refit(int(workload.submit[-1]) if len(workload) else 0)
+    if not predictor.ready:
+        raise ConfigError(
+            f"{len(evaluation.rows):,} jobs are too few for a model; give a longer log, or a lower"
+            " start",
+            where=workload.title,
+        )
+    return Training(predictor, evaluation)
+
+
+def save(path: Path, training: Training, fitted: Fitted, spec: str) -> None:
+    """Write a trained predictor to a file, with what it was trained on."""
+    workload, rows = fitted.workload, training.evaluation.rows
+    training.predictor.land()
+    trained = {
+        "options": str(Spec.parse(spec)),
+        "workload": workload.title,
+        "workload_sha256": workload.digest(),
+        "system": fitted.system.name,
+        "jobs": len(rows),
+        "first_submit": int(workload.submit[rows[0]]),
+        "last_submit": int(workload.submit[rows[-1]]),
+        "epoch": workload.epoch,
+    }
+    model_file.write(path, training.predictor.name, training.predictor.state(), trained)

@@ -1,0 +1,116 @@
+"""Runtimes as those of the user's earlier jobs that are most alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.prediction import Outcome, Prediction, RuntimePredictor
+from predictors.history import LIMIT, History
+from predictors.known import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+
+
+class UserHistory(RuntimePredictor):
+    """
+    Predicts the runtime of the user's newest finished job that is most alike (D in the papers).
+
+    Parameters
+    ----------
+    prefix
+        How a name's prefix is taken: ``stem`` (what stands before the first digit), a number of
+        characters, or ``none``.
+    memory
+        Whether the profile includes memory; in the paper it does not.
+    limit
+        Keys each rule remembers; the one that has gone longest without an end is forgotten first.
+
+    Notes
+    -----
+    The six rules of Remediani (2017), section 3.1.2; the first that matches gives the answer, and
+    the newest match (by end) wins: (1) the full profile: name, queue, requested time, cores,
+    GPUs, MICs, nodes; (2) the same, but of the name only the prefix; (3) as 1, resources may
+    differ; (4) as 2, resources may differ; (5) the name, else its prefix; (6) the requested time.
+    """
+
+    name = "user-history"
+
+    def __init__(self, prefix: str = "stem", memory: bool = False, limit: int = LIMIT) -> None:
+        self._reader = Reader(prefix=prefix, memory=memory)
+        self._history = self._make_history(limit)
+        self._used = [0] * len(self._history.rules)
+
+    def _make_history(self, limit: int) -> History:
+        return History(limit=limit)
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Forget all jobs."""
+        self._history.clear()
+        self._used = [0] * len(self._history.rules)
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
+        """Return what the first matching rule says of each job."""
+        answers = []
+        for job in self._reader.read(jobs):
+            rule, runtimes = self._history.match(job)
+            self._used[rule - 1] += 1
+            answers.append(median(runtimes) if runtimes else job.requested_time)
+        return Prediction.point(np.array(answers, dtype=np.int64))
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
+        """Remember the runtimes, of jobs that failed too."""
+        for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
+            self._history.learn(job, runtime)
+
+    def stats(self) -> Mapping[str, int]:
+        """Return how often each rule gave the answer."""
+        rules = enumerate(self._history.rules)
+        return {f"rule {index + 1}: {rule}": self._used[index] for index, rule in rules}
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the remembered runtimes and the counts."""
+        return {"used": np.array(self._used, dtype=np.int64), "history": self._history.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._used = state["used"].tolist()
+        self._history.restore(state["history"])
+
+
+class UserHistoryPlus(UserHistory):
+    """
+    Predicts the median runtime of the user's last three finished jobs that are most alike.
+
+    Parameters
+    ----------
+    prefix, memory, limit
+        As for :class:`UserHistory`; here memory is part of the profile unless told otherwise.
+
+    Notes
+    -----
+    The rules of :class:`UserHistory` with two more before the requested time: (6) the user's jobs
+    with the same requested time, (7) the user's last jobs.
+    """
+
+    name = "user-history-plus"
+
+    def __init__(self, prefix: str = "stem", memory: bool = True, limit: int = LIMIT) -> None:
+        super().__init__(prefix, memory, limit)
+
+    def _make_history(self, limit: int) -> History:
+        return History(keep=3, plus=True, limit=limit)
+
+
+def median(runtimes: tuple[int, ...]) -> int:
+    """Return the median in whole seconds, a half rounded up."""
+    if len(runtimes) == 1:
+        return runtimes[0]
+    ordered = sorted(runtimes)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else -(-(ordered[middle - 1] + ordered[middle]) // 2)

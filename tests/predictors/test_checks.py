@@ -1,0 +1,212 @@
+"""The shipped checks: every predictor passes them, and each of them can fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpsched import registry
+from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.spec import build
+from predictors import checks
+from predictors.check_tools import CheckError
+from predictors.checks import CHECKS, check_predictor
+from predictors.last import Last
+from predictors.sample import sample
+from predictors.user_history import UserHistory
+
+#: Options under which a predictor's memory is full after 1,000 jobs of as many users.
+SMALL = {
+    "last": "last:limit=500",
+    "last-2": "last-2:limit=500",
+    "user-history": "user-history:limit=200",
+    "user-history-plus": "user-history-plus:limit=200",
+}
+VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
+#: ``actual`` is given the truth, and learned predictors are checked beside their own tests.
+NAMES = ("requested", "scaled", *SMALL, *VARIANTS)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", NAMES)
+def test_predictors_keep_the_contract(name, check):
+    """Baselines and heuristics."""
+    check(lambda: build("predictors", SMALL.get(name, name)))
+
+
+def test_no_baseline_is_forgotten():
+    """What is registered is checked, here or with the learned predictors."""
+    assert {"requested", "actual", "scaled", *SMALL} <= set(registry.names("predictors"))
+
+
+def test_the_sample_has_everything_in_it():
+    """Unknown users, names and queues, runtimes of 0 and beyond the request, every ending."""
+    workload = sample().workload
+    assert not sample().rejected
+    for label in (workload.user, workload.name, workload.queue):
+        assert (label.codes == -1).any()
+        assert len(label.values) > 1
+    assert (workload.runtime == 0).any()
+    assert (workload.runtime > workload.requested_time).any()
+    assert (np.diff(workload.submit) == 0).any()
+    assert len(np.unique(workload.status)) == 3
+
+
+def test_the_sample_begins_the_same_however_long_it_is():
+    """So that a check may compare a part with the whole."""
+    short, long = sample(50).workload, sample(80).workload
+    assert short.digest() == long.take(np.arange(50)).digest()
+
+
+class Bad(RuntimePredictor):
+    """Answers the requested time, until a subclass does something wrong."""
+
+    name = "bad"
+
+    def predict(self, jobs, now):
+        return Prediction.point(jobs.requested_time)
+
+
+class Floats(Bad):
+    def predict(self, jobs, now):
+        values = jobs.requested_time / 2
+        return Prediction(values, values, values)
+
+
+class AnswersOneJob(Bad):
+    def predict(self, jobs, now):
+        return Prediction.point(np.array([5]))
+
+
+class NeedsHistory(Bad):
+    def reset(self, system, seed):
+        self.mean = None
+
+    def observe(self, jobs, outcome, now):
+        self.mean = int(outcome.runtime[0])
+
+    def predict(self, jobs, now):
+        return Prediction.point(np.full(len(jobs), self.mean, dtype=np.int64))
+
+
+class Knows(Bad):
+    """Has the runtimes from elsewhere."""
+
+    def predict(self, jobs, now):
+        runtime = checks.truth_for_test[jobs.handle]
+        return Prediction.point(runtime)
+
+
+class Remembers(Bad):
+    """Forgets nothing at reset."""
+
+    last = 7
+
+    def observe(self, jobs, outcome, now):
+        type(self).last = int(outcome.runtime[0])
+
+    def predict(self, jobs, now):
+        return Prediction.point(np.full(len(jobs), type(self).last))
+
+
+class Counts(Bad):
+    """Every question makes its answers longer."""
+
+    def reset(self, system, seed):
+        self.asked = 0
+
+    def predict(self, jobs, now):
+        self.asked += 1
+        return Prediction.point(jobs.requested_time + self.asked)
+
+
+class Writes(Bad):
+    def predict(self, jobs, now):
+        jobs.store.writable[jobs.rows[0], 2] += 1
+        return super().predict(jobs, now)
+
+
+class ChangesOutcome(Bad):
+    def observe(self, jobs, outcome, now):
+        outcome.runtime[0] = 0
+
+
+class Unsaved(Last):
+    def state(self):
+        return {}
+
+    def restore(self, state):
+        pass
+
+
+class SavesObjects(Last):
+    def state(self):
+        return {"all": {1, 2}}
+
+
+class LosesCounts(UserHistory):
+    def restore(self, state):
+        self._history.restore(state["history"])
+
+
+class Hoards(Bad):
+    def reset(self, system, seed):
+        self.jobs = []
+
+    def observe(self, jobs, outcome, now):
+        self.jobs.append(jobs.strings("user")[0])
+
+
+class KeepsTheQueue(Bad):
+    """Drops jobs when they end, but not when they are cancelled."""
+
+    def reset(self, system, seed):
+        self.waiting = {}
+
+    def on_submit(self, jobs, now):
+        self.waiting.update(zip(jobs.handle.tolist(), jobs.strings("user"), strict=True))
+
+    def observe(self, jobs, outcome, now):
+        del self.waiting[int(jobs.handle[0])]
+
+
+@pytest.mark.parametrize(
+    ("predictor", "check", "message"),
+    [
+        (Floats, checks.check_answers_before_any_observation, "dtype float64, must be int64"),
+        (AnswersOneJob, checks.check_answers_before_any_observation, r"400 jobs.*shape \(1,\)"),
+        (Remembers, checks.check_same_seed_same_answers, "differ after reset"),
+        (Counts, checks.check_asking_changes_nothing, "change when asked for again"),
+        (Writes, checks.check_leaves_its_input_alone, "predict changes the job table"),
+        (ChangesOutcome, checks.check_leaves_its_input_alone, "observe changes the outcome"),
+        (Unsaved, checks.check_survives_saving, "differ after save and load: .* the first is job"),
+        (SavesObjects, checks.check_survives_saving, "no array, number or string"),
+        (LosesCounts, checks.check_survives_saving, "stats differ after save and load"),
+        (Hoards, checks.check_memory_is_bounded, "memory is not bounded"),
+        (KeepsTheQueue, checks.check_forgets_cancelled_jobs, "2,000: memory is not bounded"),
+    ],
+)
+def test_checks_find_what_is_wrong(predictor, check, message):
+    """One bad predictor for each promise."""
+    with pytest.raises(CheckError, match=message):
+        check(predictor)
+
+
+def test_needing_a_history_is_found_out():
+    """The predictor's own error comes through."""
+    with pytest.raises(TypeError):
+        check_predictor(NeedsHistory)
+
+
+def test_knowing_the_future_is_found_out(monkeypatch):
+    """Given the truth of whichever world is shown, answers differ between the worlds."""
+    real = checks.Replay
+
+    def telling(fitted, *rest, **more):
+        checks.truth_for_test = fitted.workload.runtime
+        return real(fitted, *rest, **more)
+
+    monkeypatch.setattr(checks, "Replay", telling)
+    monkeypatch.setattr(checks, "truth_for_test", None, raising=False)
+    with pytest.raises(CheckError, match="depend on what happens later"):
+        checks.check_knows_no_future(Knows)

@@ -1,0 +1,207 @@
+"""Judging predictors on logs: order of events, what is left out, and known figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import jobs, machine
+
+from cpsched import systems, traces
+from cpsched.errors import ConfigError
+from cpsched.mapping import fit
+from cpsched.model.types import MISSING, Status
+from cpsched.prediction import Prediction, RuntimePredictor
+from predictors.evaluation import evaluate, to_columns
+from predictors.replay import Replay, Starts, starts_of
+from predictors.sample import sample
+from predictors.unmapped import unmapped
+
+
+class Diary(RuntimePredictor):
+    """Writes down what it is told."""
+
+    name = "diary"
+
+    def __init__(self):
+        self.lines = []
+
+    def on_submit(self, jobs, now):
+        self.lines.append((now, "submit", jobs.handle.tolist()))
+
+    def on_start(self, jobs, now):
+        self.lines.append((now, "start", jobs.handle.tolist()))
+
+    def observe(self, jobs, outcome, now):
+        what = [part.tolist() for part in outcome]
+        self.lines.append((now, "end", jobs.handle.tolist(), *(part[0] for part in what)))
+
+    def predict(self, jobs, now):
+        return Prediction.point(jobs.requested_time)
+
+
+def test_order_of_events():
+    """
+    Ends before submits before starts; a job of runtime 0 ends after its start.
+
+    ::
+
+        0: |=====|        submit 0, start 0, end 5 (timeout)
+        1:       |        submit 5, start 5, end 5
+        2:       |==|     submit 5, start 5, end 7
+    """
+    workload = jobs(
+        (0, 1, 5, 5), (5, 1, 0, 9), (5, 1, 2, 9), recorded_start=[0, 5, 5],
+        status=[Status.TIMEOUT, Status.FAILED, Status.COMPLETED],
+    )  # fmt: skip
+    diary = Diary()
+    fitted = fit(workload, machine((4,)))
+    Replay(fitted, workload.recorded_start, diary).run()
+    assert diary.lines == [
+        (0, "submit", [0]),
+        (0, "start", [0]),
+        (5, "end", [0], 5, Status.TIMEOUT, True),
+        (5, "submit", [1, 2]),
+        (5, "start", [1]),
+        (5, "start", [2]),
+        (5, "end", [1], 0, Status.FAILED, False),
+        (7, "end", [2], 2, Status.COMPLETED, False),
+    ]
+
+
+def test_a_job_learns_nothing_from_one_that_ends_a_second_later():
+    """It does from one that ends in the second of its submit."""
+    for submit, wanted in ((5, 5), (4, 50)):
+        workload = jobs(
+            (0, 1, 5, 50), (submit, 1, 9, 50), user=["ann"] * 2, recorded_start=[0, submit]
+        )
+        found = evaluate(fit(workload, machine((4,))), starts_of(unmapped(workload)), "last")
+        assert found.plan.tolist() == [50, wanted]
+
+
+def test_starts():
+    """As recorded; the few unknown at submit; all unknown, or told so: simulated."""
+    rows = ((0, 1, 5), (1, 1, 5), (2, 1, 5))
+    some = fit(jobs(*rows, recorded_start=[3, MISSING, 9]), machine((1,)))
+    found = starts_of(some)
+    assert (found.start.tolist(), found.simulated, found.assumed) == ([3, 1, 9], "", 1)
+    found = starts_of(some, "fifo")
+    assert (found.start.tolist(), found.simulated, found.assumed) == ([0, 5, 10], "fifo", 0)
+    none = fit(jobs(*rows), machine((1,)))
+    assert starts_of(none).simulated == "easy"
+
+
+def test_simulated_jobs_run_as_long_as_the_log_says():
+    """A job that overran its request holds its node until it ends."""
+    workload = jobs((0, 1, 9, 5), (0, 1, 1))
+    assert starts_of(fit(workload, machine((1,)))).start.tolist() == [0, 9]
+
+
+def test_warmup_and_classes():
+    """The first tenth teaches only; a job of just an hour is short."""
+    runtimes = [1, 3600, 3601, 43_200, 43_201, 7, 7, 7, 7, 7]
+    workload = jobs(
+        *((index, 1, runtime, 10**6) for index, runtime in enumerate(runtimes)),
+        recorded_start=range(10),
+    )
+    fitted = fit(workload, machine((10,)))
+    found = evaluate(fitted, starts_of(fitted), "requested")
+    assert (found.scored, found.overall.jobs) == (1, 9)
+    assert [score.jobs for score in found.by_class.values()] == [6, 2, 1]
+    assert found.by_class["long"].mean_error_s == 10**6 - 43_201
+    assert evaluate(fitted, starts_of(fitted), "requested", warmup=0).overall.jobs == 10
+    with pytest.raises(ConfigError, match="at least 0 and below 1"):
+        evaluate(fitted, starts_of(fitted), "requested", warmup=1)
+
+
+def test_rejected_jobs_are_left_out():
+    """They are in no row of the answers, and teach nothing."""
+    workload = jobs(
+        (0, 1, 5, 50), (1, 9, 7, 50), (9, 1, 5, 50), user=["a"] * 3, recorded_start=[0, 1, 9]
+    )
+    fitted = fit(workload, machine((4,)))
+    found = evaluate(fitted, starts_of(fitted), "last", warmup=0)
+    assert found.rows.tolist() == [0, 2]
+    assert found.plan.tolist() == [50, 5]
+
+
+def test_actual_has_no_error_and_keeps_a_zero():
+    """The upper bound is unclipped."""
+    fitted = sample()
+    found = evaluate(fitted, starts_of(fitted), "actual")
+    assert found.overall.mean_error_s == 0
+    assert (found.overall.close, found.overall.under) == (1, 0)
+    assert found.plan.min() == 0
+
+
+def test_equal_evaluations_are_equal():
+    """All but the time they took."""
+    fitted = sample()
+    first, second = (evaluate(fitted, starts_of(fitted), "user-history-plus") for _ in range(2))
+    assert first.plan.tolist() == second.plan.tolist()
+    assert (first.overall, first.stats) == (second.overall, second.stats)
+
+
+def test_columns_have_a_row_for_each_job_and_predictor():
+    """Long format."""
+    fitted = sample(20)
+    starts = starts_of(fitted)
+    items = [evaluate(fitted, starts, spec) for spec in ("requested", "last:limit=3")]
+    columns = {name: column.to_pylist() for name, column in to_columns(fitted, items).items()}
+    assert columns["predictor"] == ["requested"] * 20 + ["last:limit=3"] * 20
+    assert columns["plan"][:20] == columns["requested_time"][:20]
+    assert columns["scored"][:4] == [False, False, True, True]
+    assert columns["runtime"][20:] == fitted.workload.runtime.tolist()
+
+
+def test_without_a_machine():
+    """Everything is as the log has it; what is missing needs a system."""
+    workload = jobs((0, 2, 5), (1, 7, 3), recorded_start=[0, 1])
+    fitted = unmapped(workload)
+    assert fitted.system.capacity.tolist() == [[7]]
+    assert not fitted.rejected
+    with pytest.raises(ConfigError, match="does not know when jobs started; name a --system"):
+        unmapped(jobs((0, 1, 5)))
+    with pytest.raises(ConfigError, match=r"job 0 names no requested time \(1 of 1 do not\)"):
+        unmapped(jobs((0, 1, 5), requested_time=[MISSING], recorded_start=[0]))
+
+
+#: Mean error in minutes and median log error, as measured by an independent prototype.
+KTH = {
+    "requested": (83.2, 0.82, 0.30, 0.02),
+    "last": (92.2, 0.51, 0.36, 0.50),
+    "last-2": (90.3, 0.55, 0.33, 0.47),
+    "user-history": (74.7, 0.39, 0.41, 0.49),
+    "user-history-plus": (71.9, 0.41, 0.40, 0.50),
+}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("spec", KTH)
+def test_known_figures_of_kth_sp2(spec, shared):
+    """The figures measured before anything was built; as they were printed, within 1 %."""
+    path = shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"
+    fitted = fit(traces.read(path), systems.load("kth-sp2"), enforce_limits=False)
+    found = evaluate(fitted, starts_of(fitted), spec).overall
+    error, log_error, close, under = KTH[spec]
+    assert found.mean_error_s / 60 == pytest.approx(error, rel=0.002)
+    assert found.median_log_error == pytest.approx(log_error, abs=0.005)
+    assert found.close == pytest.approx(close, abs=0.005)
+    assert found.under == pytest.approx(under, abs=0.005)
+
+
+def test_starts_are_given_as_an_object():
+    """Anybody's own starts can be scored."""
+    fitted = sample(10)
+    starts = Starts(fitted.workload.submit, "mine", 0)
+    assert evaluate(fitted, starts, "last").rows.tolist() == list(range(10))
+    assert np.array_equal(starts.start, fitted.workload.submit)
+
+
+def test_progress_is_told():
+    """Jobs submitted so far, and all of them at last."""
+    fitted = sample(2000)
+    told = []
+    evaluate(fitted, starts_of(fitted), "last", progress=told.append)
+    assert told == sorted(told)
+    assert len(told) > 1
+    assert told[-1] == 2000

@@ -1,0 +1,104 @@
+"""Trees as arrays: the same predictions as the library that grew them, and nothing run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from predictors.boosters import Growth, Task, _of_lightgbm, _of_sklearn, grow
+from predictors.forest import Forest
+
+
+def data(num=400):
+    """Rows with steps, noise and a column that never changes."""
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(num, 5)).astype(np.float32)
+    rows[:, 2] = -20
+    target = np.where(rows[:, 0] > 0.3, 2.0, rows[:, 1]) + 0.1 * rng.normal(size=num)
+    return rows, target
+
+
+LOSSES = {None: "squared_error", 0.5: "absolute_error", 0.9: "quantile"}
+
+
+@pytest.mark.parametrize("quantile", [None, 0.5, 0.9])
+def test_a_forest_predicts_as_scikit_learn(quantile):
+    """To 1e-9, on rows it was grown from and on others."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    rows, target = data()
+    loss = LOSSES[quantile]
+    model = HistGradientBoostingRegressor(
+        loss=loss, quantile=quantile if loss == "quantile" else None, max_iter=8,
+        max_leaf_nodes=7, early_stopping=False,
+    ).fit(rows, target)  # fmt: skip
+    other = np.concatenate([rows, rows * 1.7])
+    assert np.abs(_of_sklearn(model)(other) - model.predict(other)).max() < 1e-9
+
+
+@pytest.mark.parametrize("quantile", [None, 0.5, 0.9])
+def test_a_forest_predicts_as_lightgbm(quantile):
+    """The same with LightGBM's text."""
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM, an extra, is not installed")
+    rows, target = data()
+    objective = {None: "regression", 0.5: "regression_l1", 0.9: "quantile"}[quantile]
+    settings = {"objective": objective, "alpha": 0.9, "verbosity": -1, "num_threads": 1}
+    model = lightgbm.train(settings, lightgbm.Dataset(rows, label=target), num_boost_round=8)
+    other = np.concatenate([rows, rows * 1.7])
+    forest = _of_lightgbm(model.model_to_string())
+    assert np.abs(forest(other) - model.predict(other)).max() < 1e-9
+
+
+@pytest.mark.parametrize("backend", ["sklearn", "lightgbm"])
+def test_growing_is_repeatable_and_rows_can_be_left_out(backend):
+    """Equal input, equal forest; rows left out teach nothing; a constant is learnt."""
+    if backend == "lightgbm":
+        pytest.importorskip("lightgbm", reason="LightGBM, an extra, is not installed")
+    rows, target = data()
+    odd = np.arange(len(rows)) % 2
+    tasks = [Task(target), Task(np.where(odd, 5.0, 1.0), None, odd == 0), Task(0 * target + 3)]
+    growth = Growth(trees=20)
+    first, second = grow(backend, rows, tasks, growth), grow(backend, rows, tasks, growth)
+    for one, other in zip(first, second, strict=True):
+        assert np.array_equal(one(rows), other(rows))
+    assert np.abs(first[0](rows) - target).mean() < 0.5 * np.abs(target - np.median(target)).mean()
+    assert np.allclose(first[1](rows), 1.0)
+    assert np.allclose(first[2](rows), 3.0)
+
+
+def small():
+    """Return the forest: left (1) if feature 0 is at most 0.5, else right (2); plus 10."""
+    tree = {
+        "feature": np.array([0, -1, -1]), "threshold": np.array([0.5, 0, 0]),
+        "left": np.array([1, 0, 0]), "right": np.array([2, 0, 0]),
+        "value": np.array([0.0, 1.0, 2.0]),
+    }  # fmt: skip
+    return Forest.join(10.0, [tree, tree])
+
+
+def test_a_tree_by_hand():
+    """10 + twice 1 or 2; the threshold itself goes left."""
+    rows = np.array([[0.0], [0.5], [0.6]], dtype=np.float32)
+    assert small()(rows).tolist() == [12.0, 12.0, 14.0]
+    assert Forest.restore(small().state(), 1)(rows).tolist() == [12.0, 12.0, 14.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("left", np.array([0, 0, 0, 4, 0, 0])),  # to itself: would never end
+        ("right", np.array([9, 0, 0, 5, 0, 0])),  # beyond the nodes
+        ("feature", np.array([1, -1, -1, 0, -1, -1])),  # no such feature
+        ("feature", np.array([-2, -1, -1, 0, -1, -1])),
+        ("value", np.array([0, np.nan, 2, 0, 1, 2])),
+        ("value", np.array([0, 1, 2])),
+        ("threshold", np.full(6, np.nan)),
+        ("root", np.array([0, 6])),
+        ("root", np.array([-1])),
+        ("base", np.inf),
+    ],
+)
+def test_what_is_no_forest_is_refused(name, value):
+    """So that walking a loaded one ends, within its arrays."""
+    with pytest.raises(ValueError, match="no forest over 1 features"):
+        Forest.restore({**small().state(), name: value}, 1)

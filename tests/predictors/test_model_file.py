@@ -1,0 +1,258 @@
+"""``cpsched train`` and the files it writes: warm starts, and files that are no models."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from cpsched import traces
+from cpsched.cli.main import main
+from cpsched.errors import ConfigError
+from cpsched.spec import build
+from predictors import model_file
+from predictors.evaluation import evaluate
+from predictors.features import FEATURES
+from predictors.replay import starts_of
+from predictors.sample import sample
+from predictors.training import save, train
+
+SMALL = "trees=3,start=60,window=300"
+NAMES = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack", "linear")
+
+
+def options(name):
+    return "start=60" if name == "linear" else SMALL
+
+
+@pytest.fixture(autouse=True)
+def losses_early(monkeypatch):
+    monkeypatch.setattr("predictors.stack.START", 60)
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model of ``gbm-log``, trained on the sample."""
+    return trained("gbm-log", tmp_path)
+
+
+def trained(name, folder):
+    fitted, path = sample(), folder / f"{name}.model"
+    spec = f"{name}:{options(name)}"
+    save(path, train(fitted, starts_of(fitted), spec), fitted, spec)
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_answers_from_the_first_job_on(name, tmp_path):
+    """Warm at once; equal runs are equal; frozen it fits nothing, else it goes on fitting."""
+    path = trained(name, tmp_path)
+    fitted = sample(300, seed=5)
+    starts = starts_of(fitted)
+    spec = f"{name}:model={path},{options(name)}"
+    frozen = evaluate(fitted, starts, f"{spec},frozen=yes")
+    again = evaluate(fitted, starts, f"{spec},frozen=yes")
+    going_on = evaluate(fitted, starts, spec + ("" if name == "linear" else ",refit=0.05"))
+    assert frozen.stats["answered by history"] == 0
+    assert np.array_equal(frozen.plan, again.plan)
+    assert np.array_equal(frozen.bound, again.bound)
+    assert (going_on.plan != frozen.plan).any()
+    if name != "linear":
+        assert frozen.stats["refits"] == 0
+        assert going_on.stats["refits"] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_answers_as_the_predictor_it_was_saved_of(name, tmp_path):
+    """The same jobs, asked of both at the end of the log, get the same answers."""
+    fitted, path = sample(), tmp_path / "a.model"
+    spec = f"{name}:{options(name)}"
+    training = train(fitted, starts_of(fitted), spec)
+    save(path, training, fitted, spec)
+    loaded = build("predictors", f"{name}:model={path},{options(name)}")
+    loaded.reset(fitted.system, 0)
+    state, other = training.predictor.state(), loaded.state()
+    assert same(state["models"], other["models"])
+    assert same(state["window"], other["window"])
+    rows = state["window"]["features"]
+    assert np.array_equal(training.predictor.score(rows), loaded.score(rows), equal_nan=True)
+
+
+@pytest.mark.parametrize("window", [100, 1000])
+def test_a_window_of_another_size_takes_the_newest(model, window):
+    """A model trained with a window of 300 is taken up by smaller and wider ones."""
+    whole = model_file.read(model, "gbm-log").state["window"]
+    loaded = build("predictors", f"gbm-log:model={model},start=60,window={window}")
+    loaded.reset(sample(1).system, 0)
+    times = loaded.state()["window"]["times"]
+    assert len(times) == min(window, 300)
+    # 400 jobs in a ring of 300: the oldest lies at place 100.
+    newest = np.roll(whole["times"], -100, axis=0)[-window:]
+    assert np.array_equal(times, newest)
+
+
+def same(one, other):
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return np.array_equal(
+        one, other, equal_nan=isinstance(one, np.ndarray) and one.dtype.kind == "f"
+    )
+
+
+def test_the_header_says_what_it_was_trained_on(model):
+    """Versions, features, range and the log's hash."""
+    header = model_file.read(model, "gbm-log").header
+    assert header["features"] == list(FEATURES)
+    assert header["trained"]["workload_sha256"] == sample().workload.digest()
+    assert header["trained"]["jobs"] == 400
+    assert header["trained"]["last_submit"] > header["trained"]["first_submit"]
+    assert {"cpsched", "python", "numpy"} <= header["versions"].keys()
+
+
+def test_a_model_holds_no_pickle(model):
+    """Every member is a plain array."""
+    with zipfile.ZipFile(model) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                np.lib.format.read_array(io.BytesIO(member.read()), allow_pickle=False)
+
+
+def rewritten(path, change, drop=()):
+    """Write a model anew with its arrays changed."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files if name not in drop}
+    change(arrays)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def header(**changes):
+    def change(arrays):
+        arrays["/header"] = np.array(json.dumps({**json.loads(str(arrays["/header"])), **changes}))
+
+    return change
+
+
+def refuse(path, message, predictor="gbm-log"):
+    with pytest.raises(ConfigError, match=message) as caught:
+        build("predictors", f"{predictor}:model={path}").reset(sample(1).system, 0)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 2}, "model of format 2, this cpsched reads 1"),
+        ({"kind": "other"}, "no model of cpsched but 'other'"),
+        ({"predictor": "stack"}, "a model of 'stack', not of 'gbm-log'"),
+        ({"features": ["age"]}, "trained on other features"),
+    ],
+)
+def test_foreign_headers_are_refused(model, changes, message):
+    """A newer format, another kind of file, another predictor, other features."""
+    rewritten(model, header(**changes))
+    refuse(model, message)
+
+
+@pytest.mark.parametrize("part", ["/header", "/plain", "window/times", "models/00/left"])
+def test_missing_parts_are_named(model, part):
+    """A file without one of its parts."""
+    rewritten(model, lambda arrays: None, drop=(part,))
+    refuse(model, part.rpartition("/")[2])
+
+
+def test_trees_that_never_end_are_refused(model):
+    """A node that is its own child."""
+    rewritten(model, lambda arrays: arrays["models/00/left"].fill(0))
+    refuse(model, "no forest")
+
+
+def test_shapes_that_do_not_fit_are_refused(model):
+    """A window of another width."""
+
+    def narrower(arrays):
+        arrays["window/features"] = arrays["window/features"][:, 1:]
+
+    rewritten(model, narrower)
+    refuse(model, "window holds features of shape")
+
+
+def test_damaged_files_are_refused(model, tmp_path):
+    """Cut short, a byte flipped, empty, no archive, not there."""
+    whole = model.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"hello", whole[:-30]):
+        model.write_bytes(content)
+        refuse(model, "no model of cpsched, or is damaged")
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0xFF
+    model.write_bytes(bytes(flipped))
+    refuse(model, "damaged")
+    refuse(tmp_path / "nothing", "no such model file")
+
+
+def test_pickles_are_not_opened(model):
+    """An array of objects is refused, and what is in it never runs."""
+
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("the model ran",))
+
+    def bomb(arrays):
+        arrays["window/times"] = np.array([Bomb()], dtype=object)
+
+    rewritten(model, bomb)
+    refuse(model, "allow_pickle=False")
+
+
+def test_huge_files_are_refused(model, monkeypatch):
+    """Before anything of them is read."""
+    monkeypatch.setattr(model_file, "_MOST", 1000)
+    refuse(model, "more than any model")
+
+
+def run(capsys, *arguments):
+    """Run the command line; return its status and what it printed."""
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    captured = capsys.readouterr()
+    return int(stop.value.code or 0), captured.out, captured.err
+
+
+def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
+    """Train, evaluate with the model, refuse to write over it."""
+    log, path = tmp_path / "log.csv", tmp_path / "model"
+    traces.write(sample(250).workload, log)
+    train_it = ("train", str(log), "-p", f"gbm-log:{SMALL}", "--out", str(path))
+    status, printed, _ = run(capsys, *train_it)
+    assert status == 0
+    assert "--predictor gbm-log:model=" in printed
+    frozen = f"gbm-log:model={path},frozen=yes,{SMALL}"
+    status, printed, _ = run(capsys, "evaluate", str(log), "-p", frozen, "--json")
+    assert status == 0
+    assert json.loads(printed)["predictors"][0]["stats"]["answered by history"] == 0
+    status, _, complaint = run(capsys, *train_it)
+    assert status != 0
+    assert "the file exists" in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-p", "user-history"], "'user-history' has no model to train"),
+        (["-p", "gbm-log"], "250 jobs are too few for a model"),
+        (["-p", "gbm-log", "-d", "easy"], "needs a --system"),
+        (["-p", "gbm-lag"], "Did you mean 'gbm-log'"),
+    ],
+)
+def test_what_cannot_be_trained_is_named(tmp_path, capsys, arguments, message):
+    """One line, and no file."""
+    log, path = tmp_path / "log.csv", tmp_path / "model"
+    traces.write(sample(250).workload, log)
+    status, _, complaint = run(capsys, "train", str(log), "--out", str(path), *arguments)
+    assert status != 0
+    assert message in complaint
+    assert complaint.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [log]
