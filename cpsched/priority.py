@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.errors import ConfigError
+from cpsched.model import columns as c
+from cpsched.model.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
@@ -31,14 +33,46 @@ class Priority(ABC):
         As registered.
     static
         Whether a job's keys never change while it waits.
+    by_age
+        Whether, of two jobs that differ in nothing but when they were submitted (and who they
+        are), the one before in the table never comes after the other: same request, units,
+        bounds on nodes, predictions and expected wait. Then a queue full of equal jobs costs
+        little. False is always right.
     """
 
     name: ClassVar[str]
     static: ClassVar[bool] = False
+    by_age: bool = False
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
         self.system = system
+        self._shapes: IntArray | None = None
+        self._nodes: IntArray = np.unique(system.capacity, axis=0).copy()
+
+    def taken(self, jobs: JobTable) -> IntArray:
+        """
+        Return what each job takes at least, shape ``(n, R)``.
+
+        What its units ask for, what it needs besides on each of the fewest nodes that hold it,
+        and no less than so many whole nodes if it shares none.
+        """
+        amounts = jobs.units[:, None] * jobs.request
+        store = jobs.store
+        if store.shapes is not self._shapes:
+            self._shapes = store.shapes
+            self._most_units = _most_units(store.shapes, self._nodes)
+        if self._most_units is None:
+            return amounts
+        most = self._most_units[jobs.shape]
+        nodes = np.maximum(jobs.nodes_min, -(-jobs.units // most))[:, None]
+        amounts += nodes * jobs.per_node
+        smallest = self._nodes.min(axis=0)
+        return np.where(jobs.exclusive[:, None], np.maximum(amounts, nodes * smallest), amounts)
+
+    def cores(self, jobs: JobTable) -> IntArray:
+        """Return the cores (the first kind) each job takes at least, shape ``(n,)``."""
+        return self.taken(jobs)[:, 0]
 
     @abstractmethod
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
@@ -57,6 +91,7 @@ class Fifo(Priority):
 
     name = "fifo"
     static = True
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return the submit times."""
@@ -72,6 +107,7 @@ class Sjf(Priority):
 
     name = "sjf"
     static = True
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return d."""
@@ -83,6 +119,7 @@ class Ljf(Priority):
 
     name = "ljf"
     static = True
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return -d."""
@@ -102,9 +139,10 @@ class _WithDemand(Priority):
         Return ``d * units * sum(request)``.
 
         Eq. 4.2 adds unlike units; each resource is taken as its share of the system's capacity.
+        It has neither whole nodes nor amounts per node: what a job takes at least counts.
         """
         # Products first: jobs that ask for the same in other pieces must come out equal.
-        asked = (jobs.priority * jobs.units).astype(np.float64)[:, None] * jobs.request
+        asked = jobs.priority.astype(np.float64)[:, None] * self.taken(jobs)
         demand: FloatArray = (asked / self._capacity).sum(axis=1)
         return demand
 
@@ -113,6 +151,7 @@ class ExpectedWait(_WithDemand):
     """``E * q / ewt``, higher first (Remediani 2017, eq. 4.1)."""
 
     name = "expected-wait"
+    by_age = True
 
     def reset(self, system: System) -> None:
         """
@@ -160,6 +199,7 @@ class Slowdown(_WithDemand):
     """``(q + d) / d``, higher first; ``q`` where ``d`` is 0 (Remediani 2017, eq. 4.3)."""
 
     name = "slowdown"
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative slowdown and the demand."""
@@ -186,11 +226,12 @@ class Multifactor(Priority):
     def __init__(self, age_weight: float = 1.0, size_weight: float = 1000.0) -> None:
         self.age_weight = age_weight
         self.size_weight = size_weight
+        self.by_age = age_weight >= 0
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative points."""
         age = (now - jobs.submit) / 60.0
-        size = jobs.cores / max(int(self.system.total[0]), 1)
+        size = self.cores(jobs) / max(int(self.system.total[0]), 1)
         return (-(self.age_weight * age + self.size_weight * size),)
 
 
@@ -198,23 +239,25 @@ class Wfp3(Priority):
     """``(q / d)^3 * n``, higher first (Tang et al. 2009, WFP)."""
 
     name = "wfp3"
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative value."""
         ratio = (now - jobs.submit) / np.maximum(jobs.priority, 1)
-        return (-(ratio**3 * jobs.cores),)
+        return (-(ratio**3 * self.cores(jobs)),)
 
 
 class Unicef(Priority):
     """``q / (log2(n) * d)``, higher first (Tang et al. 2009, UNICEF); infinite for one core."""
 
     name = "unicef"
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative value; one-core jobs that have waited go first, by wait over d."""
         waited = now - jobs.submit
         runtime = np.maximum(jobs.priority, 1)
-        width = np.log2(np.maximum(jobs.cores, 1))
+        width = np.log2(np.maximum(self.cores(jobs), 1))
         serial = (width == 0) & (waited > 0)
         value = waited / (np.where(width > 0, width, 1.0) * runtime)
         return (~serial, -value)
@@ -228,12 +271,13 @@ class _Fitted(Priority):
     """
 
     static = True
+    by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return the fitted value."""
         runtime = np.maximum(jobs.priority, 1).astype(np.float64)
         submit = np.log10(np.maximum(jobs.submit, 1))
-        return (self.value(runtime, jobs.cores.astype(np.float64), submit),)
+        return (self.value(runtime, self.cores(jobs).astype(np.float64), submit),)
 
     @abstractmethod
     def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
@@ -278,3 +322,22 @@ class F4(_Fitted):
     def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
         """Return the formula's value."""
         return runtime * np.sqrt(cores) + 5.30e5 * log_submit
+
+
+def _most_units(shapes: IntArray, nodes: IntArray) -> IntArray | None:
+    """
+    Return how many units of each shape fit on the node that holds most of them, at least 1.
+
+    ``nodes`` are the different ones. None where no shape asks for whole nodes or for amounts on
+    each node: the number is of no use then.
+    """
+    kinds = nodes.shape[1]
+    request = shapes[:, c.SHAPE_REQUEST : c.SHAPE_REQUEST + kinds]
+    per_node = shapes[:, c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
+    if not (per_node.any() or shapes[:, c.SHAPE_EXCLUSIVE].any()):
+        return None
+    most = np.ones(len(shapes), dtype=np.int64)
+    for node in nodes:
+        fit = np.where(request > 0, (node - per_node) // np.maximum(request, 1), UNBOUNDED)
+        most = np.maximum(most, fit.min(axis=1))
+    return most

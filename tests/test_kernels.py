@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import reference as ref
@@ -215,9 +219,11 @@ def test_claim_and_release_in_any_order_restore_what_is_free(state, data):
         ([1, 0], [1, 1], {}, ledger.BAD_NODE),
         ([-1], [2], {}, ledger.BAD_NODE),
         ([4], [2], {}, ledger.BAD_NODE),
-        ([0, 1], [2], {}, ledger.BAD_NODE),
+        ([0, 1], [2], {}, ledger.BAD_SHAPE),
         ([0, 1], [2, 0], {}, ledger.BAD_UNITS),
         ([0, 1], [1, -1], {}, ledger.BAD_UNITS),
+        # Two numbers that add up to two where 64 bits are all there is.
+        ([0, 1, 2], [2**63 - 1, 2**63 - 1, 4], {}, ledger.BAD_UNITS),
         ([0], [1], {}, ledger.BAD_UNITS),
         ([0, 1], [2, 1], {}, ledger.BAD_UNITS),
         ([], [], {}, ledger.BAD_UNITS),
@@ -258,6 +264,16 @@ def test_claim_takes_exactly_what_is_asked_for(amount):
     state = ref.State(now=0, capacity=((4, 4),), free=((4, 4),), running=(), waiting=(ask,))
     allocation = Allocation(np.array([0]), np.array([2]), np.array(amount))
     assert -Machine(state).claim(0, allocation) % 16 == ledger.BAD_AMOUNT
+
+
+def test_claim_wants_every_kind():
+    """It used to read beyond the amounts of a job that was given one kind of three."""
+    ask = ref.Ask(units=2, request=(1, 0, 0), per_node=(0, 0, 0), eligible=(True,))
+    state = ref.State(now=0, capacity=((4, 4, 4),), free=((4, 4, 4),), running=(), waiting=(ask,))
+    allocation = Allocation(np.array([0]), np.array([2]), np.array([[2]]))
+    engine = Machine(state)
+    assert -engine.claim(0, allocation) % 16 == ledger.BAD_SHAPE
+    assert engine.free.tolist() == [[4, 4, 4]]
 
 
 @given(ends=st.lists(st.integers(0, 5), max_size=25), data=st.data())
@@ -343,3 +359,40 @@ def test_no_home_at_all_is_no_reason_to_fail(tmp_path, monkeypatch):
     monkeypatch.setattr(compiling.Path, "home", nowhere)
     monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(tmp_path))
     compiling._cache_folder()
+
+
+KERNELS = """
+import sys
+import numpy as np
+from cpsched.kernels.compiling import kernel
+
+@kernel
+def total(values):
+    found = 0
+    for value in values:
+        found += value
+    return found
+
+@kernel
+def twice(values):
+    return 2 * total(values)
+
+print(total(np.arange(5)), "numba.np.linalg" in sys.modules)
+if len(sys.argv) > 1:
+    print(twice(np.arange(5)), total(np.arange(3.0)), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_kernels_from_disk_need_no_compiler(tmp_path):
+    """A second process loads what the first has compiled; what is new it can still compile."""
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run(*arguments):
+        command = [sys.executable, str(script), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+
+    assert run() == "10 True\n"
+    assert run() == "10 False\n"
+    assert run("new") == "10 False\n20 3.0 True\n"

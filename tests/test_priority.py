@@ -31,7 +31,10 @@ def table(waited=(0,), runtime=(1,), cores=(1,), request=None, submit=None, **mo
         units=column(cores),
         request=np.resize(np.array(request or [(1, 0)], dtype=np.int64), (num, 2)),
         priority=column(runtime),
-        **{name: column(values) for name, values in more.items()},
+        **{
+            name: np.array(values) if name == "per_node" else column(values)
+            for name, values in more.items()
+        },
     )
 
 
@@ -115,6 +118,41 @@ def test_equal_demand_is_equal_however_it_is_split():
     priority = prepared("slowdown", (10, 0))
     jobs = table(runtime=(1,), cores=(5, 3), request=[(3, 0), (5, 0)])
     assert priority.order(jobs, NOW).tolist() == [0, 1]
+
+
+def test_a_job_counts_for_what_it_takes_at_least():
+    """
+    Four cores on nodes of eight cores and 16 of memory, for a second.
+
+    With 6 of memory on each node: 4 / 8 + 6 / 16. On two nodes: twice that memory. Alone on its
+    node: all of it. Ten cores alone: two nodes. It used to be the four or ten cores every time.
+    """
+    more = {"runtime": (1,), "request": [(1, 0)]}
+    priority = prepared("slowdown", (8, 16), (8, 16))
+    kinds = {
+        "plain": table(cores=(4,), **more),
+        "memory": table(cores=(4,), per_node=[(0, 6)], **more),
+        "two nodes": table(cores=(4,), per_node=[(0, 6)], nodes_min=(2,), **more),
+        "alone": table(cores=(4,), exclusive=(1,), **more),
+        "alone on two": table(cores=(10,), exclusive=(1,), **more),
+    }
+    taken = {name: priority.taken(jobs).tolist() for name, jobs in kinds.items()}
+    assert taken == {
+        "plain": [[4, 0]],
+        "memory": [[4, 6]],
+        "two nodes": [[4, 12]],
+        "alone": [[8, 16]],
+        "alone on two": [[16, 32]],
+    }
+    demand = priority.keys(kinds["memory"], NOW)[1].tolist()
+    assert demand == [4 / 16 + 6 / 32]
+    assert priority.cores(kinds["alone"]).tolist() == [8]
+
+
+def test_what_is_by_age():
+    """Only a weight that makes the young go first turns it round."""
+    assert all(registry.load("priorities", name)().by_age for name in NAMES)
+    assert not Multifactor(age_weight=-1.0).by_age
 
 
 def test_multifactor_is_slurms_age_and_size():

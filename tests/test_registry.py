@@ -61,7 +61,8 @@ def test_unknown_names_list_what_there_is(group, kind):
     known = ", ".join(registry.names(group))
     nearly = registry.names(group)[0] + "x"
     with pytest.raises(
-        UnknownNameError, match=f"no {kind} is called '{nearly}'; there are: {re.escape(known)}. Did you mean"
+        UnknownNameError,
+        match=f"no {kind} is called '{nearly}'; there are: {re.escape(known)}. Did you mean",
     ):
         registry.load(group, nearly)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.passes import easy_pass, frozen, list_pass
 from cpsched.kernels import passes, scenarios
 from cpsched.model import columns as c
 
@@ -147,25 +147,10 @@ def _pass(
     allocator: Allocator,
 ) -> IntArray:
     """Let a rule make its pass over the queue."""
-    view, store = situation.view, situation.jobs.store
-    request = (store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce)
     order = frozen(rows[orders[rule.order]])
-    packed: IntArray
     if not rule.depth:
-        packed = passes.list_pass(allocator.policy, False, order, *request, view.free)
-        return packed
-    packed = passes.easy_pass(
-        allocator.policy,
-        view.now,
-        order,
-        frozen(rows[orders[rule.behind]]),
-        *request,
-        view.free,
-        view.running.rows,
-        view.running.arena.node,
-        view.running.arena.amount,
-    )
-    return packed
+        return list_pass(situation.view, order, allocator, stop=False)
+    return easy_pass(situation.view, order, frozen(rows[orders[rule.behind]]), allocator)
 
 
 def _beside(situation: Situation, starts: BoolArray, held: int, shadow: int) -> IntArray:

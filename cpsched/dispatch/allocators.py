@@ -1,9 +1,10 @@
 """
 Allocators: on which of the nodes that would do a job's units go.
 
-Each is an order of nodes; the kernels fill nodes in that order and, where it breaks a job's bound
-on the number of nodes, fall back to the roomiest ones, so that no allocator refuses a job which
-any choice of nodes can hold.
+Each is an order of nodes; the kernels fill nodes in that order and pass over one only if with it
+the job would no longer fit within its bounds on the number of nodes, so that no allocator refuses
+a job which any choice of nodes can hold. Jobs that need consecutive nodes know no such order: all
+allocators give them the shortest run, the first along the line.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched.dispatch.memory import Memory
 from cpsched.kernels import fit
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
@@ -32,6 +34,8 @@ class Allocator:
         As registered.
     policy
         Which node order the kernels use.
+    memory
+        What the passes that place jobs with it remember between decisions.
     """
 
     name: ClassVar[str]
@@ -42,6 +46,7 @@ class Allocator:
         self.capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
         #: Kinds that only some nodes have: worth keeping for the jobs that ask for them.
         self.scarce: BoolArray = (self.capacity == 0).any(axis=0) & (self.capacity > 0).any(axis=0)
+        self.memory = Memory(self.capacity, self.scarce)
 
     def place(self, view: View, row: int, free: IntArray) -> Allocation | None:
         """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
-from cpsched.kernels import passes
+from cpsched.kernels import backfill, passes
+from cpsched.kernels import memory as kernel_memory
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
@@ -13,6 +14,7 @@ from cpsched.spec import build
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
+    from cpsched.dispatch.memory import Memory
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.priority import Priority
@@ -48,19 +50,57 @@ def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bo
     stop
         Whether the first that does not fit ends the pass; otherwise it is skipped.
     """
-    store = view.waiting.store
-    packed = passes.list_pass(
+    return decision_of(view, list_pass(view, rows, allocator, stop=stop))
+
+
+def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> IntArray:
+    """Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.passes`."""
+    store, memory = view.waiting.store, allocator.memory
+    memory.prepare_room(view)
+    packed: IntArray = passes.list_pass(
         allocator.policy,
         stop,
         rows,
         store.columns,
         store.shapes,
         view.eligible,
-        allocator.capacity,
-        allocator.scarce,
+        memory.main,
         view.free,
+        memory.book,
     )
-    return decision_of(view, packed)
+    return packed
+
+
+def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator) -> IntArray:
+    """
+    Return what EASY decides, packed as by :mod:`cpsched.kernels.passes`.
+
+    Parameters
+    ----------
+    rows
+        Rows of the store, read-only, in the order in which it is their turn.
+    behind
+        The same in the order in which they are tried behind the reservation.
+    """
+    store, memory, running = view.waiting.store, allocator.memory, view.running
+    memory.prepare(view)
+    packed: IntArray = backfill.easy_pass(
+        allocator.policy,
+        view.now,
+        rows,
+        behind,
+        memory.kind_of,
+        store.columns,
+        store.shapes,
+        view.eligible,
+        memory.main,
+        memory.book,
+        view.free,
+        running.rows,
+        running.arena.node,
+        running.arena.amount,
+    )
+    return packed
 
 
 def decision_of(view: View, packed: IntArray) -> Decision:
@@ -94,6 +134,24 @@ def decision_of(view: View, packed: IntArray) -> Decision:
         )
     ]
     return Decision(actions, plan)
+
+
+def able(view: View, priority: Priority, memory: Memory) -> IntArray:
+    """Return the rows, in queue order, of the jobs worth ranking: see the kernel."""
+    store = view.waiting.store
+    memory.prepare(view)
+    rows: IntArray = kernel_memory.able(
+        priority.by_age,
+        view.waiting.rows,
+        memory.kind_of,
+        memory.main,
+        memory.book,
+        view.free,
+        store.columns,
+        store.shapes,
+        view.eligible,
+    )
+    return rows
 
 
 def frozen(rows: IntArray) -> IntArray:

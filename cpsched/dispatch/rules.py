@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cpsched import priority
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import frozen, make_allocator, make_priority, start_in_order
+from cpsched.dispatch.passes import able, frozen, make_allocator, make_priority, start_in_order
 from cpsched.dispatch.static_order import StaticOrder
-from cpsched.kernels import passes
 from cpsched.model.decision import NOTHING, Decision
+from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
@@ -120,20 +120,10 @@ class Prb(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""
-        waiting = view.waiting
-        store = waiting.store
-        fits = passes.fits_now(
-            waiting.rows,
-            store.columns,
-            store.shapes,
-            view.eligible,
-            self.allocator.capacity,
-            view.free,
-        )
-        if not fits.any():
+        rows = able(view, self.priority, self.allocator.memory)
+        if not len(rows):
             return NOTHING
-        able = waiting.take(fits)
-        rows = able.rows
         if len(rows) > 1:
-            rows = rows[self.priority.order(able, view.now)]
+            jobs = JobTable(view.waiting.store, rows)
+            rows = rows[self.priority.order(jobs, view.now)]
         return start_in_order(view, frozen(rows), self.allocator, stop=False)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.kernels.memory import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.model.view import View
     from cpsched.priority import Priority
 
@@ -31,7 +32,12 @@ class StaticOrder:
     Parameters
     ----------
     priority
-        One with a single key that never changes while a job waits.
+        One whose keys never change while a job waits.
+
+    Raises
+    ------
+    ValueError
+        If its keys do change.
     """
 
     def __init__(self, priority: Priority) -> None:
@@ -48,7 +54,10 @@ class StaticOrder:
     def _forget(self) -> None:
         self._store: object = None
         self._rows: IntArray = np.zeros(0, dtype=np.int64)
-        self._keys: AnyArray = np.zeros(0)
+        #: Of :attr:`_rows`, most significant first.
+        self._keys: tuple[AnyArray, ...] = ()
+        #: Of each row of the store: whether it is among :attr:`_rows`.
+        self._kept: BoolArray = np.zeros(0, dtype=np.bool_)
         self._last = -1
         self._reordered = 0
 
@@ -62,6 +71,14 @@ class StaticOrder:
         # Rows are in order of submit, so what is new lies behind the last one seen.
         new = waiting.rows[np.searchsorted(waiting.rows, self._last, side="right") :]
         self._drop(view, len(self._rows) + len(new) - len(waiting))
+        if len(store.columns) > len(self._kept):
+            self._kept = np.zeros(len(store.columns), dtype=np.bool_)
+            self._kept[self._rows] = True
+        known = len(waiting) - len(new)
+        if len(self._rows) != known or not all_marked(waiting.rows, known, self._kept):
+            # The view leaves out jobs that wait, or has some the last one left out.
+            self._keep(slice(0))
+            new = waiting.rows
         if len(new):
             self._insert(view, new)
         rows = self._rows.view()
@@ -75,16 +92,34 @@ class StaticOrder:
         while first < gone and columns[self._rows[first], c.STATE] != c.WAITING:
             first += 1
         if first:
-            self._rows, self._keys = self._rows[first:], self._keys[first:]
+            self._kept[self._rows[:first]] = False
+            self._rows = self._rows[first:]
+            self._keys = tuple(key[first:] for key in self._keys)
         if first < gone:
-            stay = columns[self._rows, c.STATE] == c.WAITING
-            self._rows, self._keys = self._rows[stay], self._keys[stay]
+            self._keep(columns[self._rows, c.STATE] == c.WAITING)
+
+    def _keep(self, which: slice | AnyArray) -> None:
+        """Keep some of the rows."""
+        self._kept[self._rows] = False
+        self._rows = self._rows[which]
+        self._kept[self._rows] = True
+        self._keys = tuple(key[which] for key in self._keys)
 
     def _insert(self, view: View, new: IntArray) -> None:
-        (keys,) = self._priority.keys(JobTable(view.waiting.store, new), view.now)
-        order = np.argsort(keys, kind="stable")
-        new, keys = new[order], keys[order]
-        at = np.searchsorted(self._keys, keys, side="right")
-        self._rows = np.insert(self._rows, at, new)
-        self._keys = np.insert(self._keys, at, keys)
+        keys = self._priority.keys(JobTable(view.waiting.store, new), view.now)
+        if len(keys) == 1 and len(self._keys) == 1:
+            (key,), (known,) = keys, self._keys
+            order = np.argsort(key, kind="stable")
+            new, key = new[order], key[order]
+            at = np.searchsorted(known, key, side="right")
+            self._rows = np.insert(self._rows, at, new)
+            self._keys = (np.insert(known, at, key),)
+        else:
+            # Known jobs were submitted before the new ones: both sorts keep them first in a tie.
+            self._rows = np.concatenate([self._rows, new])
+            if len(self._keys):
+                keys = tuple(np.concatenate(pair) for pair in zip(self._keys, keys, strict=True))
+            order = np.lexsort(keys[::-1])
+            self._rows, self._keys = self._rows[order], tuple(key[order] for key in keys)
+        self._kept[new] = True
         self._last = int(view.waiting.rows[-1])

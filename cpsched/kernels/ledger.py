@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import (
-    amount_on,
-)
+from cpsched.kernels.fit import amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -27,9 +25,8 @@ from cpsched.model.columns import (
 )
 
 #: What :func:`claim` finds wrong with an allocation.
-OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUNT, NO_ROOM = range(
-    9
-)
+OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUNT = range(8)
+NO_ROOM, BAD_SHAPE = 8, 9
 
 
 @kernel
@@ -39,14 +36,15 @@ def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amoun
     shape = cols[row, SHAPE]
     cls = shapes[shape, SHAPE_CLASS]
     count = len(node)
-    if len(units) != count or len(amount) != count:
-        return BAD_NODE, 0, 0
+    if len(units) != count or len(amount) != count or amount.shape[1] != num_kinds:
+        return BAD_SHAPE, 0, 0
     total = 0
     for k in range(count):
         n = node[k]
         if n < 0 or n >= num_nodes or (k > 0 and n <= node[k - 1]):
             return BAD_NODE, k, 0
-        if units[k] < 1:
+        # No more than the job has, so that neither their sum nor a product overflows.
+        if units[k] < 1 or units[k] > cols[row, UNITS]:
             return BAD_UNITS, k + 1, 0
         if not eligible[cls, n]:
             return BAD_ELIGIBLE, k, 0
@@ -111,6 +109,11 @@ def claim(
 ):  # fmt: skip
     """
     Check an allocation of a waiting job, take it, and enter the job among the running ones.
+
+    Parameters
+    ----------
+    node, units, amount
+        The allocation: int64, shapes ``(K,)``, ``(K,)`` and ``(K, R)``.
 
     Returns
     -------

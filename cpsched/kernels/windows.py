@@ -16,6 +16,7 @@ from cpsched.kernels.fit import (
     _take_run,
     filled,
     sort_by,
+    take_where_the_rest_will_do,
 )
 from cpsched.kernels.profile import GROUPS, SEGMENTS
 from cpsched.model.columns import (
@@ -356,6 +357,43 @@ def _run(machine, profile, request, caps, pieces):
 
 
 @kernel
+def _where_the_rest_will_do(profile, request, caps, order, count, pieces):
+    """Pass over nodes beside which the job would not fit within its bounds; node by node."""
+    num_nodes = 0
+    for i in range(count):
+        num_nodes += profile.size[order[i]]
+    of_node = np.empty(num_nodes, dtype=np.int64)
+    line = np.empty(num_nodes, dtype=np.int64)
+    at = 0
+    for i in range(count):
+        for _ in range(profile.size[order[i]]):
+            of_node[at] = caps[order[i]]
+            line[at] = at
+            at += 1
+    takes = filled(num_nodes, 0)
+    if not take_where_the_rest_will_do(
+        of_node, line, num_nodes, request.units, request.nodes_min, request.nodes_max, takes
+    ):
+        return 0
+    # Of equal nodes none is passed over before one that is taken, nor given less.
+    k = 0
+    at = 0
+    for i in range(count):
+        own = k
+        for _ in range(profile.size[order[i]]):
+            if takes[at] > 0:
+                if k > own and pieces[k - 1, 2] == takes[at]:
+                    pieces[k - 1, 1] += 1
+                else:
+                    pieces[k, 0] = order[i]
+                    pieces[k, 1] = 1
+                    pieces[k, 2] = takes[at]
+                    k += 1
+            at += 1
+    return k
+
+
+@kernel
 def choose_groups(machine, level, profile, request, rooms):
     """
     Place a job on what is free on groups: the nodes that ``fit.place`` would choose.
@@ -392,12 +430,7 @@ def choose_groups(machine, level, profile, request, rooms):
         return pieces[: _even(profile, request, caps, order, count, pieces)]
     k = _greedy(profile, request, caps, order, count, pieces)
     if k == 0:
-        # The preferred nodes break the bound on their number: the roomiest instead.
-        key = np.empty(count)
-        for i in range(count):
-            key[i] = -caps[order[i]]
-        sort_by(key, order, count)
-        k = _greedy(profile, request, caps, order, count, pieces)
+        k = _where_the_rest_will_do(profile, request, caps, order, count, pieces)
     return pieces[:k]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cpsched.model import columns as c
+from cpsched.model import given
 from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes
 from cpsched.model.types import MISSING, UNBOUNDED
 
@@ -76,59 +77,80 @@ class JobTable:
         ----------
         handle
             A stable number for each job, chosen by the caller.
+        units
+            At least 1.
         request, per_node
-            Shape ``(n, R)``.
+            Shape ``(n, R)``, not negative.
         strings
             ``queue``, ``user``, ``name``, ``group``: one string a job ('' where unknown).
         more
             ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``, ``exclusive``,
             ``eligible_class``, ``expected_wait``, ``priority``, ``plan``, ``bound``,
-            ``attempts``, ``not_before``, ``job_type``, ``urgent``, ``deadline``: shape ``(n,)``.
-            Predictions left out are the requested time.
+            ``attempts``, ``not_before``, ``job_type``, ``units_min``, ``units_max``, ``urgent``,
+            ``deadline``: shape ``(n,)``. Predictions left out are the requested time.
+
+        Raises
+        ------
+        ConfigError
+            If a column has another length or no integers, holds a value no job can have, or is
+            one nobody knows; or if two jobs have the same handle.
         """
         num = len(handle)
-        store = JobStore(resources, num)
-        block = np.zeros((num, c.NUM_SUBMIT), dtype=np.int64)
-        requested = np.asarray(requested_time, dtype=np.int64)
-        given = {
+        kinds = len(resources)
+        given.known_names("column", more, _GIVEN)
+        given.known_names("strings", strings or {}, LABELS)
+        given.one_a_job(strings or {}, num)
+        values = {
             "handle": handle,
             "submit": submit,
-            "requested_time": requested,
+            "requested_time": requested_time,
             "units": units,
-            "nodes_max": np.full(num, UNBOUNDED),
-            "nodes_min": np.ones(num),
-            "expected_wait": np.full(num, -1),
             "units_min": units,
             "units_max": units,
-            "deadline": np.full(num, MISSING),
-            "not_before": np.full(num, MISSING),
+            **{name: np.full(num, default) for name, default in _DEFAULTS.items()},
+            **dict.fromkeys(("priority", "plan", "bound"), requested_time),
             **more,
         }
-        for column, position in _SUBMIT_COLUMNS.items():
-            if column in given:
-                block[:, position] = given[column]
-        zeros = np.zeros((num, len(store.resources)), dtype=np.int64)
-        flags = [
-            np.asarray(more.get(flag, np.zeros(num)), dtype=np.int64)
-            for flag in ("eligible_class", "split", "contiguous", "exclusive")
-        ]
+        columns = {
+            name: given.whole_numbers(name, value, (num,), least=_LEAST.get(name))
+            for name, value in values.items()
+        }
+        nodes_max = columns["nodes_max"]
+        given.within("nodes_max", nodes_max, nodes_max >= columns["nodes_min"], "nodes_min or more")
+        for name in ("split", "contiguous", "exclusive"):
+            given.within(name, columns[name], columns[name] <= 1, "0 or 1")
+        _, first = np.unique(columns["handle"], return_index=True)
+        given.within(
+            "handle", columns["handle"], np.isin(np.arange(num), first), "another for each job"
+        )
+        zeros = np.zeros((num, kinds), dtype=np.int64)
         shapes, shape_of = distinct_shapes(
-            np.stack(flags, axis=1),
-            np.asarray(request, dtype=np.int64).reshape(num, -1),
-            zeros if per_node is None else np.asarray(per_node, dtype=np.int64),
+            np.stack(
+                [columns[flag] for flag in ("eligible_class", "split", "contiguous", "exclusive")],
+                axis=1,
+            ),
+            given.whole_numbers("request", request, (num, kinds), least=0),
+            zeros
+            if per_node is None
+            else given.whole_numbers("per_node", per_node, (num, kinds), least=0),
             zeros,
         )
+        store = JobStore(resources, num)
+        block = np.zeros((num, c.NUM_SUBMIT), dtype=np.int64)
+        for name, position in (_SUBMIT_COLUMNS | _PREDICTIONS).items():
+            if name in columns:
+                block[:, position] = columns[name]
         block[:, c.SHAPE] = shape_of
         for label in LABELS:
             block[:, _SUBMIT_COLUMNS[label]] = _encode(
                 (strings or {}).get(label), store.labels[label], num
             )
-        for column, position in (("priority", c.PRIORITY), ("plan", c.PLAN), ("bound", c.BOUND)):
-            block[:, position] = more.get(column, requested)
         store.append(block)
         store.add_shapes(shapes)
-        store.writable[:num, c.ATTEMPTS] = more.get("attempts", 0)
-        return cls(store, np.arange(num, dtype=np.int64))
+        store.writable[:num, c.ATTEMPTS] = columns["attempts"]
+        rows = np.arange(num, dtype=np.int64)
+        rows.flags.writeable = False
+        return cls(store, rows)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -374,4 +396,35 @@ _SUBMIT_COLUMNS = {
     "urgent": c.URGENT,
     "deadline": c.DEADLINE,
     "not_before": c.NOT_BEFORE,
+}
+_PREDICTIONS = {"priority": c.PRIORITY, "plan": c.PLAN, "bound": c.BOUND}
+#: What a table built by hand has where nothing is said.
+_DEFAULTS = {
+    "nodes_min": 1,
+    "nodes_max": UNBOUNDED,
+    "expected_wait": -1,
+    "deadline": MISSING,
+    "not_before": MISSING,
+    "eligible_class": 0,
+    "split": 0,
+    "contiguous": 0,
+    "exclusive": 0,
+    "attempts": 0,
+}
+_GIVEN = {*_DEFAULTS, *_PREDICTIONS, "units_min", "units_max", "job_type", "urgent"}
+#: The smallest value a column may hold.
+_LEAST = {
+    "requested_time": 0,
+    "units": 1,
+    "units_min": 1,
+    "units_max": 1,
+    "nodes_min": 1,
+    "eligible_class": 0,
+    "split": 0,
+    "contiguous": 0,
+    "exclusive": 0,
+    "attempts": 0,
+    "priority": 0,
+    "plan": 0,
+    "bound": 0,
 }

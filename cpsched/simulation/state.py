@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
 
 
+_INT64 = np.dtype(np.int64)
+_DIMENSIONS = (1, 1, 2)
+
+
 class State:
     """
     Queue, running jobs and free capacity.
@@ -72,7 +76,7 @@ class State:
         )
 
     def set_eligible(self, eligible: BoolArray) -> None:
-        """Replace the node masks, shape ``(C, N)``."""
+        """Replace the node masks, shape ``(C, N)``; they are never changed in place."""
         eligible.flags.writeable = False
         self.eligible = eligible
 
@@ -108,13 +112,24 @@ class State:
         Raises
         ------
         DispatchError
-            If the job does not wait, or the allocation does not match its request or what is
-            free; names job, node, resource, demand and free.
+            If the job does not wait, or the allocation is not three arrays of integers, does not
+            match the job's request, or takes more than is free; names job, node, resource, demand
+            and free. Then nothing has changed.
         """
         store, arena = self.store, self.arena
         if not (0 <= row < store.size and store.columns.item(row, c.STATE) == c.WAITING):
             raise DispatchError(f"job {row} is started, but it does not wait")
-        count = len(allocation.node)
+        node, units, amount = allocation
+        try:
+            proper = (
+                node.dtype == units.dtype == amount.dtype == _INT64
+                and (node.ndim, units.ndim, amount.ndim) == _DIMENSIONS
+            )
+        except AttributeError:
+            proper = False
+        if not proper:
+            raise DispatchError(self._improper(row, allocation))
+        count = len(node)
         first = arena.reserve(count)
         self._room_to_run()
         wrong = ledger.claim(
@@ -124,7 +139,9 @@ class State:
             self.eligible,
             self.capacity,
             self.free,
-            *allocation,
+            node,
+            units,
+            amount,
             arena.node,
             arena.units,
             arena.amount,
@@ -231,10 +248,24 @@ class State:
         )
         columns[rows, c.ALLOC_FIRST] = first
 
+    def _improper(self, row: int, allocation: Allocation) -> str:
+        """Say which arrays a job is given instead of an allocation."""
+        shapes = ", ".join(
+            f"{name} {array.dtype}{array.shape}" if isinstance(array, np.ndarray) else
+            f"{name} {type(array).__name__}"
+            for name, array in zip(Allocation._fields, allocation, strict=True)
+        )  # fmt: skip
+        return (
+            f"job {int(self.store.columns[row, c.HANDLE])} is given {shapes}: an allocation of K"
+            f" nodes is int64 arrays of shape (K,), (K,) and (K, {len(self.system.resources)})"
+        )
+
     def _complaint(self, row: int, allocation: Allocation, wrong: int) -> str:
         """Say what is wrong with an allocation, with its numbers."""
         code, kind, position = wrong % 16, wrong // 16 % 1024, wrong // 16384
         store = self.store
+        if code == ledger.BAD_SHAPE:
+            return self._improper(row, allocation)
         job = f"job {int(store.columns[row, c.HANDLE])}"
         num_nodes = len(allocation.node)
         if code == ledger.BAD_UNITS and not position:
@@ -248,7 +279,7 @@ class State:
         if code == ledger.BAD_NODE:
             return (
                 f"{job} is given node {index}: nodes must be within [0, {self.system.num_nodes}),"
-                " strictly increasing, with units and amounts for each"
+                " strictly increasing"
             )
         node = f"node {self.system.node_names[index]}"
         amount, resource = int(allocation.amount[position, kind]), self.system.resources[kind]

@@ -136,15 +136,19 @@ def test_roomiest_nodes_where_the_order_breaks_the_bound(allocator):
     assert placed(allocator, 8, nodes_max=2) is None
 
 
-def test_fallback_takes_the_roomiest_not_the_next_that_would_do():
+def test_a_node_is_passed_over_only_where_the_rest_would_not_do():
     """
-    Two units on one node: best-fit's n2 is too small, so n1, the roomiest, is taken.
+    Two units on one node: best-fit's n2 is too small, n0 does exactly.
 
-    n0 would do, exactly; but the fallback knows only room (see the module's docstring).
+    It used to be n1: where the order broke the bound, the roomiest nodes were taken, which kept
+    no whole node free for anybody. Five on two: n2 and n1 hold them, so n0 is not needed.
     """
-    assert placed("best-fit", 2, nodes_max=1) == {1: 2}
+    assert placed("best-fit", 2, nodes_max=1) == {0: 2}
     assert placed("first-fit", 2, nodes_max=1) == {0: 2}
     assert placed("first-fit", 3, nodes_max=1) == {1: 3}
+    assert placed("best-fit", 5, nodes_max=2) == {1: 4, 2: 1}
+    assert placed("best-fit", 6, nodes_max=2) == {0: 2, 1: 4}
+    assert placed("first-fit", 7, nodes_min=2, nodes_max=3) == {0: 2, 1: 4, 2: 1}
 
 
 @pytest.mark.parametrize(

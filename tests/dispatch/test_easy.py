@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import reference as ref
 from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, starts, workloads
 
+from cpsched.dispatch.easy import Easy, _Queue
+from cpsched.priority import Fifo
 from cpsched.simulation.observers import Observer
 
 #: Specifications of EASY whose queue is in submit order.
@@ -89,6 +92,106 @@ def test_zero_runtime_jobs_end_where_they_start(dispatcher):
     """A thousand jobs of no length take one core one after another, all at second 5."""
     workload = jobs(*[(5, 1, 0)] * 1000)
     assert starts(workload, machine((1,)), dispatcher) == [5] * 1000
+
+
+def at_zero(*waiting, nodes=((4,),), busy=((2, 10),), eligible=None):
+    """
+    Return a state at second 0 of nodes by their cores, some held by jobs of (cores, end) on n0.
+
+    Waiting jobs are (cores, duration, eligible nodes or None for all).
+    """
+    everywhere = (True,) * len(nodes)
+    core = {"request": (1,), "per_node": (0,)}
+    rest = (0,) * (len(nodes) - 1)
+    held = sum(cores for cores, _ in busy)
+    return ref.State(
+        now=0,
+        capacity=nodes,
+        free=((nodes[0][0] - held,), *nodes[1:]),
+        running=tuple(
+            ref.Held(ask=ref.Ask(units=cores, eligible=everywhere, **core),
+                     takes=(cores, *rest), end=end)
+            for cores, end in busy
+        ),
+        waiting=tuple(
+            ref.Ask(units=cores, duration=length, eligible=where or everywhere, **core)
+            for cores, length, where in waiting
+        ),
+    )  # fmt: skip
+
+
+def decide(state):
+    """Return which jobs start, and EASY's plan as (job, start, nodes)."""
+    view = ref.view_of(state)
+    dispatcher = Easy()
+    dispatcher.reset(view.system, 0)
+    decision = dispatcher.decide(view)
+    plan = decision.plan
+    return [start.handle for start in decision.actions], plan and (
+        *plan.handle, *plan.start, *(nodes.tolist() for nodes in plan.nodes.values())
+    )  # fmt: skip
+
+
+def test_a_head_that_can_never_be_placed_is_passed_over():
+    """
+    X may only use n1, which is down. B has the reservation at 10, so D waits; C ends in time.
+
+    ::
+
+        4 |CCCCC     BBBB
+        3 |.         BBBB
+        2 |AAAAAAAAAABBBB
+        1 |AAAAAAAAAABBBB
+          +---------------
+           0         10
+
+    It used to reserve nothing, and D (two cores for 20 s) started: a wide B waits as long as there
+    are narrow jobs behind it.
+    """
+    only_n1 = (False, False)
+    state = at_zero(
+        (1, 5, only_n1), (4, 4, (True, False)), (2, 20, (True, False)), (1, 5, (True, False)),
+        nodes=((4,), (0,)),
+    )  # fmt: skip
+    assert decide(state) == ([3], (1, 10, [0]))
+    # With a B that fits at once, D behind it is the one that waits.
+    state = at_zero((1, 5, only_n1), (1, 4, None), (2, 20, None), nodes=((4,), (0,)))
+    assert decide(state) == ([1], (2, 4, [0]))
+    assert decide(at_zero((1, 5, only_n1), nodes=((4,), (0,)))) == ([], None)
+
+
+def test_the_last_in_the_queue_is_planned_too():
+    """Alone in the queue, or all before it start: it used to have no plan for nobody could mind."""
+    assert decide(at_zero((4, 5, None))) == ([], (0, 10, [0]))
+    assert decide(at_zero((1, 5, None), (4, 5, None))) == ([0], (1, 10, [0]))
+    assert decide(at_zero((1, 5, None))) == ([0], None)
+
+
+def test_a_job_that_should_have_ended_ends_next_second():
+    """Adapters may say so: at 0 a job is expected to have ended at -5, another at 0."""
+    state = at_zero((4, 5, None), (2, 1, None), busy=((1, -5), (1, 0)))
+    assert decide(state) == ([1], (0, 1, [0]))
+
+
+class LikeFifo(Fifo):
+    """Last come, first served, by way of first come."""
+
+    name = "like-fifo"
+
+    def order(self, jobs, now):
+        """Return the positions, last first."""
+        return np.arange(len(jobs), dtype=np.int64)[::-1]
+
+    def keys(self, jobs, now):
+        """Return minus the position."""
+        return (-jobs.handle,)
+
+
+def test_a_priority_made_from_another_keeps_its_own_order():
+    """It used to be taken for its parent."""
+    dispatcher = Easy()
+    dispatcher.queue = _Queue(LikeFifo())
+    assert starts(jobs((0, 1, 5), (0, 1, 5), (0, 1, 5)), machine((1,)), dispatcher) == [10, 5, 0]
 
 
 class Promises(Observer):

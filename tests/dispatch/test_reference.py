@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import reference as ref
@@ -14,7 +16,9 @@ from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.dispatch.static_order import StaticOrder
+from cpsched.model.jobtable import JobTable
 from cpsched.model.types import MISSING
+from cpsched.priority import Priority
 from cpsched.simulation.observers import Observer
 
 policies = st.sampled_from(ref.POLICIES)
@@ -158,8 +162,7 @@ def test_conservative_with_one_reservation_is_easy_on_one_node(state):
 
     Until the head can start, what is free only grows; so a job that runs past that second fits
     all along exactly if it fits now and beside the head then, which is EASY's rule. It does not
-    hold on several nodes (EASY's head takes what is busy now first, the plan's does not), nor for
-    a head that can never start: EASY then reserves nothing, the plan reserves for the next.
+    hold on several nodes (EASY's head takes what is busy now first, the plan's does not).
     """
     empty = ref.free_at(state, 100, {})
     assume(all(ref.every_placement(ask, empty, state.capacity) for ask in state.waiting))
@@ -226,11 +229,22 @@ def test_textbook_easy_on_the_textbook_case():
 # --- orders that are kept between decisions ------------------------------------------------------
 
 
+class ByTwoKeys(Priority):
+    """Widest first; of equal ones the shortest."""
+
+    name = "by-two-keys"
+    static = True
+
+    def keys(self, jobs, now):
+        """Return minus the units, and the prediction."""
+        return (-jobs.units, jobs.priority)
+
+
 class Anew(Observer):
     """Looks at every decision whether the kept order is the one found anew."""
 
     def __init__(self, name, system):
-        self.priority = registry.load("priorities", name)()
+        self.priority = ByTwoKeys() if name == "two keys" else registry.load("priorities", name)()
         self.kept = StaticOrder(self.priority)
         self.kept.reset(system)
 
@@ -240,7 +254,7 @@ class Anew(Observer):
 
 
 @given(workload=workloads(), system=machines(), data=st.data())
-@pytest.mark.parametrize("name", ["sjf", "ljf", "f1"])
+@pytest.mark.parametrize("name", ["sjf", "ljf", "f1", "two keys"])
 @settings(max_examples=100, deadline=None)
 def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, data):
     """Whoever starts, arrives, or is let go into the middle of the queue between two decisions."""
@@ -253,6 +267,22 @@ def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, d
     )
     held = workload.with_columns(begin=np.array(begin, dtype=np.int64))
     run(held, system, "prb", observers=[Anew(name, system)])
+
+
+def test_an_order_is_kept_for_the_jobs_that_are_shown():
+    """Two of three are shown, then all, then one: it used to be the two, and nothing else."""
+    table = JobTable.build(
+        resources=("core",),
+        handle=[0, 1, 2],
+        submit=[0, 0, 0],
+        requested_time=[3, 2, 1],
+        units=[1, 1, 1],
+        request=[[1], [1], [1]],
+    )
+    kept = StaticOrder(registry.load("priorities", "sjf")())
+    for shown, expected in (([0, 2], [2, 0]), ([0, 1, 2], [2, 1, 0]), ([1], [1])):
+        view = SimpleNamespace(waiting=table.take(shown), now=0)
+        assert kept.rows(view).tolist() == expected
 
 
 def test_a_job_released_while_others_start():

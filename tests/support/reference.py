@@ -190,33 +190,26 @@ def place(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> Takes | No
     """
     Return where an allocator puts a job, or None if no choice of nodes can hold it.
 
-    Nodes are filled in the allocator's order; if the job does not fit so on the nodes from the
-    first on, in order of room (ties in the allocator's order). Even splits take the fewest nodes,
-    the first in order that can give their share. Contiguous jobs take the shortest run, then the
-    first along the line, filled from its beginning.
+    Each node in the allocator's order holds as many units as any placement lets it that has the
+    nodes before it filled so. Even splits take the fewest nodes, the first in order that can give
+    their share. Contiguous jobs take the shortest run, then the first along the line, filled from
+    its beginning.
     """
-    return _best(ask, every_placement(ask, free, capacity), ranking(policy, ask, free, capacity),
-                 lambda node: room(ask, node, free, capacity))  # fmt: skip
+    return _best(ask, every_placement(ask, free, capacity), ranking(policy, ask, free, capacity))
 
 
-def _best(
-    ask: Ask, valid: list[Takes], order: list[int], room_of: Callable[[int], float]
-) -> Takes | None:
-    def along(order: Sequence[int]) -> Callable[[Takes], list[int]]:
-        return lambda takes: [takes[node] for node in order]
+def _best(ask: Ask, valid: list[Takes], order: list[int]) -> Takes | None:
+    def along(order: Sequence[int], takes: Takes) -> list[int]:
+        return [takes[node] for node in order]
 
     if not valid:
         return None
     if ask.contiguous:
         line = range(len(valid[0]))
-        return max(valid, key=lambda takes: (-_width(takes), along(line)(_first(takes)), takes))
+        return max(valid, key=lambda takes: (-_width(takes), along(line, _first(takes)), takes))
     if ask.even:
-        return max(valid, key=lambda takes: (-_width(takes), along(order)(takes)))
-    for one in (order, sorted(order, key=lambda node: -room_of(node))):
-        from_the_first = [takes for takes in valid if all(along(one)(takes)[: _width(takes)])]
-        if from_the_first:
-            return max(from_the_first, key=along(one))
-    raise AssertionError("what any nodes can hold, the roomiest can")
+        return max(valid, key=lambda takes: (-_width(takes), along(order, takes)))
+    return max(valid, key=lambda takes: along(order, takes))
 
 
 def _width(takes: Takes) -> int:
@@ -244,7 +237,7 @@ def place_preferring(
     bound = ask.nodes_min > 1 or ask.nodes_max < min(ask.units, len(free))
     if bound or ask.even or ask.contiguous or ask.exclusive or any(ask.per_node):
         order = sorted(order, key=lambda node: inside[node] == 0)
-        return _best(ask, valid, order, lambda node: room(ask, node, free, capacity))
+        return _best(ask, valid, order)
     return max(
         valid,
         key=lambda takes: (
@@ -309,32 +302,36 @@ def easy(policy: str, state: State, order: Sequence[int], backfill: Sequence[int
     Return what EASY does.
 
     Heads start until one does not fit. Its reservation is the first second at which it can be
-    placed, with that placement, on what is busy now first. A later job starts if it fits now and
-    ends by that second (on reserved nodes first), or fits beside the reservation too.
+    placed, with that placement, on what is busy now first; one that can never be placed is passed
+    over. A later job starts if it fits now and ends by that second (on reserved nodes first), or
+    fits beside the reservation too.
     """
-    answer = list_schedule(policy, state, order, stop=True)
-    rest = [position for position in order if position not in answer.starts]
-    if len(rest) < 2:
+    answer, capacity = Answer(), state.capacity
+    for first in order:
+        head = state.waiting[first]
+        takes = place(policy, head, free_at(state, state.now, answer.starts), capacity)
+        if takes is not None:
+            answer.starts[first] = takes
+            continue
+        shadow, reserved = _reservation(policy, state, head, answer.starts)
+        if reserved is not None:
+            break
+    else:
         return answer
-    head, capacity = state.waiting[rest[0]], state.capacity
-    shadow, reserved = _reservation(policy, state, head, answer.starts)
     for position in backfill:
-        if position == rest[0] or position in answer.starts:
+        if position == first or position in answer.starts:
             continue
         ask = state.waiting[position]
         free = free_at(state, state.now, answer.starts)
-        beside = free
-        if reserved is not None:
-            then = minus(free_at(state, shadow, answer.starts), held(head, reserved, capacity))
-            beside = least(free, then)
-        if reserved is None or state.now + max(ask.duration, 1) <= shadow:
+        then = minus(free_at(state, shadow, answer.starts), held(head, reserved, capacity))
+        beside = least(free, then)
+        if state.now + max(ask.duration, 1) <= shadow:
             takes = place_preferring(policy, ask, free, minus(free, beside), capacity)
         else:
             takes = place(policy, ask, beside, capacity)
         if takes is not None:
             answer.starts[position] = takes
-    if reserved is not None:
-        answer.planned, answer.nodes = {rest[0]: shadow}, reserved
+    answer.planned, answer.nodes = {first: shadow}, reserved
     return answer
 
 

@@ -1,0 +1,419 @@
+"""
+What a dispatcher remembers from one decision to the next, so as to work out only what has changed.
+
+Between two decisions a few jobs end and a few arrive. Everything here follows from the view alone:
+it is a cache, and without it the same comes out, slower. Three arrays hold it, because each array
+handed to a kernel costs time:
+
+``memory``
+    One number a name (``PASS`` to ``FRONT``), then per kind, node, or node and kind; see
+    :func:`desk_of`.
+``book``
+    A row for each *kind* of job and one for each *shape*, side by side. A shape is a distinct
+    request; a kind is all of a job that says whether it fits, how long for, and what a priority
+    may look at beside the time of submission. Jobs of one kind behind one that does not fit do
+    not fit either.
+``kind_of``
+    The kind of each row of the job store, 0 where it is not known yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.fit import amount_on, node_capacity
+from cpsched.kernels.inner import inner
+from cpsched.model.columns import (
+    EXPECTED_WAIT,
+    NODES_MAX,
+    NODES_MIN,
+    PLAN,
+    PRIORITY,
+    SHAPE,
+    SHAPE_REQUEST,
+    UNITS,
+)
+
+# The first numbers of ``memory``: passes so far, shapes whose room is kept up, kinds known, whether
+# there were more, a node before which nothing at all is free, whether the sums over all nodes are
+# within 64 bits, and the least and greatest node of a placement in the making.
+PASS, TRACKED, KINDS, FULL, FRONT, SUMMED, LEAST, GREATEST = range(8)
+HEADER = 8
+
+# Columns of ``book``. Of a kind: its seven columns of the job store, the pass in which it was found
+# not to fit, how many more of it are worth looking at and in which pass they were counted, and two
+# places of the hash table that finds a kind.
+KIND_SHAPE, KIND_UNITS = 0, 1
+KIND_PLAN = 6
+KIND_DEAD, KIND_LEFT, KIND_COUNTED, KIND_INDEX = 7, 8, 9, 10
+# Of a shape: units that fit now (-1: not known), the pass in which that was asked for last, and
+# where its nodes are counted by room (-1: nowhere); units that fit beside the reservation, in which
+# pass and with how long a log that was found. TRACK has nothing to do with its row: it is the list
+# of the shapes whose room is kept up.
+ROOM, ASKED, SLOT, BESIDE, BESIDE_PASS, BESIDE_LOG, TRACK = range(12, 19)
+BOOK_WIDTH = 19
+
+#: How many shapes have their nodes counted by room, and by how many units; more count as so many.
+SLOTS, MOST = 64, 129
+
+#: Shapes nobody has asked for in so many passes are not kept up any longer.
+_PATIENCE = 64
+#: Entries compared at once.
+_BLOCK = 64
+
+
+# Tables of what nodes have of each kind: what is free, less what the pass has started; what they
+# are; what is free otherwise (at a later second, or beside a reservation), and by how much more,
+# which is zero between passes.
+WORK, CAPACITY, BASE, DELTA = range(4)
+# Lists over nodes: the mark of a pass that has touched a node (twice its number, or that plus one),
+# the nodes it has touched, three for placing (the last zero between uses), and the placement found
+# last: nodes in their order, and how many units on each.
+STAMP, TOUCHED, CAPS, ORDER, TAKES, PUT_NODE, PUT_UNITS = range(7)
+
+
+class Desk(NamedTuple):
+    """
+    All arrays a pass works on; N nodes, R kinds.
+
+    Attributes
+    ----------
+    main
+        All of ``memory``: its numbers, then what is free in all of each kind, and whether a kind
+        is scarce.
+    level, line
+        Its tables, shape ``(4, N, R)``, and lists, shape ``(7, N)``.
+    slots, counts
+        Which places for counting nodes are taken; and how many nodes have room for so many units
+        of a shape, now in the first and beside the reservation in the second ``SLOTS`` rows, shape
+        ``(2 SLOTS, MOST + 1)``.
+    """
+
+    main: Any
+    level: Any
+    line: Any
+    slots: Any
+    counts: Any
+    book: Any
+    cols: Any
+    shapes: Any
+    eligible: Any
+
+
+def first_slot(num_nodes: int, num_kinds: int) -> int:
+    """Return where in ``memory`` the slots for counting nodes begin, with the counts behind."""
+    return HEADER + 2 * num_kinds + 4 * num_nodes * num_kinds + 7 * num_nodes
+
+
+def memory_size(num_nodes: int, num_kinds: int) -> int:
+    """Return the length of ``memory``."""
+    return first_slot(num_nodes, num_kinds) + SLOTS * (2 * MOST + 3)
+
+
+@inner
+def desk_of(memory, book, free, cols, shapes, eligible):
+    """Divide ``memory`` into its parts."""
+    num_nodes, num_kinds = free.shape
+    one = HEADER + 2 * num_kinds
+    two = one + 4 * num_nodes * num_kinds
+    level = memory[one:two].reshape((4, num_nodes, num_kinds))
+    three = two + 7 * num_nodes
+    line = memory[two:three].reshape((7, num_nodes))
+    slots = memory[three : three + SLOTS]
+    end = three + SLOTS * (2 * MOST + 3)
+    counts = memory[three + SLOTS : end].reshape((2 * SLOTS, MOST + 1))
+    return Desk(memory, level, line, slots, counts, book, cols, shapes, eligible)
+
+
+@inner
+def scarce_of(desk):
+    """Return which kinds only some nodes have."""
+    num_kinds = desk.level.shape[2]
+    return desk.main[HEADER + num_kinds : HEADER + 2 * num_kinds]
+
+
+# --- room ----------------------------------------------------------------------------------------
+
+
+@inner
+def begin_pass(desk, free):
+    """Bring what is free, and the room of the shapes kept up, to the present."""
+    head, book = desk.main, desk.book
+    head[PASS] += 1
+    kept = 0
+    for i in range(head[TRACKED]):
+        shape = book[i, TRACK]
+        if book[shape, ASKED] + _PATIENCE < head[PASS]:
+            book[shape, ROOM] = -1
+            if book[shape, SLOT] >= 0:
+                desk.slots[book[shape, SLOT]] = 0
+        else:
+            book[kept, TRACK] = shape
+            kept += 1
+    head[TRACKED] = kept
+    _follow(
+        head, book, desk.counts, desk.level[WORK], desk.level[CAPACITY],
+        desk.eligible, desk.shapes, free,
+    )  # fmt: skip
+
+
+@inner
+def _follow(head, book, counts, work, capacity, eligible, shapes, free):
+    """Take over what is free."""
+    num_kinds = free.shape[1]
+    now = free.ravel()
+    before = work.ravel()
+    length = len(now)
+    for low in range(0, length, _BLOCK):
+        high = min(low + _BLOCK, length)
+        differs = 0
+        for i in range(low, high):
+            differs |= now[i] ^ before[i]
+        if differs == 0:
+            continue
+        for node in range(low // num_kinds, (high - 1) // num_kinds + 1):
+            same = True
+            for r in range(num_kinds):
+                same = same and work[node, r] == free[node, r]
+            if same:
+                continue
+            add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
+            for r in range(num_kinds):
+                head[HEADER + r] += free[node, r] - work[node, r]
+                work[node, r] = free[node, r]
+            add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
+            head[FRONT] = min(head[FRONT], node)
+
+
+@inner
+def add_room(head, book, counts, work, capacity, eligible, shapes, node, sign):
+    """Add what fits on a node to the room of all shapes kept up, or take it off."""
+    for i in range(head[TRACKED]):
+        shape = book[i, TRACK]
+        units = node_capacity(work, capacity, eligible, shapes, shape, node)
+        book[shape, ROOM] += sign * units
+        if book[shape, SLOT] >= 0:
+            counts[book[shape, SLOT], min(units, MOST)] += sign
+
+
+@inner
+def room_of(desk, shape):
+    """Return how many units of a shape fit on all nodes together now."""
+    desk.book[shape, ASKED] = desk.main[PASS]
+    if desk.book[shape, ROOM] < 0:
+        _count(
+            desk.main, desk.book, desk.slots, desk.counts, desk.level[WORK],
+            desk.level[CAPACITY], desk.eligible, desk.shapes, shape,
+        )  # fmt: skip
+    return desk.book[shape, ROOM]
+
+
+@inner
+def _count(head, book, slots, counts, work, capacity, eligible, shapes, shape):
+    """Find the room of a shape, and keep it up from now on."""
+    slot = 0
+    while slot < SLOTS and slots[slot] != 0:
+        slot += 1
+    if slot < SLOTS:
+        slots[slot] = 1
+        for units in range(MOST + 1):
+            counts[slot, units] = 0
+    total = 0
+    for node in range(work.shape[0]):
+        units = node_capacity(work, capacity, eligible, shapes, shape, node)
+        total += units
+        if slot < SLOTS:
+            counts[slot, min(units, MOST)] += 1
+    book[shape, ROOM] = total
+    book[shape, SLOT] = slot if slot < SLOTS else -1
+    book[head[TRACKED], TRACK] = shape
+    head[TRACKED] += 1
+
+
+@inner
+def within_bounds(counts, num_nodes, units, nodes_min, nodes_max):
+    """
+    Say whether ``nodes_min`` to ``nodes_max`` nodes hold so many units, if all together do.
+
+    ``counts`` says how many nodes there are by room. Where some have room for ``MOST`` or more the
+    answer may be too optimistic.
+    """
+    some = num_nodes - counts[0]
+    if units < nodes_min or some < nodes_min:
+        return False
+    return nodes_max >= some or roomiest_hold(counts, top_of(counts, MOST), nodes_max, units)
+
+
+@inner
+def top_of(counts, top):
+    """Return the greatest room any node has, no more than ``top``."""
+    while top > 0 and counts[top] == 0:
+        top -= 1
+    return top
+
+
+@inner
+def roomiest_hold(counts, top, nodes, units):
+    """Say whether so many of the roomiest nodes, none roomier than ``top``, hold the units."""
+    if top == MOST:
+        return nodes > 0
+    for room in range(top, 0, -1):
+        taken = min(counts[room], nodes)
+        units -= taken * room
+        nodes -= taken
+        if units <= 0 or nodes == 0:
+            break
+    return units <= 0
+
+
+@inner
+def has_room(desk, shape, units):
+    """Say whether so many units fit on all nodes together, from the sums where they say no."""
+    if desk.book[shape, ROOM] < 0 and desk.main[SUMMED] != 0:
+        for r in range(desk.level.shape[2]):
+            need = desk.shapes[shape, SHAPE_REQUEST + r]
+            if need > 0 and desk.main[HEADER + r] // need < units:
+                return False
+    return room_of(desk, shape) >= units
+
+
+@inner
+def may_fit(desk, row):
+    """
+    Say whether a job may fit now: never False if it does.
+
+    Exact but for even splits and contiguity, and for nodes with room for ``MOST`` units or more.
+    """
+    book = desk.book
+    shape = desk.cols[row, SHAPE]
+    units = desk.cols[row, UNITS]
+    room = book[shape, ROOM]
+    if room < 0:
+        if not has_room(desk, shape, units):
+            return False
+    else:
+        book[shape, ASKED] = desk.main[PASS]
+        if room < units:
+            return False
+    nodes_min, nodes_max = desk.cols[row, NODES_MIN], desk.cols[row, NODES_MAX]
+    num_nodes = desk.level.shape[1]
+    if (nodes_min == 1 and nodes_max >= num_nodes) or book[shape, SLOT] < 0:
+        return True
+    counts = desk.counts[book[shape, SLOT]]
+    return within_bounds(counts, num_nodes, units, nodes_min, nodes_max)
+
+
+@inner
+def take(desk, row, count):
+    """Take the placement found last, of a job on ``count`` nodes, off what is free."""
+    _take(
+        desk.main, desk.book, desk.counts, desk.level[WORK], desk.level[CAPACITY], desk.eligible,
+        desk.shapes, desk.cols[row, SHAPE], desk.line[PUT_NODE][:count], desk.line[PUT_UNITS],
+    )  # fmt: skip
+
+
+@inner
+def _take(head, book, counts, work, capacity, eligible, shapes, shape, nodes, units):
+    for i in range(len(nodes)):
+        node = nodes[i]
+        add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
+        for r in range(work.shape[1]):
+            amount = amount_on(shapes, shape, capacity, node, units[i], r)
+            work[node, r] -= amount
+            head[HEADER + r] -= amount
+        add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
+
+
+# --- kinds of jobs -------------------------------------------------------------------------------
+
+
+@inner
+def _kind_columns():
+    return (SHAPE, UNITS, NODES_MIN, NODES_MAX, EXPECTED_WAIT, PRIORITY, PLAN)
+
+
+@inner
+def kind_at(desk, kind_of, row):
+    """
+    Return the kind of a row, found now if it is not known.
+
+    Kind 0 serves for one row at a time where there is no room in the book for a new kind.
+    """
+    if kind_of[row] > 0:
+        return kind_of[row]
+    head, book, cols = desk.main, desk.book, desk.cols
+    columns = _kind_columns()
+    size = 2 * len(book)
+    place = 0
+    for column in columns:
+        place = (31 * place + (cols[row, column] & 0xFFFFFF)) & 0x3FFFFFFF
+    place %= size
+    while True:
+        kind = book[place // 2, KIND_INDEX + place % 2]
+        if kind == 0:
+            break
+        same = True
+        for i in range(len(columns)):
+            same = same and book[kind, i] == cols[row, columns[i]]
+        if same:
+            kind_of[row] = kind
+            return kind
+        place = (place + 1) % size
+    kind = head[KINDS] + 1
+    if kind == len(book):
+        kind = 0
+        head[FULL] = 1
+    else:
+        head[KINDS] = kind
+        book[place // 2, KIND_INDEX + place % 2] = kind
+        kind_of[row] = kind
+    for i in range(len(columns)):
+        book[kind, i] = cols[row, columns[i]]
+    book[kind, KIND_DEAD] = 0
+    book[kind, KIND_COUNTED] = 0
+    return kind
+
+
+@kernel
+def able(by_age, queue, kind_of, memory, book, free, cols, shapes, eligible):
+    """
+    Return the jobs worth ranking: those that could start now on their own, in queue order.
+
+    Exact but for bounds on the number of nodes, even splits and contiguity, where a job may be
+    among them that does not fit. With ``by_age``, of the jobs of one kind only as many come as
+    fit together: the priority puts the earlier first, so those behind them cannot start.
+    """
+    desk = desk_of(memory, book, free, cols, shapes, eligible)
+    begin_pass(desk, free)
+    number = desk.main[PASS]
+    found = np.empty(len(queue), dtype=np.int64)
+    count = 0
+    for row in queue:
+        kind = kind_at(desk, kind_of, row)
+        if book[kind, KIND_DEAD] == number:
+            continue
+        shape = book[kind, KIND_SHAPE]
+        units = book[kind, KIND_UNITS]
+        if book[kind, KIND_COUNTED] != number:
+            book[kind, KIND_COUNTED] = number
+            book[kind, KIND_LEFT] = room_of(desk, shape) // units if may_fit(desk, row) else 0
+        if book[kind, KIND_LEFT] == 0:
+            book[kind, KIND_DEAD] = number
+            continue
+        if by_age:
+            book[kind, KIND_LEFT] -= 1
+        found[count] = row
+        count += 1
+    return found[:count]
+
+
+@kernel
+def all_marked(rows, count, marks):
+    """Say whether the first ``count`` rows are all marked."""
+    for i in range(count):
+        if not marks[rows[i]]:
+            return False
+    return True

@@ -1,0 +1,57 @@
+"""What the machine's state refuses, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import jobs, machine
+
+from cpsched.errors import DispatchError
+from cpsched.mapping import fit
+from cpsched.model.allocation import Allocation
+from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.state import State
+
+
+def whole(values, dtype=np.int64):
+    """Return an array."""
+    return np.array(values, dtype=dtype)
+
+
+GOOD = Allocation(whole([0, 1]), whole([2, 1]), whole([[2, 0], [1, 0]]))
+
+
+def waiting():
+    """Return the state of two nodes of two cores for which a job of three waits."""
+    system = machine((2, 8), (2, 8), resources=("core", "mem"))
+    arrivals = Arrivals(fit(jobs((0, 3, 5), resources=("core", "mem")), system))
+    state = State(system)
+    arrivals.enter(state.store, 0, 1)
+    state.set_eligible(arrivals.eligible(state.store))
+    state.enqueue(0)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"amount": whole([2, 1])}, r"amount int64\(2,\)"),
+        ({"amount": whole([[2], [1]])}, r"amount int64\(2, 1\).*\(K,\), \(K,\) and \(K, 2\)"),
+        ({"amount": whole([[2, 0, 0], [1, 0, 0]])}, r"amount int64\(2, 3\)"),
+        ({"amount": whole([[2, 0], [1, 0]], float)}, r"amount float64\(2, 2\)"),
+        ({"units": whole([2, 1], np.int32)}, r"units int32\(2,\)"),
+        ({"node": [0, 1]}, "node list"),
+        ({"node": whole([[0, 1]])}, r"node int64\(1, 2\)"),
+        ({"units": whole([2, 1, 1])}, r"units int64\(3,\)"),
+        ({"amount": whole([[2, -1], [1, 0]])}, "given -1 mem on node n0, which is not what"),
+    ],
+)
+def test_an_allocation_that_is_none(wrong, message):
+    """It is said what was given and what is wanted, and nothing has changed."""
+    state = waiting()
+    with pytest.raises(DispatchError, match=rf"^job 0 is .*{message}"):
+        state.start(0, GOOD._replace(**wrong), 0)
+    assert state.free.tolist() == [[2, 8], [2, 8]]
+    assert state.num_running == 0
+    state.start(0, GOOD, 0)
+    assert state.free.tolist() == [[0, 8], [1, 8]]

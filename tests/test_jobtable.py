@@ -1,0 +1,73 @@
+"""Tables that calling code builds itself: what they hold, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cpsched.errors import ConfigError
+from cpsched.model.jobtable import JobTable
+
+TWO = {
+    "resources": ("core", "mem"),
+    "handle": [7, 3],
+    "submit": [0, 5],
+    "requested_time": [60, 30],
+    "units": [2, 1],
+    "request": [(1, 0), (1, 4)],
+}
+
+
+def test_what_is_left_out():
+    """Predictions are the requested time, bounds are none, optional columns say so."""
+    table = JobTable.build(**TWO, strings={"user": ["ann", ""]})
+    assert table.plan.tolist() == table.priority.tolist() == table.bound.tolist() == [60, 30]
+    assert table.nodes_min.tolist() == [1, 1]
+    assert table.units_max.tolist() == [2, 1]
+    assert table.expected_wait.tolist() == [-1, -1]
+    assert table.strings("user") == ["ann", None]
+    assert table.per_node.tolist() == [[0, 0], [0, 0]]
+
+
+def test_rows_cannot_be_changed():
+    """They used to be writable, and the kernels were compiled a second time for that."""
+    table = JobTable.build(**TWO)
+    with pytest.raises(ValueError, match="read-only"):
+        table.rows[0] = 1
+
+
+def test_no_jobs_at_all():
+    """Also as empty lists, which numpy takes for floating point."""
+    empty = {name: [] for name in ("handle", "submit", "requested_time", "units", "request")}
+    assert len(JobTable.build(resources=("core",), **empty)) == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("units", [2, 0], "JobTable.build: units: 0 for job 1 of the table, must be at least 1"),
+        ("units", [2], r"units: shape \(1,\), must be \(2,\): one row a job"),
+        ("units", [2.0, 1.0], "units: float64 values, must be integers"),
+        (
+            "units",
+            np.array([2**63, 1], dtype=np.uint64),
+            "units: 9223372036854775808 is too large for int64",
+        ),
+        ("handle", [7, 7], "handle: 7 for job 1 of the table, must be another for each job"),
+        ("request", [(1, 0), (1, -4)], "request: -4 for job 1 of the table, must be at least 0"),
+        ("request", [(1,), (1,)], r"request: shape \(2, 1\), must be \(2, 2\)"),
+        ("per_node", [(0, 0)], r"per_node: shape \(1, 2\), must be \(2, 2\)"),
+        ("plan", [1, -1], "plan: -1 for job 1 of the table, must be at least 0"),
+        ("nodes_min", [0, 1], "nodes_min: 0 for job 0 of the table, must be at least 1"),
+        ("nodes_max", [1, 0], "nodes_max: 0 for job 1 of the table, must be nodes_min or more"),
+        ("exclusive", [0, 2], "exclusive: 2 for job 1 of the table, must be 0 or 1"),
+        ("eligable_class", [0, 0], "eligable_class: no such column; there are: attempts, bound"),
+        ("strings", {"user": ["ann"]}, "user: 1 strings for 2 jobs"),
+        ("strings", {"account": ["a", "b"]}, "account: no such strings; there are: group, name"),
+    ],
+)
+def test_what_no_job_can_have_is_refused(column, values, message):
+    """In one line that names the column and, where it is one, the job."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        JobTable.build(**{**TWO, column: values})
+    assert "\n" not in str(caught.value)
