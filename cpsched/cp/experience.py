@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched.cp.problem import pooled_demand
 from cpsched.kernels import scenarios
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import FloatArray, IntArray
@@ -36,14 +38,16 @@ class Arrivals(NamedTuple):
 
     Attributes
     ----------
-    ready, plan, user
-        When, for how long as predicted, and of which user (our number), shape ``(n,)``.
+    ready, plan, limit, user
+        When (sorted), for how long as predicted and at most, and of which user (our number),
+        shape ``(n,)``.
     demand
         Shape ``(n, R)``.
     """
 
     ready: IntArray
     plan: IntArray
+    limit: IntArray
     user: IntArray
     demand: IntArray
 
@@ -73,7 +77,7 @@ class Experience:
         self._ratios: FloatArray = np.zeros(_ALL)
         self._num_ratios = 0
         self._last = -1
-        self._arrivals: list[tuple[int, int, int, tuple[int, ...]]] = []
+        self._arrivals: list[tuple[Any, ...]] = []
         self._summed_at = -1
 
     def users(self, jobs: JobTable) -> IntArray:
@@ -101,13 +105,14 @@ class Experience:
         running = view.running
         handles = running.handle.tolist()
         known = self._running
-        if len(known) == len(handles) and all(handle in known for handle in handles):
-            return
-        # A start that failed (on a real system) is no end: the job waits again.
-        gone = known.keys() - set(handles) - set(view.waiting.handle.tolist())
-        for handle in sorted(gone):
-            user, plan, start = known.pop(handle)
-            self._note(user, max(view.now - start, 1) / plan)
+        gone = known.keys() - set(handles)
+        if gone:
+            waiting = set(view.waiting.handle.tolist())
+            for handle in sorted(gone):
+                user, plan, start = known.pop(handle)
+                # A start that failed (on a real system) is no end: the job waits again.
+                if handle not in waiting:
+                    self._note(user, max(view.now - start, 1) / plan)
         if len(known) < len(handles):
             self._remember(running, running.start)
 
@@ -132,21 +137,22 @@ class Experience:
             self.user_ratio[user, self.user_count[user] % _OWN] = ratio
             self.user_count[user] += 1
 
-    def note_arrivals(self, jobs: JobTable, demand: IntArray) -> None:
-        """Remember waiting jobs not seen before."""
-        handle = jobs.handle
-        new = np.flatnonzero(handle > self._last)
-        if not len(new) or not self._num_arrivals:
+    def note_arrivals(self, view: View, allocator: Allocator) -> None:
+        """Remember waiting jobs submitted since the last that was remembered."""
+        if not self._num_arrivals:
             return
-        self._last = int(handle.max())
-        new = new[-self._num_arrivals - 1 :]
-        users, submit = self.users(jobs), jobs.submit
-        plan = np.maximum(jobs.plan, 1)
-        self._arrivals += [
-            (int(submit[i]), int(plan[i]), int(users[i]), tuple(demand[i].tolist()))
-            for i in new.tolist()
-        ]
+        jobs = view.waiting
+        new = np.flatnonzero(jobs.submit > self._last)
+        if not len(new):
+            return
+        jobs = jobs.take(new[-self._num_arrivals - 1 :])
+        plan, limit = np.maximum(jobs.plan, 1), np.maximum(jobs.requested_time, 1)
+        columns = (jobs.submit, plan, limit, self.users(jobs), pooled_demand(view, jobs, allocator))
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        self._arrivals += [(*known, tuple(demand)) for *known, demand in rows]
+        self._arrivals.sort()
         del self._arrivals[: -self._num_arrivals - 1]
+        self._last = self._arrivals[-1][0]
 
     @property
     def ratios(self) -> FloatArray:
@@ -169,13 +175,13 @@ class Experience:
         self._sum_up()
         return self._exact
 
-    def typical(self, user: IntArray, plan: IntArray) -> IntArray:
+    def typical(self, user: IntArray, plan: IntArray, limit: IntArray) -> IntArray:
         """Return the median runtime to expect of jobs with these users and predictions."""
         self._sum_up()
         found: IntArray = scenarios.typical_runtime(
             user, plan, self._median, self.user_ratio, self.user_count
         )
-        return found
+        return np.minimum(found, limit)
 
     def draw(
         self,
@@ -185,27 +191,32 @@ class Experience:
         plan: IntArray,
         elapsed: IntArray,
         expected: IntArray,
+        limit: IntArray,
     ) -> IntArray:
-        """Draw runtimes, see :func:`cpsched.kernels.scenarios.draw_runtimes`."""
+        """
+        Draw runtimes, see :func:`cpsched.kernels.scenarios.draw_runtimes`.
+
+        None is above ``limit`` but for jobs that have run longer already.
+        """
         found: IntArray = scenarios.draw_runtimes(
             num, seed, user, plan, elapsed, expected, self.ratios, self.user_ratio, self.user_count
         )
-        return found
+        return np.minimum(found, np.maximum(limit, elapsed + 1))
 
     def arrivals(self, now: int, num_kinds: int) -> Arrivals:
         """Return the last arrivals as if they came again, from the second after now on."""
         known = self._arrivals
         if len(known) < 2:
             empty = np.zeros(0, dtype=np.int64)
-            return Arrivals(empty, empty, empty, np.zeros((0, num_kinds), dtype=np.int64))
+            return Arrivals(empty, empty, empty, empty, np.zeros((0, num_kinds), dtype=np.int64))
         first = known[0][0]
-        ready = np.array([submit for submit, *_ in known[1:]], dtype=np.int64) - first + now + 1
-        order = np.argsort(ready, kind="stable")
+        submit, plan, limit, user, demand = zip(*known[1:], strict=True)
         return Arrivals(
-            ready[order],
-            np.array([known[1 + i][1] for i in order.tolist()], dtype=np.int64),
-            np.array([known[1 + i][2] for i in order.tolist()], dtype=np.int64),
-            np.array([known[1 + i][3] for i in order.tolist()], dtype=np.int64),
+            np.array(submit, dtype=np.int64) - first + now + 1,
+            np.array(plan, dtype=np.int64),
+            np.array(limit, dtype=np.int64),
+            np.array(user, dtype=np.int64),
+            np.array(demand, dtype=np.int64),
         )
 
     def state(self) -> dict[str, Any]:
@@ -220,7 +231,7 @@ class Experience:
             "num_ratios": self._num_ratios,
             "last": self._last,
             "arrivals": np.array(
-                [(a, b, u, *demand) for a, b, u, demand in self._arrivals], dtype=np.int64
+                [(*known, *demand) for *known, demand in self._arrivals], dtype=np.int64
             ),
         }
 
@@ -235,5 +246,5 @@ class Experience:
         self._num_ratios = int(state["num_ratios"])
         self._last = int(state["last"])
         self._arrivals = [
-            (a, b, u, tuple(demand)) for a, b, u, *demand in np.asarray(state["arrivals"]).tolist()
+            (*row[:4], tuple(row[4:])) for row in np.asarray(state["arrivals"]).tolist()
         ]

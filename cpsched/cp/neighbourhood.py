@@ -82,7 +82,8 @@ def _replan(
     proven = solved.status in (cpsat.Status.OPTIMAL, cpsat.Status.INFEASIBLE)
     numbers[stats.SOLVER_CALLS] += 1
     numbers[stats.MODELLED_JOBS] += len(group)
-    numbers[stats.PROVEN_OPTIMAL] += int(proven)
+    numbers[stats.PROVEN_OPTIMAL] += int(solved.status is cpsat.Status.OPTIMAL)
+    numbers[stats.NO_SOLUTION] += int(not solved.has_solution)
     numbers[stats.LIMIT_HITS] += int(not proven and not solved.wall_limit_hit)
     numbers[stats.WALL_LIMIT_HITS] += int(solved.wall_limit_hit)
     numbers[stats.DETERMINISTIC_TIME] += solved.deterministic

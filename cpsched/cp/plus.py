@@ -5,12 +5,14 @@ Where predictions have lately been as good as the truth, the whole queue is plan
 (:mod:`cpsched.cp.whole_queue`). Otherwise a few rules with one reservation or none each propose
 what to start, and the proposal that is expected to cost least is followed
 (:mod:`cpsched.cp.proposals`). ``cph+`` sees the machine as one pool and then maps what starts to
-nodes; ``cp+`` plans and proposes on nodes.
+nodes; ``cp+`` plans and proposes on nodes, and so does ``cph+`` where the pool has room for a job
+that fits on no nodes: on the pool its reservation would never come true.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -94,6 +96,7 @@ class _Plus(Dispatcher):
         self.experience.note_ends(view)
         if not len(view.waiting):
             return NOTHING
+        self.experience.note_arrivals(view, self.allocator)
         decision = self._decide(view)
         self.experience.note_starts(view, decision)
         return decision
@@ -131,6 +134,39 @@ class _Plus(Dispatcher):
     @abstractmethod
     def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
         """Follow the best of several proposals."""
+
+    def _plan_on_nodes(self, situation: Situation, barred: BoolArray) -> Decision:
+        """Follow the node by node plan in the order of the best one."""
+        tasks, plan, numbers = self._best_plan(situation, barred)
+        view, store = situation.view, situation.jobs.store
+        packed, planned = planning.plan_pass(
+            self.allocator.policy,
+            view.now,
+            frozen(situation.jobs.rows[plan.order]),
+            _ALL,
+            1,
+            store.columns,
+            store.shapes,
+            view.eligible,
+            self.allocator.capacity,
+            self.allocator.scarce,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        start = np.empty(tasks.num_waiting, dtype=np.int64)
+        start[plan.order] = planned
+        decision = decision_of(view, packed)
+        return decision._replace(plan=self._remember(situation, start), stats=numbers)
+
+    def _weigh_on_nodes(self, situation: Situation, barred: BoolArray) -> Decision:
+        """Follow the best of what the rules propose on nodes."""
+        orders = orders_of(situation)
+        proposals = on_nodes(situation, orders, self.allocator)
+        chosen, numbers = self._cheapest(situation, proposals, orders["typical"], barred)
+        assert chosen.packed is not None
+        return decision_of(situation.view, chosen.packed)._replace(stats=numbers)
 
     def _best_plan(
         self, situation: Situation, barred: BoolArray
@@ -172,13 +208,17 @@ class _Plus(Dispatcher):
         return Plan(handles[later].tolist(), start[later].tolist())
 
     def _cheapest(
-        self, situation: Situation, proposals: list[Proposal], ranked: IntArray
+        self,
+        situation: Situation,
+        proposals: list[Proposal],
+        ranked: IntArray,
+        barred: BoolArray,
     ) -> tuple[Proposal, dict[str, float]]:
         """Return the proposal that is expected to cost least, the first of equals."""
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
         seed = (self._seed * 1_000_003 + situation.now) % 2**48
-        cost = self.scenarios.judge(situation, self.experience, proposals, ranked, seed)
+        cost = self.scenarios.judge(situation, self.experience, proposals, ranked, barred, seed)
         chosen = proposals[int(np.argmin(cost))]
         return chosen, {stats.JUDGED: 1, stats.FOLLOWED + chosen.rule.name: 1}
 
@@ -225,28 +265,37 @@ class CphPlus(_Plus):
     name = "cph+"
 
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
+        if situation.is_misled(barred):
+            return self._plan_on_nodes(situation, barred)
+        numbers: Counter[str] = Counter()
         for _ in range(_ATTEMPTS):
-            tasks, plan, numbers = self._best_plan(situation, barred)
+            tasks, plan, found = self._best_plan(situation, barred)
+            numbers.update(found)
             start = plan.start[: tasks.num_waiting]
             order = plan.order[start[plan.order] == situation.now]
             decision, left = self._mapped(situation, order)
+            numbers[stats.POSTPONED] += len(left)
             if not len(left):
                 break
             barred[left] = True
-        numbers[stats.POSTPONED] = len(left)
+        numbers[stats.PLANNED] = 1
         return decision._replace(plan=self._remember(situation, start), stats=numbers)
 
     def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
+        if situation.is_misled(barred):
+            return self._weigh_on_nodes(situation, barred)
         orders = orders_of(situation)
+        postponed = 0
         for _ in range(_ATTEMPTS):
             proposals = on_the_pool(situation, orders, barred)
-            chosen, numbers = self._cheapest(situation, proposals, orders["typical"])
+            chosen, numbers = self._cheapest(situation, proposals, orders["typical"], barred)
             order = orders[chosen.rule.order]
             decision, left = self._mapped(situation, order[chosen.starts[order]])
+            postponed += len(left)
             if not len(left):
                 break
             barred[left] = True
-        numbers[stats.POSTPONED] = len(left)
+        numbers[stats.POSTPONED] = postponed
         plan = None
         if chosen.held >= 0:
             plan = Plan((int(situation.jobs.handle[chosen.held]),), (chosen.shadow,))
@@ -277,32 +326,7 @@ class CpPlus(_Plus):
     name = "cp+"
 
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
-        tasks, plan, numbers = self._best_plan(situation, barred)
-        view, store = situation.view, situation.jobs.store
-        packed, planned = planning.plan_pass(
-            self.allocator.policy,
-            view.now,
-            frozen(situation.jobs.rows[plan.order]),
-            _ALL,
-            1,
-            store.columns,
-            store.shapes,
-            view.eligible,
-            self.allocator.capacity,
-            self.allocator.scarce,
-            view.free,
-            view.running.rows,
-            view.running.arena.node,
-            view.running.arena.amount,
-        )
-        start = np.empty(tasks.num_waiting, dtype=np.int64)
-        start[plan.order] = planned
-        decision = decision_of(view, packed)
-        return decision._replace(plan=self._remember(situation, start), stats=numbers)
+        return self._plan_on_nodes(situation, barred)
 
-    def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:  # noqa: ARG002
-        orders = orders_of(situation)
-        proposals = on_nodes(situation, orders, self.allocator)
-        chosen, numbers = self._cheapest(situation, proposals, orders["typical"])
-        assert chosen.packed is not None
-        return decision_of(situation.view, chosen.packed)._replace(stats=numbers)
+    def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
+        return self._weigh_on_nodes(situation, barred)

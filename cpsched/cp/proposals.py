@@ -186,6 +186,7 @@ class Scenarios:
         experience: Experience,
         proposals: Sequence[Proposal],
         ranked: IntArray,
+        barred: BoolArray,
         seed: int,
     ) -> FloatArray:
         """
@@ -195,18 +196,22 @@ class Scenarios:
         ----------
         ranked
             All jobs' positions, most urgent first.
+        barred
+            Jobs that cannot start now.
         """
         now = situation.now
-        picked, held = _picked(proposals, ranked)
+        picked, held = _picked(proposals, ranked, barred)
         coming = experience.arrivals(now, situation.demand.shape[1])
         join = np.concatenate
         user = join([situation.user[picked], coming.user])
         plan = join([situation.plan[picked], coming.plan])
+        limit = join([situation.limit[picked], coming.limit])
         zeros = np.zeros(len(plan), dtype=np.int64)
         running = situation.view.running
         elapsed = now - running.start
         expected = np.maximum(running.expected_end - running.start, elapsed + 1)
         owner, predicted = experience.users(running), np.maximum(running.plan, 1)
+        at_most = np.maximum(running.requested_time, 1)
         draw, num = experience.draw, self._num
         cost: FloatArray = scenarios.judge(
             now,
@@ -215,13 +220,18 @@ class Scenarios:
             held,
             np.array([proposal.shadow for proposal in proposals], dtype=np.int64),
             np.array([proposal.extra for proposal in proposals]),
-            draw(num, seed, user, plan, zeros, plan),
+            draw(num, seed, user, plan, zeros, plan, limit),
             plan,
-            join([situation.typical[picked], experience.typical(coming.user, coming.plan)]),
+            join(
+                [
+                    situation.typical[picked],
+                    experience.typical(coming.user, coming.plan, coming.limit),
+                ]
+            ),
             join([situation.submit[picked], coming.ready]),
             join([situation.demand[picked], coming.demand]),
             join([np.full(len(picked), now, dtype=np.int64), coming.ready]),
-            draw(num, seed + 1, owner, predicted, elapsed, expected) - elapsed,
+            draw(num, _another(seed), owner, predicted, elapsed, expected, at_most) - elapsed,
             _given_back(situation.view),
             situation.level[0],
             self._patience,
@@ -229,10 +239,23 @@ class Scenarios:
         return cost
 
 
-def _picked(proposals: Sequence[Proposal], ranked: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the jobs that scenarios play, and where among them the ones held for are."""
+def _another(seed: int) -> int:
+    """Return a seed whose random numbers have nothing to do with those of the one given."""
+    return (seed * 6364136223846793005 + 1442695040888963407) % 2**48
+
+
+def _picked(
+    proposals: Sequence[Proposal], ranked: IntArray, barred: BoolArray
+) -> tuple[IntArray, IntArray]:
+    """
+    Return the jobs that scenarios play, and where among them the ones held for are.
+
+    Half of the window is for jobs that can start now: they are what is decided about.
+    """
     taken = np.zeros(len(ranked), dtype=np.bool_)
-    taken[ranked[:_WINDOW]] = True
+    able = ranked[~barred[ranked]][: _WINDOW // 2]
+    taken[able] = True
+    taken[ranked[~taken[ranked]][: _WINDOW - len(able)]] = True
     for proposal in proposals:
         taken |= proposal.starts
         if proposal.held >= 0:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.model.view import View
 
+#: Seconds; a longer time counts as this (35,000 years), so that sums stay in range.
+_LONGEST = 2**40
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Situation:
@@ -27,23 +30,22 @@ class Situation:
     ----------
     jobs
         All that wait, in queue order.
-    submit, plan, typical
-        Second of submission, predicted runtime (at least 1), and the median runtime to expect in
-        the light of past errors; shape ``(n,)``.
+    submit, plan, limit, typical
+        Second of submission, predicted runtime (at least 1), requested time, and the median
+        runtime to expect in the light of past errors; shape ``(n,)``.
     user
         Our number for each job's user.
     demand, share
         What each job takes, shape ``(n, R)``, and the largest share of the machine that is.
     times, level
         What the running jobs leave, see :mod:`cpsched.kernels.pool`.
-    free
-        What is free now, shape ``(R,)``.
     """
 
     view: View
     jobs: JobTable
     submit: IntArray
     plan: IntArray
+    limit: IntArray
     typical: IntArray
     user: IntArray
     demand: IntArray
@@ -53,11 +55,11 @@ class Situation:
 
     @classmethod
     def of(cls, view: View, allocator: Allocator, experience: Experience) -> Self:
-        """Look at a view; new arrivals are remembered on the way."""
+        """Look at a view."""
         jobs = view.waiting
         demand = pooled_demand(view, jobs, allocator)
-        experience.note_arrivals(jobs, demand)
-        user, plan = experience.users(jobs), np.maximum(jobs.plan, 1)
+        user, plan = experience.users(jobs), np.clip(jobs.plan, 1, _LONGEST)
+        limit = np.clip(jobs.requested_time, 1, _LONGEST)
         times, level = pool.pool_profile(
             view.now, jobs.store.columns, view.running.rows, view.running.arena.amount, view.free
         )
@@ -67,7 +69,8 @@ class Situation:
             jobs=jobs,
             submit=jobs.submit,
             plan=plan,
-            typical=experience.typical(user, plan),
+            limit=limit,
+            typical=experience.typical(user, plan, limit),
             user=user,
             demand=demand,
             share=(demand / whole).max(axis=1, initial=0.0),
@@ -90,6 +93,10 @@ class Situation:
             "smallest": np.argsort(self.plan * self.share, kind="stable"),
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
+
+    def is_misled(self, barred: BoolArray) -> bool:
+        """Return whether the pool has room for a job that fits on no nodes now."""
+        return bool((barred & (self.demand <= self.level[0]).all(axis=1)).any())
 
     def ready(self, barred: BoolArray) -> IntArray:
         """Return from when on each job may start: not now where it found no nodes."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import FAR
+from cpsched.kernels.fit import FAR, sort_by
 from cpsched.kernels.pool import find_window, occupy_pool
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
@@ -392,13 +392,16 @@ def judge(
     num_scenarios, num_running = remaining.shape
     total = np.zeros(len(starts))
     ends = np.empty(num_running, dtype=np.int64)
+    key = np.empty(num_running)
     order = np.empty(num_running, dtype=np.int64)
     back = np.empty(end_demand.shape, dtype=np.int64)
     for s in range(num_scenarios):
-        count = 0
         for i in range(num_running):
-            count = _later(ends, order, 0, count, now + remaining[s, i], i)
+            key[i] = remaining[s, i]
+            order[i] = i
+        sort_by(key, order, num_running)
         for i in range(num_running):
+            ends[i] = now + remaining[s, order[i]]
             for r in range(end_demand.shape[1]):
                 back[i, r] = end_demand[order[i], r]
         for p in range(len(starts)):

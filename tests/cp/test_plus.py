@@ -20,7 +20,9 @@ from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
 from cpsched.metrics.verify import verify
+from cpsched.model.jobtable import JobTable
 from cpsched.simulation.observers import Observer
+from cpsched.simulation.state import State
 from cpsched.spec import build
 from cpsched.systems import load
 
@@ -438,3 +440,70 @@ def test_in_a_scenario_nobody_passes_the_job_held_for():
     held = (30 + 100) / 100 + (130 + 2) / 10
     assert cost(5) == pytest.approx(passed)
     assert cost(6) == pytest.approx(held)
+
+
+# --- what a pool cannot see, and what comes from outside -----------------------------------------
+
+
+@pytest.mark.parametrize("trust", ["never", "always"])
+@pytest.mark.parametrize("dispatcher", BOTH)
+def test_a_job_that_only_one_node_can_hold_gets_its_turn(dispatcher, trust):
+    """
+    One-core jobs keep both nodes of four cores half full for ever; the pool always has room for
+    the job of four cores, no node has, until one is kept free for it.
+    """
+    stream = [(20 * turn, 1, 70, 70) for turn in range(600)]
+    rows = sorted([*stream, (101, 1, 50, 50)])
+    position = rows.index((101, 1, 50, 50))
+    request = [[4 if index == position else 1] for index in range(len(rows))]
+    workload = jobs(*rows, request=request)
+    spec = f"{dispatcher}:trust={trust},patience=2000,allocator=balanced"
+    assert starts(workload, machine((4,), (4,)), spec)[position] < 3000
+
+
+def test_no_runtime_is_drawn_beyond_the_limit():
+    seen = Experience(0)
+    for ratio in (1.0, 3600.0, 86400.0):
+        seen._note(0, ratio)
+    some = np.array([100, 100], dtype=np.int64)
+    zeros, user = np.zeros(2, dtype=np.int64), np.full(2, -1, dtype=np.int64)
+    elapsed = np.array([0, 700])
+    drawn = seen.draw(20, 1, user, some, elapsed, some, np.array([600, 600]))
+    assert drawn[:, 0].max() == 600
+    assert set(drawn[:, 1].tolist()) == {701}
+    assert seen.typical(user, some, np.array([600, 50])).tolist() == [600, 50]
+    assert not zeros.any()
+
+
+def waiting_job(handle, submit, user):
+    """Return a table of one job, built with no workload behind it."""
+    return JobTable.build(
+        resources=("core",),
+        handle=np.array([handle]),
+        submit=np.array([submit]),
+        requested_time=np.array([100]),
+        units=np.array([1]),
+        request=np.ones((1, 1), dtype=np.int64),
+        strings={"user": [user]},
+    )
+
+
+def test_arrivals_are_those_submitted_last_whatever_their_handles():
+    system = machine((4,))
+    seen = CphPlus(arrivals=3)
+    seen.reset(system, 0)
+    state = State(system)
+    for now, handle in ((0, 900), (10, 5), (20, 17), (30, 3)):
+        view = state.view(now)
+        view.waiting = waiting_job(handle, now, "ann")
+        view.eligible = np.ones((1, 1), dtype=np.bool_)
+        seen.experience.note_arrivals(view, seen.allocator)
+    coming = seen.experience.arrivals(100, 1)
+    assert coming.ready.tolist() == [111, 121, 131]
+    assert coming.limit.tolist() == [100, 100, 100]
+
+
+def test_very_long_requests_are_planned_without_overflow():
+    rows = [(0, 3, 10, 2**50) for _ in range(12)]
+    found = starts(jobs(*rows), machine((4,)), "cph+:trust=always")
+    assert found == [10 * turn for turn in range(12)]

@@ -28,7 +28,7 @@ def table(*rows):
     return JobTable.build(
         resources=RESOURCES,
         handle=np.arange(num),
-        submit=np.zeros(num),
+        submit=np.zeros(num, dtype=np.int64),
         requested_time=[row[3] for row in rows],
         units=[row[4] for row in rows],
         request=[(1, row[5], row[6]) for row in rows],

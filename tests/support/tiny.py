@@ -107,6 +107,8 @@ DISPATCHERS = (
     "cp-3:window=5,limit=0.001",
     "cph+:neighbourhoods=1,scenarios=3",
     "cp+:scenarios=3,allocator=best-fit",
+    "cph+:trust=always,allocator=balanced",
+    "cp+:trust=always,arrivals=3",
 )
 
 
