@@ -86,6 +86,7 @@ class _Plus(Dispatcher):
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         self.allocator.reset(system)
+        self._whole = self.allocator.capacity.sum(axis=0)
         self.experience.forget()
         self._planned = {}
         self._seed = seed
@@ -109,7 +110,7 @@ class _Plus(Dispatcher):
             decision = start_in_order(view, view.waiting.rows, self.allocator, stop=True)
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        situation = Situation.of(view, self.allocator, self.experience)
+        situation = Situation.of(view, self.allocator, self.experience, self._whole)
         if self.trust == "always" or (self.trust == "auto" and self.experience.is_exact):
             return self._plan(situation, ~fits)
         self._planned = {}
@@ -195,7 +196,7 @@ class _Plus(Dispatcher):
         """
         if not len(view.waiting):
             return None
-        situation = Situation.of(view, self.allocator, self.experience)
+        situation = Situation.of(view, self.allocator, self.experience, self._whole)
         coming = self.experience.arrivals(situation.now, situation.demand.shape[1])
         tasks = Tasks.of(situation, coming, ~self._fits_now(view), self.patience)
         return first_model(tasks, best_plan(tasks, situation.orders()))

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.dispatch.passes import easy_pass, frozen, list_pass
-from cpsched.kernels import passes, scenarios
-from cpsched.model import columns as c
+from cpsched.kernels import passes, pool, scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from cpsched.cp.situation import Situation
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.types import BoolArray, FloatArray, IntArray
-    from cpsched.model.view import View
 
 #: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.
 _WINDOW = 64
@@ -232,7 +230,7 @@ class Scenarios:
             join([situation.demand[picked], coming.demand]),
             join([np.full(len(picked), now, dtype=np.int64), coming.ready]),
             draw(num, _another(seed), owner, predicted, elapsed, expected, at_most) - elapsed,
-            _given_back(situation.view),
+            pool.given_back(running.rows, running.store.columns, running.arena.amount),
             situation.level[0],
             self._patience,
         )
@@ -263,14 +261,3 @@ def _picked(
     place = np.cumsum(taken) - 1
     held = [place[proposal.held] if proposal.held >= 0 else -1 for proposal in proposals]
     return np.flatnonzero(taken), np.array(held, dtype=np.int64)
-
-
-def _given_back(view: View) -> IntArray:
-    """Return what each running job gives back when it ends, shape ``(B, R)``."""
-    running, amount = view.running, view.running.arena.amount
-    first, count = running.column(c.ALLOC_FIRST), running.column(c.ALLOC_COUNT)
-    before = np.cumsum(count) - count
-    at = np.arange(count.sum()) - np.repeat(before - first, count)
-    back = np.zeros((len(running), amount.shape[1]), dtype=np.int64)
-    np.add.at(back, np.repeat(np.arange(len(running)), count), amount[at])
-    return back

@@ -54,8 +54,8 @@ class Situation:
     level: IntArray
 
     @classmethod
-    def of(cls, view: View, allocator: Allocator, experience: Experience) -> Self:
-        """Look at a view."""
+    def of(cls, view: View, allocator: Allocator, experience: Experience, whole: IntArray) -> Self:
+        """Look at a view of a machine that has ``whole`` of each kind, shape ``(R,)``."""
         jobs = view.waiting
         demand = pooled_demand(view, jobs, allocator)
         user, plan = experience.users(jobs), np.clip(jobs.plan, 1, _LONGEST)
@@ -63,7 +63,6 @@ class Situation:
         times, level = pool.pool_profile(
             view.now, jobs.store.columns, view.running.rows, view.running.arena.amount, view.free
         )
-        whole = np.maximum(allocator.capacity.sum(axis=0), 1)
         return cls(
             view=view,
             jobs=jobs,
@@ -73,7 +72,7 @@ class Situation:
             typical=experience.typical(user, plan, limit),
             user=user,
             demand=demand,
-            share=(demand / whole).max(axis=1, initial=0.0),
+            share=(demand / np.maximum(whole, 1)).max(axis=1, initial=0.0),
             times=times,
             level=level,
         )

@@ -55,6 +55,19 @@ def pool_profile(now, cols, running, arena_amount, free):
 
 
 @kernel
+def given_back(running, cols, arena_amount):
+    """Return what each running job gives back when it ends, shape ``(B, R)``."""
+    num_kinds = arena_amount.shape[1]
+    back = np.zeros((len(running), num_kinds), dtype=np.int64)
+    for i in range(len(running)):
+        first = cols[running[i], ALLOC_FIRST]
+        for k in range(first, first + cols[running[i], ALLOC_COUNT]):
+            for r in range(num_kinds):
+                back[i, r] += arena_amount[k, r]
+    return back
+
+
+@kernel
 def find_window(begin, duration, need, times, level, count):
     """Return the first segment from ``begin`` on where a job fits for its duration, or -1."""
     num_kinds = level.shape[1]
