@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.model import columns as c
+from cpsched.model.jobtable import JobTable
 from cpsched.model.types import UNBOUNDED
 
 if TYPE_CHECKING:
-    from cpsched.model.jobtable import JobTable
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray, IntArray
 
@@ -47,8 +47,15 @@ class Priority(ABC):
     def reset(self, system: System) -> None:
         """Prepare for a system."""
         self.system = system
-        self._shapes: IntArray | None = None
         self._nodes: IntArray = np.unique(system.capacity, axis=0).copy()
+        self._store: JobStore | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        #: What the first so many rows of the store take; a cache.
+        self._known = 0
+        self._taken: IntArray = np.zeros((0, self._nodes.shape[1]), dtype=np.int64)
+        self._reordered = 0
 
     def taken(self, jobs: JobTable) -> IntArray:
         """
@@ -57,18 +64,20 @@ class Priority(ABC):
         What its units ask for, what it needs besides on each of the fewest nodes that hold it,
         and no less than so many whole nodes if it shares none.
         """
-        amounts = jobs.units[:, None] * jobs.request
         store = jobs.store
-        if store.shapes is not self._shapes:
-            self._shapes = store.shapes
-            self._most_units = _most_units(store.shapes, self._nodes)
-        if self._most_units is None:
-            return amounts
-        most = self._most_units[jobs.shape]
-        nodes = np.maximum(jobs.nodes_min, -(-jobs.units // most))[:, None]
-        amounts += nodes * jobs.per_node
-        smallest = self._nodes.min(axis=0)
-        return np.where(jobs.exclusive[:, None], np.maximum(amounts, nodes * smallest), amounts)
+        if store is not self._store or store.reordered != self._reordered:
+            self._forget()
+            self._store, self._reordered = store, store.reordered
+        if store.size > self._known:
+            if store.size > len(self._taken):
+                grown = np.zeros((len(store.columns), self._taken.shape[1]), dtype=np.int64)
+                grown[: self._known] = self._taken[: self._known]
+                self._taken = grown
+            new = np.arange(self._known, store.size, dtype=np.int64)
+            self._taken[new] = _least_taken(JobTable(store, new), self._nodes)
+            self._known = store.size
+        found: IntArray = self._taken[jobs.rows]
+        return found
 
     def cores(self, jobs: JobTable) -> IntArray:
         """Return the cores (the first kind) each job takes at least, shape ``(n,)``."""
@@ -324,20 +333,19 @@ class F4(_Fitted):
         return runtime * np.sqrt(cores) + 5.30e5 * log_submit
 
 
-def _most_units(shapes: IntArray, nodes: IntArray) -> IntArray | None:
-    """
-    Return how many units of each shape fit on the node that holds most of them, at least 1.
-
-    ``nodes`` are the different ones. None where no shape asks for whole nodes or for amounts on
-    each node: the number is of no use then.
-    """
-    kinds = nodes.shape[1]
-    request = shapes[:, c.SHAPE_REQUEST : c.SHAPE_REQUEST + kinds]
-    per_node = shapes[:, c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
-    if not (per_node.any() or shapes[:, c.SHAPE_EXCLUSIVE].any()):
-        return None
-    most = np.ones(len(shapes), dtype=np.int64)
+def _least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:
+    """Return what jobs take at least; ``nodes`` are the different ones of the system."""
+    amounts = jobs.units[:, None] * jobs.request
+    per_node, exclusive = jobs.per_node, jobs.exclusive
+    if not (per_node.any() or exclusive.any()):
+        return amounts
+    # Units on the node that holds most of them.
+    request = jobs.request
+    most = np.ones(len(jobs), dtype=np.int64)
     for node in nodes:
         fit = np.where(request > 0, (node - per_node) // np.maximum(request, 1), UNBOUNDED)
         most = np.maximum(most, fit.min(axis=1))
-    return most
+    fewest = np.maximum(jobs.nodes_min, -(-jobs.units // most))[:, None]
+    amounts += fewest * per_node
+    whole = np.maximum(amounts, fewest * nodes.min(axis=0))
+    return np.where(exclusive[:, None] > 0, whole, amounts)

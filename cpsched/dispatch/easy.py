@@ -18,7 +18,6 @@ from cpsched.dispatch.passes import (
     frozen,
     make_allocator,
     make_priority,
-    start_in_order,
 )
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.priority import Fifo
@@ -68,11 +67,6 @@ class Easy(Dispatcher):
     def decide(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
         rows = self.queue.rows(view)
-        if len(rows) == 1:
-            # The most frequent case on a machine that is not full, and the cheaper call.
-            decision = start_in_order(view, rows, self.allocator, stop=True)
-            if decision.actions:
-                return decision
         behind = self.backfill.rows(view) if self.backfill else rows
         return decision_of(view, easy_pass(view, rows, behind, self.allocator))
 

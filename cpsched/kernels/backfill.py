@@ -9,6 +9,8 @@ from cpsched.kernels.fit import FAR, amount_on, node_capacity, sort_by
 from cpsched.kernels.inner import inner
 from cpsched.kernels.memory import (
     BASE,
+    BESIDE,
+    BESIDE_PASS,
     CAPACITY,
     DELTA,
     HEADER,
@@ -259,7 +261,10 @@ def _backfill(policy, now, shadow, desk, reserved, backfill, kind_of, log, used)
         shape, units = book[kind, KIND_SHAPE], book[kind, KIND_UNITS]
         count = 0
         short = now + max(book[kind, KIND_PLAN], 1) <= shadow
-        if 0 <= book[shape, ROOM] < units:
+        # What these calls would say first, said here for less.
+        if 0 <= book[shape, ROOM] < units or (
+            not short and book[shape, BESIDE_PASS] == number and book[shape, BESIDE] < units
+        ):
             count = 0
         elif short:
             count = place_within(policy, desk, row)

@@ -392,7 +392,9 @@ def able(by_age, queue, kind_of, memory, book, free, cols, shapes, eligible):
     found = np.empty(len(queue), dtype=np.int64)
     count = 0
     for row in queue:
-        kind = kind_at(desk, kind_of, row)
+        kind = kind_of[row]
+        if kind == 0:
+            kind = kind_at(desk, kind_of, row)
         if book[kind, KIND_DEAD] == number:
             continue
         shape = book[kind, KIND_SHAPE]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _INT64 = np.dtype(np.int64)
-_DIMENSIONS = (1, 1, 2)
 
 
 class State:
@@ -122,8 +121,11 @@ class State:
         node, units, amount = allocation
         try:
             proper = (
-                node.dtype == units.dtype == amount.dtype == _INT64
-                and (node.ndim, units.ndim, amount.ndim) == _DIMENSIONS
+                node.dtype == _INT64
+                and units.dtype == _INT64
+                and amount.dtype == _INT64
+                and node.ndim == units.ndim == 1
+                and amount.ndim == 2
             )
         except AttributeError:
             proper = False
