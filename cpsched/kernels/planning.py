@@ -216,14 +216,17 @@ def plan_pass(
             continue
         count = profile.num[SEGMENTS]
         start = _seen_start(seen[d], num_seen[d], request, now)
+        if start > now and reserved >= depth and full == 0:
+            i += 1
+            continue
         begin = np.searchsorted(profile.times[:count], start)
         until = count if reserved < depth or full != 0 else 1
         at, pieces = find_window(machine, request, begin, until, profile, most[d], low)
         if at >= 0:
             start = profile.times[at]
             planned[i] = start
-        elif until == count:
-            start = FAR
+        else:
+            start = FAR if until == count else profile.times[until]
         # Node bounds and even splits can make the smaller job the harder one to place.
         if (
             pending[d] > 0
