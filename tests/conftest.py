@@ -6,8 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from cpsched.cli.main import main
+
 #: Real traces and golden schedules; beside a developer's checkout, absent elsewhere.
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+FOUR_CORES = """\
+name = "four"
+title = "four cores"
+source = "made up"
+resources = ["core"]
+default_expected_wait = 3600
+
+[[nodes]]
+group = "all"
+count = 4
+core = 1
+
+[log]
+processors = "pool"
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,3 +47,24 @@ def shared() -> Path:
 def data() -> Path:
     """Folder of the suite's own small files."""
     return Path(__file__).resolve().parent / "data"
+
+
+@pytest.fixture
+def four_cores(tmp_path, monkeypatch):
+    """A folder with the system ``four.toml``, a pool of four cores, in it, and we are there."""
+    (tmp_path / "four.toml").write_text(FOUR_CORES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cpsched(capsys):
+    """Run a command line; return exit code, stdout and stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return stop.value.code or 0, out, err
+
+    return run

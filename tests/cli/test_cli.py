@@ -21,43 +21,13 @@ LOG = """\
 4 3 -1 -1 1 -1 -1 1 2 -1 5 2 1 -1 1 -1 -1 -1
 5 4 -1 9 99 -1 -1 99 9 -1 1 2 1 -1 1 -1 -1 -1
 """
-SYSTEM = """\
-name = "four"
-title = "four cores"
-source = "made up"
-resources = ["core"]
-default_expected_wait = 3600
-
-[[nodes]]
-group = "all"
-count = 4
-core = 1
-
-[log]
-processors = "pool"
-"""
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(four_cores):
     """A folder with a log and a system in it, and we are there."""
-    (tmp_path / "log.swf").write_text(LOG)
-    (tmp_path / "four.toml").write_text(SYSTEM)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def cpsched(capsys):
-    """Run a command line; return exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return stop.value.code or 0, out, err
-
-    return run
+    (four_cores / "log.swf").write_text(LOG)
+    return four_cores
 
 
 SIMULATE = ("simulate", "log.swf", "--system", "four.toml")

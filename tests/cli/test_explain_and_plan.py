@@ -9,7 +9,6 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched.cli.main import main
 from cpsched.dispatch.rules import Fifo
 from cpsched.runs import save
 from cpsched.simulation.simulate import simulate
@@ -23,21 +22,6 @@ LOG = """\
 3 3 -1 6 1 -1 -1 1 6 -1 1 2 1 -1 1 -1 -1 -1
 4 4 -1 8 1 -1 -1 1 8 -1 1 2 1 -1 1 -1 -1 -1
 5 4 -1 9 99 -1 -1 99 9 -1 1 2 1 -1 1 -1 -1 -1
-"""
-SYSTEM = """\
-name = "four"
-title = "four cores"
-source = "made up"
-resources = ["core"]
-default_expected_wait = 3600
-
-[[nodes]]
-group = "all"
-count = 4
-core = 1
-
-[log]
-processors = "pool"
 """
 EXPLANATION = """\
 job 4 does not start at 4 s (2001-09-09 01:46:44): it would fit, but it is expected to run until 12 s and would delay
@@ -80,25 +64,10 @@ MAKE_PLAN = ("plan", "log.swf", "--system", "four.toml")
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(four_cores):
     """A folder with a log and a system in it, and we are there."""
-    (tmp_path / "log.swf").write_text(LOG)
-    (tmp_path / "four.toml").write_text(SYSTEM)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def cpsched(capsys):
-    """Run a command line; return exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return stop.value.code or 0, out, err
-
-    return run
+    (four_cores / "log.swf").write_text(LOG)
+    return four_cores
 
 
 @pytest.mark.parametrize("at", ["5", "2001-09-09T01:46:45", "2001-09-09 03:46:45+02:00"])
