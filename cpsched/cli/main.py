@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cpsched.cli import explain, list_command, plan, simulate, verify, workload
+from cpsched.cli import compare, explain, list_command, plan, simulate, verify, workload
 from cpsched.cli.errors import complain, guarded
 from cpsched.cli.parameters import read_plainly
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("simulate")(simulate.command)
+app.command("compare")(compare.command)
 app.command("explain")(explain.command)
 app.command("plan")(plan.command)
 app.command("verify")(verify.command)

@@ -1,0 +1,288 @@
+"""
+What a campaign costs beside its runs, and whether it survives being killed.
+
+Four parts:
+
+- ``speedup``: eight equal runs with one process and with two; wall time.
+- ``dask``: the same eight with two processes and with two Dask workers of one thread on this
+  machine; wall time. Needs ``cpsched[dask]``.
+- ``many``: 1,000 runs of a log of 40 jobs in one campaign, against the same simulations and the
+  same files in a plain loop; CPU time.
+- ``kill``: a campaign on two processes, killed with SIGKILL at a random moment and resumed; its
+  tables against those of an undisturbed one, byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PARTS = ("speedup", "dask", "many", "kill")
+#: Targets: two processes against one, Dask against processes, seconds a run in a campaign.
+SPEEDUP, DASK, A_RUN = 1.8, 1.05, 0.05
+
+EQUAL = """\
+systems = ["eurora"]
+dispatchers = ["{dispatcher}"]
+seeds = 8
+jitter = 0
+[[workloads]]
+generator = "eurora"
+options = {{ jobs = {jobs}, load = 0.8 }}
+"""
+MANY = """\
+systems = ["small.toml"]
+dispatchers = ["fifo", "sjf", "ljf", "easy", "prb"]
+predictors = ["requested", "actual"]
+seeds = {seeds}
+[[workloads]]
+file = "small.swf"
+"""
+KILLED = """\
+systems = ["eurora"]
+dispatchers = ["fifo", "sjf", "easy", "conservative", "prb"]
+predictors = ["requested", "user-history"]
+seeds = 2
+[[workloads]]
+generator = "eurora"
+options = {{ jobs = {jobs}, load = 0.8 }}
+"""
+SMALL = """\
+name = "small"
+title = "eight cores"
+source = "made up"
+resources = ["core"]
+default_expected_wait = 3600
+[[nodes]]
+group = "all"
+count = 8
+core = 1
+[log]
+processors = "pool"
+"""
+#: The runs of a plan without a campaign: what they cost themselves.
+LOOP = """\
+import sys
+from pathlib import Path
+from cpsched.experiments import load_plan
+from cpsched.experiments.sources import prepare
+from cpsched.experiments.task import tasks_of
+from cpsched.runs import save
+from cpsched.simulation.simulate import simulate
+for task in tasks_of(load_plan(sys.argv[1])):
+    run = simulate(
+        prepare(task.made_of), dispatcher=task.dispatcher, predictor=task.predictor,
+        settings=task.settings,
+    )
+    save(run, Path(sys.argv[2]) / task.name)
+"""
+
+
+def compare(folder: Path, out: str, *options: str) -> measure.Usage:
+    """Carry ``plan.toml`` of a folder out, and return what that has cost."""
+    return measure.run(
+        [*measure.CPSCHED, "compare", folder / "plan.toml", "--out", folder / out, *options]
+    )
+
+
+def speedup(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Compare one process with two."""
+    (folder / "plan.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
+    # Kernels are compiled once per machine: not on anybody's account.
+    compare(folder, "warm", "--first", "300", "--jobs", "2")
+    rows = []
+    for turn in range(args.runs):
+        one = compare(folder, f"one{turn}")
+        two = compare(folder, f"two{turn}", "--jobs", "2")
+        rows.append((turn + 1, one.wall_s, two.wall_s, one.wall_s / two.wall_s))
+    measure.table(
+        f"Eight equal runs ({args.dispatcher}, {args.jobs:,} jobs each); target {SPEEDUP}",
+        ["turn", "1 process, s", "2 processes, s", "speed-up"],
+        rows,
+    )
+    return {"speedup": rows}
+
+
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """Give the address of a scheduler on this machine with two workers of one thread."""
+    file = folder / "scheduler.json"
+    module = (sys.executable, "-m")
+    quiet: dict[str, Any] = {
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "cwd": folder,
+    }
+    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    started = [
+        subprocess.Popen(
+            [*module, "distributed.cli.dask_scheduler", *options, "--scheduler-file", str(file)],
+            **quiet,
+        )
+    ]
+    try:
+        deadline = time.monotonic() + 60
+        while not (file.is_file() and file.stat().st_size):
+            if time.monotonic() > deadline or started[0].poll() is not None:
+                raise measure.BenchmarkError("no Dask scheduler; is cpsched[dask] installed?")
+            time.sleep(0.1)
+        address = str(json.loads(file.read_text())["address"])
+        worker = [*module, "distributed.cli.dask_worker", address, "--nthreads", "1"]
+        started += [
+            subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], **quiet) for _ in range(2)
+        ]
+        time.sleep(5)
+        yield address
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def dask(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Compare two processes with two Dask workers."""
+    (folder / "plan.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
+    rows = []
+    with cluster(folder) as address:
+        compare(folder, "warm", "--first", "300", "--scheduler", address)
+        for turn in range(args.runs):
+            two = compare(folder, f"two{turn}", "--jobs", "2")
+            there = compare(folder, f"dask{turn}", "--scheduler", address)
+            rows.append((turn + 1, two.wall_s, there.wall_s, there.wall_s / two.wall_s))
+    measure.table(
+        f"Eight equal runs ({args.dispatcher}, {args.jobs:,} jobs each); target below {DASK}",
+        ["turn", "2 processes, s", "2 Dask workers, s", "ratio"],
+        rows,
+    )
+    return {"dask": rows}
+
+
+def many(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Compare a campaign of tiny runs with a loop."""
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "small.swf").write_text(_small_log(40))
+    (folder / "plan.toml").write_text(MANY.format(seeds=2))
+    compare(folder, "warm", "--jobs", "2")
+    (folder / "plan.toml").write_text(MANY.format(seeds=args.many // 10))
+    number = args.many // 10 * 10
+    loop = measure.run([sys.executable, "-c", LOOP, folder / "plan.toml", folder / "loop"])
+    rows = []
+    for name, options in (("1 process", ()), ("2 processes", ("--jobs", "2"))):
+        used = compare(folder, name[0], *options)
+        again = compare(folder, name[0], *options)
+        extra = (used.cpu_s - loop.cpu_s) / number
+        rows.append((name, used.cpu_s, used.wall_s, 1000 * extra, again.cpu_s))
+    measure.table(
+        f"{number:,} runs of 40 jobs; a plain loop of them: {loop.cpu_s:.1f} s CPU,"
+        f" {loop.wall_s:.1f} s wall; target below {1000 * A_RUN:.0f} ms",
+        ["campaign", "CPU, s", "wall, s", "on top of a run, ms CPU", "again, nothing to do, s CPU"],
+        rows,
+    )
+    return {"many": rows, "loop": loop}
+
+
+def _small_log(num_jobs: int) -> str:
+    """Return a log of jobs of 1 to 8 processors, more than eight cores can do."""
+    lines = ["; UnixStartTime: 1000000000"]
+    for job in range(1, num_jobs + 1):
+        size, runtime = 1 + job * 5 % 8, 30 + job * 37 % 300
+        lines.append(
+            f"{job} {60 * job} -1 {runtime} {size} -1 -1 {size} {2 * runtime} -1 1 {job % 7} 1 -1 1"
+            " -1 -1 -1"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def kill(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Kill campaigns at random moments, resume them, and compare the tables."""
+    (folder / "plan.toml").write_text(KILLED.format(jobs=args.kill_jobs))
+    compare(folder, "warm", "--first", "300", "--jobs", "2")
+    whole = compare(folder, "whole", "--jobs", "2")
+    expected = _tables(folder / "whole")
+    rows = []
+    rng = random.Random(args.seed)
+    for number in range(args.kills):
+        out = folder / f"cut{number}"
+        after = rng.uniform(0.05, 0.95) * whole.wall_s
+        argv = [*measure.CPSCHED, "compare", folder / "plan.toml", "--out", out, "--jobs", "2"]
+        process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.DEVNULL)
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        made = len(list((out / "runs").glob("*/run.json")))
+        compare(folder, out.name, "--jobs", "2")
+        found = _tables(out)
+        equal = found == expected
+        rows.append((number + 1, after, made, len(found), "identical" if equal else "DIFFERENT"))
+        if not equal:
+            raise measure.BenchmarkError(f"tables differ: {out} and {folder / 'whole'}")
+    measure.table(
+        f"Campaigns of 20 runs on two processes, {whole.wall_s:.1f} s undisturbed, killed",
+        ["kill", "after, s", "runs complete then", "files of tables", "after resuming"],
+        rows,
+    )
+    return {"kill": rows}
+
+
+def _tables(folder: Path) -> dict[str, bytes]:
+    files = sorted((folder / "tables").iterdir())
+    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--part", action="append", choices=PARTS, help="[all]; repeat for more")
+    add("--runs", type=int, default=3, help="turns of 'speedup' and 'dask' [3]")
+    add("--jobs", type=int, default=20_000, help="of the eight equal runs' workload [20000]")
+    add("--dispatcher", default="easy", help="of the eight equal runs [easy]")
+    add("--many", type=int, default=1_000, help="runs of the part 'many' [1000]")
+    add("--kills", type=int, default=5, help="campaigns that are killed [5]")
+    add("--kill-jobs", type=int, default=4_000, help="jobs of each of their runs [4000]")
+    add("--seed", type=int, default=None, help="of the moments [none: others every time]")
+    add("--folder", type=Path, help="where to work; kept [a temporary one]")
+    add("--json", type=Path, help="write all figures to this file")
+    args = parser.parse_args()
+    if (
+        min(args.runs, args.kills) < 1
+        or args.jobs < 1000
+        or args.many < 10
+        or args.kill_jobs < 1000
+    ):
+        parser.error("too few: at least 1 turn and kill, 10 runs, and 1000 jobs")
+    return args
+
+
+def main() -> None:
+    args = arguments()
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        base = args.folder or Path(temporary)
+        for part in args.part or PARTS:
+            folder = base.absolute() / part
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)  # noqa: PTH103
+            found |= globals()[part](folder, args)
+    measure.save(args.json, found)
+
+
+if __name__ == "__main__":
+    main()

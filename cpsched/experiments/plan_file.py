@@ -1,0 +1,270 @@
+"""
+Plans as TOML files: the shipped ones by name, and any other in the same format.
+
+The format is described in ``docs/experiments.md``. Every key is checked before anything is run.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched import registry, resources, systems
+from cpsched.errors import ConfigError, CpschedError, UnknownNameError
+from cpsched.experiments.plan import (
+    JITTER,
+    Baseline,
+    Choice,
+    Generated,
+    LogFile,
+    Plan,
+    PlannedWorkload,
+    as_label,
+    check_label,
+)
+from cpsched.experiments.plan_section import PlanSection
+from cpsched.generators.contract import describe
+from cpsched.simulation.simulate import Settings
+from cpsched.spec import Spec, build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def plan_names() -> list[str]:
+    """Return the names of the plans that come with cpsched, sorted."""
+    return sorted(file.stem for file in resources.path("experiments").glob("*.toml"))
+
+
+def plan_path(name_or_path: str | Path) -> Path:
+    """
+    Return the file of a plan: a shipped one by name, or any path that ends in ``.toml``.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is neither.
+    """
+    text = str(name_or_path)
+    if text.endswith(".toml"):
+        return Path(text)
+    known = plan_names()
+    if text not in known:
+        raise UnknownNameError("plan", text, known)
+    return resources.path("experiments", f"{text}.toml")
+
+
+def load_plan(name_or_path: str | Path) -> Plan:
+    """
+    Read a plan.
+
+    Raises
+    ------
+    UnknownNameError
+        If no shipped plan has that name; the message lists them.
+    ConfigError
+        If the file cannot be read, is no TOML, or does not describe an experiment; names file,
+        key, value, and what would be right.
+    """
+    file = plan_path(name_or_path)
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is no valid TOML: {error}", where=file) from error
+    return parse_plan(data, file)
+
+
+def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
+    """
+    Return the plan that a TOML file's content describes.
+
+    Parameters
+    ----------
+    file
+        For messages; paths in the plan are relative to its folder.
+
+    Raises
+    ------
+    ConfigError
+        As for :func:`load_plan`.
+    """
+    top = PlanSection(data, str(file))
+    dispatchers = _choices(top, "dispatchers", "dispatchers")
+    predictors = _choices(top, "predictors", "predictors", default=("requested",))
+    shared = _systems(top, file, default=())
+    workloads = [
+        _workload(section, file, shared, predictors) for section in top.tables("workloads")
+    ]
+    if not workloads:
+        raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
+    _distinct(top, [workload.label for workload in workloads])
+    seeds = top.seeds("seeds", (0,))
+    jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
+    if jitter and not any(seeds):
+        raise top.error("jitter", f"is {jitter}, and seed 0 moves no job; give seeds, such as 5")
+    plan = Plan(
+        title=top.text("title", file.stem),
+        question=top.text("question", ""),
+        workloads=tuple(workloads),
+        dispatchers=dispatchers,
+        seeds=seeds,
+        jitter=jitter,
+        settings=_settings(top.table("run")),
+        baseline=_baseline(top.table("baseline"), dispatchers, workloads),
+    )
+    top.finish()
+    return plan
+
+
+def choice(group: str, spec: str, label: str | None = None) -> Choice:
+    """
+    Return a dispatcher or predictor, checked by making it once.
+
+    Parameters
+    ----------
+    group
+        ``dispatchers`` or ``predictors``.
+    """
+    build(group, spec, **({"truth": lambda handle: handle} if group == "predictors" else {}))
+    canonical = str(Spec.parse(spec))
+    return Choice(as_label(canonical) if label is None else check_label(label), canonical)
+
+
+def _choices(
+    section: PlanSection, key: str, group: str, default: Sequence[str] = ()
+) -> tuple[Choice, ...]:
+    """Read dispatchers or predictors: a list of specifications, or a table of labels."""
+    found = []
+    for label, spec in section.labelled(key, default):
+        try:
+            found.append(choice(group, spec, label))
+        except CpschedError as error:
+            place = key if label is None else f"{key}.{label}"
+            raise section.error(place, str(error)) from error
+    for name, values in (("label", [c.label for c in found]), ("run", [c.spec for c in found])):
+        twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
+        if twice is not None:
+            raise section.error(key, f"'{twice}' is there twice, as a {name}")
+    return tuple(found)
+
+
+def _systems(section: PlanSection, file: Path, default: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Read systems, by name or by path relative to the plan, and check that they are there."""
+    found = []
+    for name in section.texts("systems", default or ()):
+        if name.endswith(".toml") or os.sep in name:
+            name = str(_beside(file, name))
+        try:
+            systems.load(name)
+        except CpschedError as error:
+            raise section.error("systems", str(error)) from error
+        found.append(name)
+    return tuple(found)
+
+
+def _workload(
+    section: PlanSection, file: Path, shared: tuple[str, ...], predictors: tuple[Choice, ...]
+) -> PlannedWorkload:
+    source = _source(section, file)
+    named = section.texts("predictors")
+    known = {one.label: one for one in predictors}
+    for label in named:
+        if label not in known:
+            raise section.error("predictors", f"'{label}' is not one of: {', '.join(known)}")
+    usual = source.path.name.split(".")[0] if isinstance(source, LogFile) else source.generator
+    label = section.text("name", as_label(usual))
+    try:
+        check_label(label)
+    except ConfigError as error:
+        raise section.error("name", str(error)) from error
+    workload = PlannedWorkload(
+        label=label,
+        source=source,
+        systems=_systems(section, file, ()) or shared,
+        predictors=tuple(known[label] for label in named) if named else predictors,
+        first=section.count("first"),
+        start=section.moment("from"),
+        end=section.moment("to"),
+    )
+    if not workload.systems:
+        raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')
+    section.finish()
+    return workload
+
+
+def _source(section: PlanSection, file: Path) -> LogFile | Generated:
+    if ("file" in section) == ("generator" in section):
+        raise section.error("file", "give either a file or a generator")
+    if "generator" in section:
+        name = section.choice("generator", registry.names("generators"), None)
+        assert name is not None
+        return _generated(section, name)
+    path = _beside(file, section.text("file"))
+    if not path.is_file():
+        raise section.error("file", f"there is no file {path}")
+    formats = registry.names("traces")
+    return LogFile(
+        path=path,
+        format=section.choice("format", formats, None),
+        skip_bad_lines=section.flag("skip_bad_lines", False),
+    )
+
+
+def _generated(section: PlanSection, name: str) -> Generated:
+    generator = registry.load("generators", name)
+    given = section.table("options")
+    known = [item.name for item in describe(generator.options)]
+    options = {key: given.plain(key) for key in known if key in given}
+    # Those that are left over are errors that name the closest one there is.
+    for key in known:
+        given.plain(key)
+    given.finish()
+    try:
+        generator.options(**options)
+    except ConfigError as error:
+        raise given.error("", str(error)) from error
+    except (TypeError, ValueError) as error:
+        raise given.error("", f"'{name}' does not take these values: {error}") from error
+    return Generated(generator=name, options=tuple(options.items()))
+
+
+def _settings(section: PlanSection) -> Settings:
+    settings = Settings(
+        overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
+        correction=section.choice("correction", ("requested", "double"), "requested")
+        or "requested",
+        dispatch_interval=section.seconds("dispatch_interval"),
+        enforce_limits=section.flag("enforce_limits", True),
+    )
+    section.finish()
+    return settings
+
+
+def _baseline(
+    section: PlanSection, dispatchers: Sequence[Choice], workloads: Sequence[PlannedWorkload]
+) -> Baseline:
+    predictors = {one.label: one for workload in workloads for one in workload.predictors}
+    dispatcher = section.choice("dispatcher", [one.label for one in dispatchers], None)
+    predictor = section.choice("predictor", list(predictors), None)
+    section.finish()
+    if dispatcher is None and predictor is None:
+        dispatcher = dispatchers[0].label
+    return Baseline(dispatcher=dispatcher, predictor=predictor)
+
+
+def _distinct(top: PlanSection, labels: Sequence[str]) -> None:
+    twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None)
+    if twice is not None:
+        raise top.error("workloads", f"two are called '{twice}'; tell them apart with name")
+
+
+def _beside(file: Path, path: str) -> Path:
+    """Return a path relative to the plan's folder; an absolute one stays."""
+    return (file.parent / path).absolute()

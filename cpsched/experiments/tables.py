@@ -1,0 +1,165 @@
+"""An experiment's tables: figures a run, means over its repetitions, and what it cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cpsched.experiments.comparisons import comparisons
+from cpsched.experiments.results import CLASSES, COUNTS, Results, collect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from cpsched.experiments.results import Figure, RunResult
+
+#: A cell; None where nothing was measured.
+Cell = str | int | float | bool | None
+LABELS = ("workload", "system", "dispatcher", "predictor")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """
+    A table for programs: columns by name, all of the same length, each of one type.
+
+    ``kinds`` has the type of each column: ``str``, ``int``, ``float`` or ``bool``.
+    """
+
+    columns: Mapping[str, tuple[Cell, ...]]
+    kinds: Mapping[str, type]
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Cell]], kinds: Mapping[str, type]) -> Rows:
+        """Build a table of rows; what a row does not have is None, other columns are floats."""
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        whole = {name: kinds.get(name, float) for name in names}
+        return cls(
+            {name: tuple(_as(row.get(name), whole[name]) for row in rows) for name in names}, whole
+        )
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return the table row by row."""
+        return [
+            dict(zip(self.columns, row, strict=True))
+            for row in zip(*self.columns.values(), strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tables:
+    """
+    The tables of an experiment.
+
+    Attributes
+    ----------
+    runs
+        One row a run.
+    summary
+        One row for each workload, system, dispatcher and predictor: means over the repetitions.
+    classes
+        The same for short, medium and long jobs.
+    differences
+        Every figure against the baseline's, with intervals.
+    timing
+        What the runs cost; the only table that differs between equal experiments.
+    """
+
+    results: Results
+    runs: Rows
+    summary: Rows
+    classes: Rows
+    differences: Rows
+    timing: Rows
+
+    def named(self) -> dict[str, Rows]:
+        """Return the tables by name."""
+        return {
+            name: getattr(self, name)
+            for name in ("summary", "classes", "differences", "runs", "timing")
+        }
+
+
+def make_tables(folder: str | Path) -> Tables:
+    """
+    Return the tables of an experiment's folder, made of its run folders alone.
+
+    Raises
+    ------
+    RunError
+        If there is no run, or one is damaged.
+    """
+    results = collect(folder)
+    runs = results.runs
+    repeated = grouped(runs)
+    counts = dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int)
+    texts = ("folder", *LABELS, "class", "base_dispatcher", "base_predictor", "figure", "verdict")
+    kinds: dict[str, type] = {**counts, **dict.fromkeys(texts, str), "deterministic": bool}
+    classes = (_class_row(of, name) for of in repeated for name in CLASSES)
+    return Tables(
+        results=results,
+        runs=Rows.of([_run_row(run) for run in runs], kinds),
+        summary=Rows.of([_summary_row(of) for of in repeated], kinds),
+        classes=Rows.of(list(classes), kinds),
+        differences=Rows.of(comparisons(repeated, results.baseline), kinds),
+        timing=Rows.of([{**_labels(run), "seed": run.seed, **run.timing} for run in runs], kinds),
+    )
+
+
+def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:
+    """Return the repetitions of each workload, system, dispatcher and predictor, in order."""
+    found: dict[tuple[str, ...], list[RunResult]] = {}
+    for run in runs:
+        found.setdefault(tuple(getattr(run, label) for label in LABELS), []).append(run)
+    return list(found.values())
+
+
+def mean(values: Iterable[Figure]) -> float | None:
+    """Return the mean of what was measured, None if nothing was; the sum is exact."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _labels(run: RunResult) -> dict[str, Cell]:
+    return {label: getattr(run, label) for label in LABELS}
+
+
+def _run_row(run: RunResult) -> dict[str, Cell]:
+    return {
+        **_labels(run),
+        "seed": run.seed,
+        "folder": run.folder,
+        "deterministic": run.deterministic,
+        **run.counts,
+        **run.figures,
+    }
+
+
+def _summary_row(of: Sequence[RunResult]) -> dict[str, Cell]:
+    first = of[0]
+    return {
+        **_labels(first),
+        "repetitions": len(of),
+        "deterministic": all(run.deterministic for run in of),
+        # Jitter moves no job in or out.
+        **first.counts,
+        **{name: mean(run.figures.get(name) for run in of) for name in first.figures},
+    }
+
+
+def _class_row(of: Sequence[RunResult], name: str) -> dict[str, Cell]:
+    first = of[0]
+    figures: dict[str, Any] = {
+        key: mean(run.by_class[name][key] for run in of) for key in first.by_class[name]
+    }
+    figures["jobs"] = first.by_class[name]["jobs"]
+    return {**_labels(first), "class": name, "repetitions": len(of), **figures}
+
+
+def _as(value: Cell, kind: type) -> Cell:
+    return None if value is None else kind(value)

@@ -1,0 +1,165 @@
+"""``cpsched compare`` as somebody types it."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cpsched.cli.compare import _Bars
+from cpsched.experiments.status import Status, StatusFile, under_way
+
+PLAN = """\
+systems = ["four.toml"]
+dispatchers = ["fifo", "easy"]
+
+[[workloads]]
+file = "log.swf"
+"""
+
+
+@pytest.fixture
+def files(four_cores):
+    """A folder with a log, a system and a plan in it, and we are there."""
+    lines = ["; UnixStartTime: 1000000000"]
+    lines += [
+        f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1"
+        for job in range(1, 31)
+    ]
+    (four_cores / "log.swf").write_text("\n".join(lines) + "\n")
+    (four_cores / "plan.toml").write_text(PLAN)
+    return four_cores
+
+
+QUICK = ("compare", "log.swf", "--system", "four.toml", "--out", "out")
+
+
+def test_a_plan_is_carried_out_and_tables_written(files, cpsched):
+    """Again, nothing is run; the tables are the same."""
+    code, out, err = cpsched("compare", "plan.toml", "--out", "out")
+    assert (code, err) == (0, "")
+    assert out.startswith("2 runs: 2 made, 0 there before, 0 failed\n\nlog on four\n")
+    assert out.endswith("Tables: out/tables\n")
+    summary = (files / "out" / "tables" / "summary.csv").read_bytes()
+    code, out, _ = cpsched("compare", "plan.toml", "--out", "out")
+    assert out.startswith("2 runs: 0 made, 2 there before, 0 failed\n")
+    assert (files / "out" / "tables" / "summary.csv").read_bytes() == summary
+    code, out, _ = cpsched("verify", "out/runs")
+    assert code == 0
+    assert out.count("30 jobs, nothing wrong") == 2
+
+
+def test_a_log_needs_no_plan(files, cpsched):
+    """Seeds are counted from 1 and jitter submits by 5 s."""
+    options = ("-d", "easy", "-d", "prb", "-p", "actual", "--seeds", "2", "--baseline", "prb")
+    code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
+    assert (code, err) == (0, "")
+    assert out.startswith("4 runs: 4 made")
+    assert "against" in out
+    assert "prb actual" in out
+    names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
+    assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "prb") for s in (1, 2)]
+
+
+def test_a_part_of_a_plan(files, cpsched):
+    """--first, --from and --to cut every workload."""
+    cpsched("compare", "plan.toml", "--out", "a", "--first", "7")
+    assert ",7," in (files / "a" / "tables" / "summary.csv").read_text()
+    code, _, _ = cpsched("compare", "plan.toml", "--out", "b", "--to", "2001-09-09T01:50:00")
+    assert code == 0
+    assert ",9," in (files / "b" / "tables" / "summary.csv").read_text()
+
+
+def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
+    """Once for each error; the tables are of the others."""
+    (files / "bad.swf").write_text(
+        "; UnixStartTime: 0\n1 0 -1 x 1 -1 -1 1 4 -1 1 1 1 -1 1 -1 -1 -1\n"
+    )
+    (files / "plan.toml").write_text(PLAN + '[[workloads]]\nfile = "bad.swf"\n')
+    code, out, err = cpsched("compare", "plan.toml", "--out", "out")
+    assert code == 1
+    assert err.count("\n") == 1
+    assert err.startswith("cpsched: 2 runs failed: ")
+    assert "out/failed/bad-four-fifo-requested-s0-" in err
+    assert "4 runs: 2 made, 0 there before, 2 failed" in out
+    (files / "plan.toml").write_text(PLAN.replace("log.swf", "bad.swf"))
+    code, out, err = cpsched("compare", "plan.toml", "--out", "out2")
+    assert (code, out) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "none.swf", "--out", "o"), "none.swf: is no file, and no plan; the plans are"),
+        (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
+        (("compare", "log.swf", "--out", "o"), "--system: is missing"),
+        ((*QUICK, "-d", "esay"), "no dispatcher is called 'esay'"),
+        ((*QUICK, "--baseline", "prb"), "baseline.dispatcher: is 'prb', must be one of: easy"),
+        ((*QUICK, "--overrun", "x"), "run.overrun: is 'x', must be one of: kill, extend"),
+        ((*QUICK, "--jitter", "3"), "jitter: is 3, and seed 0 moves no job"),
+        ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
+        ((*QUICK, "-j", "2", "--scheduler", "tcp://x:1"), "--jobs: is for this machine"),
+        (("compare", "plan.toml", "--out", "o", "-d", "fifo"), "--dispatcher: is for a job log"),
+        (("compare", "plan.toml", "--out", "o", "--skip-bad-lines"), "--skip-bad-lines: is for"),
+        (("compare", "plan.toml", "--out", "log.swf"), "log.swf is a file; name a folder"),
+    ],
+)
+def test_bad_input_is_one_line(files, cpsched, arguments, message):
+    """Exit code 2, nothing on stdout."""
+    code, out, err = cpsched(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_dask_that_is_not_installed_is_one_line(files, cpsched, monkeypatch):
+    """And how to install it."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, _, err = cpsched("compare", "plan.toml", "--out", "o", "--scheduler", "tcp://x:1")
+    assert code == 2
+    assert err == "cpsched: --scheduler: needs Dask; install it with: pip install 'cpsched[dask]'\n"
+
+
+def test_the_display_shows_runs_and_their_share(tmp_path):
+    """Runs done, runs under way with their own progress, what is done of those counted in."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    for index, (done, total) in enumerate([(30, 60), (0, 0)]):
+        folder = tmp_path / f"w{index}"
+        folder.mkdir()
+        file = StatusFile(folder, f"log-four-fifo-requested-s{index}-abc")
+        file.begin(total)
+        if done:
+            file.update(0, completed=done, queue="queue 3", date="day 1")
+        time.sleep(0.01)
+    (tmp_path / "token").mkdir()
+    running = under_way(tmp_path)
+    assert [one.done for one in running] == [30, 0]
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with Progress(console=console, auto_refresh=False) as progress:
+        bars = _Bars(progress)
+        bars.begin(Path("nowhere"), runs=8, kept=2)
+        bars.advance("a", None)
+        bars.advance("b", "no reason")
+        bars.show(running)
+        whole, one, two = progress.tasks
+        assert (whole.total, whole.completed, whole.fields["more"]) == (6, 2.5, "1 failed")
+        assert (one.description.strip(), one.completed) == ("log-four-fifo-requested-s0", 30)
+        assert (one.total, two.total) == (60, None)
+        bars.show([])
+        assert len(progress.tasks) == 1
+        bars.stop()
+
+
+def test_a_status_that_is_half_written_is_left_out(tmp_path):
+    """A run that ends while we look is no error."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "status.json").write_text("{")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "status.json").write_text('{"other": 1}')
+    assert under_way(tmp_path) == []
+    assert Status(name="x").total == 0

@@ -1,0 +1,177 @@
+"""Plans: what they say is what is run, and what makes no sense is one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.experiments import Baseline, Choice, Generated, load_plan, plan_names
+
+TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
+LOG = '[[workloads]]\nfile = "log.swf"\n'
+
+
+def test_a_plan_is_all_combinations(plan):
+    """Workloads x systems x seeds x dispatchers x predictors, in this order."""
+    cases = [(c.seed, c.dispatcher.label, c.predictor.label) for c in plan.cases()]
+    assert cases == [
+        (seed, dispatcher, predictor)
+        for seed in (1, 2, 3)
+        for dispatcher in ("FIFO", "EASY")
+        for predictor in ("W", "R")
+    ]
+    assert plan.jitter == 5
+    assert plan.baseline == Baseline(dispatcher="FIFO")
+
+
+def test_what_is_left_out_has_a_usual_value(read):
+    """One run of the log as it is, requested times, the first dispatcher as the baseline."""
+    plan = read(TOP + LOG)
+    assert (plan.seeds, plan.jitter, plan.question) == ((0,), 0, "")
+    assert plan.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
+    assert plan.workloads[0].predictors == (Choice("requested", "requested"),)
+    assert plan.workloads[0].label == "log"
+    assert plan.settings.overrun == "kill"
+
+
+def test_everything_can_be_said(read):
+    """Selections, settings, systems and predictors of one workload, options of a generator."""
+    plan = read(
+        """
+        title = "all"
+        dispatchers = ["easy:backfill=sjf", "prb"]
+        seeds = [0, 7]
+        jitter = 3
+        [predictors]
+        W = "requested"
+        R = "actual"
+        [run]
+        overrun = "extend"
+        correction = "double"
+        dispatch_interval = "0:00:30"
+        enforce_limits = false
+        [baseline]
+        predictor = "R"
+        [[workloads]]
+        name = "a"
+        generator = "eurora"
+        options = { jobs = 2000, load = 0.8 }
+        systems = ["eurora"]
+        first = 100
+        from = 2011-01-02
+        to = 99
+        [[workloads]]
+        file = "log.swf"
+        format = "swf"
+        skip_bad_lines = true
+        systems = ["four.toml"]
+        predictors = ["W"]
+        """
+    )
+    one, two = plan.workloads
+    assert one.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
+    assert (one.first, one.start, one.end) == (100, "2011-01-02", 99)
+    assert two.source.skip_bad_lines
+    assert [p.label for p in two.predictors] == ["W"]
+    assert len(list(plan.cases())) == 2 * 2 * 2 + 2 * 2
+    settings = plan.settings
+    assert (settings.overrun, settings.correction) == ("extend", "double")
+    assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
+    assert plan.baseline == Baseline(predictor="R")
+
+
+def test_the_plan_of_the_thesis_has_42_runs():
+    """14 dispatchers x W, D, R, as they are counted for Remediani (2017)."""
+    plan = load_plan("remediani")
+    assert len(list(plan.cases())) == 42
+    assert [c.label for c in plan.dispatchers[:6]] == ["FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"]
+    assert {c.spec for c in plan.workloads[0].predictors} == {
+        "requested",
+        "user-history",
+        "actual",
+    }
+    (workload,) = plan.workloads
+    assert dict(workload.source.options)["jobs"] == 372_320
+
+
+@pytest.mark.parametrize("name", plan_names())
+def test_shipped_plans_can_be_read(name):
+    """Every one of them, with a title and a question."""
+    plan = load_plan(name)
+    assert plan.title
+    assert plan.question.endswith("?")
+
+
+def test_a_part_of_all_workloads(plan):
+    """What is given replaces what the plan says."""
+    narrowed = plan.narrowed(first=7, start="2001-09-09")
+    assert (narrowed.workloads[0].first, narrowed.workloads[0].start) == (7, "2001-09-09")
+    assert plan.narrowed() == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dispatchers = [", "is no valid TOML"),
+        ('dispatchers = ["fifo"]', "workloads: there are none"),
+        (LOG, "dispatchers: is missing; it must be a list such as"),
+        (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
+        (TOP + 'sedes = 3\n' + LOG, "sedes: there is no such key; .*Did you mean 'seeds'"),
+        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of seeds from 1 to 10000"),
+        (TOP + "seeds = true\n" + LOG, "seeds: is True, must be"),
+        (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
+        (TOP + "seeds = [-1]\n" + LOG, r"seeds: is \[-1\], must be"),
+        (TOP + "jitter = 5\n" + LOG, "jitter: is 5, and seed 0 moves no job"),
+        (TOP + "jitter = -5\n" + LOG, "jitter: is -5, must be a whole number from 0 to 86400"),
+        ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is none"),
+        (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'; .*easy'"),
+        (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
+        (TOP.replace("easy", "fifo") + LOG, "dispatchers: 'fifo' is there twice, as a label"),
+        ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
+        (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
+        (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart with name"),
+        (TOP + LOG + 'generator = "eurora"', "file: give either a file or a generator"),
+        (TOP + "[[workloads]]", "file: give either a file or a generator"),
+        (TOP + LOG + 'name = "<b>"', r"workloads\[1\].name: '<b>' cannot stand in a table"),
+        (TOP + LOG + 'name = ""', r"workloads\[1\].name: is '', must be text"),
+        (TOP + LOG + "first = 0", r"workloads\[1\].first: is 0, must be a whole number from 1"),
+        (TOP + LOG + 'from = "monday"', r"workloads\[1\].from: is 'monday', must be seconds"),
+        (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
+        (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: eurora"),
+        (
+            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
+            r"workloads\[1\].options.job: there is no such key; .*Did you mean 'jobs'",
+        ),
+        (
+            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { jobs = 1 }',
+            r"workloads\[1\].options: jobs: 1 is not between 1000",
+        ),
+        (
+            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { load = "much" }',
+            r"workloads\[1\].options: 'eurora' does not take these values",
+        ),
+        (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
+        (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
+        (TOP + "dispatchers2 = 1\n" + LOG, "dispatchers2: there is no such key"),
+        ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot stand in a table"),
+        ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_one_line(read, text, message):
+    """File, key, value, and what would be right."""
+    with pytest.raises(ConfigError, match=message) as found:
+        read(text)
+    assert "\n" not in str(found.value)
+    assert "other.toml" in str(found.value)
+
+
+def test_a_plan_that_is_not_there(tmp_path):
+    """Names are looked up among the shipped plans, paths are read."""
+    with pytest.raises(UnknownNameError, match="Did you mean 'remediani'"):
+        load_plan("remediany")
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        load_plan(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+        load_plan(tmp_path / "bad.toml")
