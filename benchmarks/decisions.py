@@ -1,13 +1,15 @@
 """
 How fast decisions are made with constraint programming, and what they are worth.
 
-Three benchmarks, each a command:
+Four benchmarks, each a command:
 
 - ``sample``: decisions of simulated CTC-SP2 and HPC2N with 20 to 200 jobs waiting: CPU time of
   each dispatcher, how many called the solver, and the gap to plans CP-SAT has about a minute for.
 - ``year``: jobs a second over the generated year and a half of Eurora, or a part of it; as it
   comes, one whose load and queue are those of the real excerpt.
 - ``nodes``: 64 nodes against 20,000 with the same queue and the same running jobs.
+- ``live``: a part of that log on 64 nodes, and among 20,000 the others of which one job holds: what
+  a decision costs while the simulation goes on, and with it what is kept between decisions.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ LOGS = {
 #: ``cph+`` without what looks beyond the queue: its plan then has the thesis's objective alone.
 BARE = "cph+:trust=always,arrivals=0,patience=1000000000"
 FAITHFUL = ("cph-0", "cph-3", "cp-0", "cp-3")
+PLUS = ("cph+", "cp+")
 #: What is timed, by estimate: those that remember are told whether to plan the whole queue, as
 #: what they remember is of a simulation that somebody else drives.
 SAMPLED = {
@@ -334,6 +337,43 @@ def _one(args: argparse.Namespace, name: str, size: int, seed: int, waiting: int
     return views.timed(dispatcher, view, args.repeats)[1]
 
 
+# --- live -----------------------------------------------------------------------------------------
+
+LIVE = ("cph-0", *(f"{name}:trust={trust}" for trust in ("always", "never") for name in PLUS))
+
+
+def live(args: argparse.Namespace) -> None:
+    whole = EURORA.generate(EuroraOptions(jobs=args.length, seed=args.seed))
+    part = whole.take(np.arange(len(whole))[args.skip :][: args.jobs])
+    if not len(part):
+        raise measure.BenchmarkError(f"no jobs beyond the first {args.skip:,} of {len(whole):,}")
+    small = fit(part, systems.load("eurora"))
+    logs = (small, views.among(small, args.nodes))
+    few = fit(part.select(first=200), small.system)
+    rows = []
+    for name in args.dispatcher or LIVE:
+        for log in (few, views.among(few, args.nodes)):
+            simulate(log, dispatcher=name, predictor=args.predictor)
+        costs, counts = [], []
+        for log in logs:
+            runs = [
+                simulate(log, dispatcher=name, predictor=args.predictor) for _ in range(args.runs)
+            ]
+            counts.append(runs[0].decisions["decisions"])
+            costs.append(1000 * min(run.timing["loop_cpu_s"] for run in runs) / counts[-1])
+        rows.append((f"`{name}`", len(part), *counts, *costs, costs[1] / costs[0]))
+        print(*rows[-1], flush=True)
+    own = small.system.num_nodes
+    measure.table(
+        f"{own} nodes, and the same log among {args.nodes:,}: CPU of the loop",
+        (
+            *("dispatcher", "jobs", f"{own} nodes: decisions", f"{args.nodes:,} nodes: decisions"),
+            *(f"{own} nodes: ms a decision", f"{args.nodes:,} nodes: ms a decision", "ratio"),
+        ),
+        rows,
+    )
+
+
 # --- command line ---------------------------------------------------------------------------------
 
 
@@ -370,8 +410,17 @@ def arguments() -> argparse.Namespace:
     add("--running", type=int, default=60, help="jobs that run, as far as there is room [60]")
     add("--views", type=int, default=10, help="of each size [10]")
     add("--repeats", type=int, default=5, help="of each, the least CPU time counts [5]")
+    add = commands.add_parser("live", help="a log on 64 nodes, and among 20,000").add_argument
+    add("--nodes", type=int, default=20_000, help="of the large machine [20000]")
+    add("--length", type=int, default=372_320, help="jobs of the generated log [372320]")
+    add("--skip", type=int, default=340_000, help="jobs left out at the beginning [340000]")
+    add("--jobs", type=int, default=1_000, help="jobs simulated from there on [1000]")
+    add("--seed", type=int, default=1, help="of the generator [1]")
+    add("--predictor", default="requested", help="[requested]")
+    add("--dispatcher", action="append", help="[cph-0, cph+, cp+]; repeat for more")
+    add("--runs", type=int, default=3, help="of each, the least CPU time counts [3]")
     args = parser.parse_args()
-    numbers = ("step", "count", "repeats", "views", "running", "length")
+    numbers = ("step", "count", "repeats", "views", "running", "length", "runs")
     if any(getattr(args, name, 1) < 1 for name in numbers) or getattr(args, "skip", 0) < 0:
         parser.error("all numbers must be at least 1")
     return args
@@ -381,7 +430,7 @@ def main() -> None:
     args = arguments()
     names = ("cpsched", "numpy", "numba", "ortools")
     print(", ".join(f"{name} {found}" for name, found in measure.versions(names).items()))
-    {"sample": sample, "year": year, "nodes": nodes}[args.command](args)
+    {"sample": sample, "year": year, "nodes": nodes, "live": live}[args.command](args)
 
 
 if __name__ == "__main__":

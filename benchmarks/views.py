@@ -1,6 +1,8 @@
 """
 Decisions to time: those of a simulation, looked at while it runs, and made-up ones of any size.
 
+And a log on a machine with many more nodes, all held by one long job.
+
 The CPU time of a decision is the least of some repeats; what a dispatcher remembers is put back
 before each.
 """
@@ -9,11 +11,12 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.jobtable import JobTable, RunningTable
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Cores of a made-up node; every second node has GPUs.
 CORES, GPUS = 16, 2
+#: Seconds that the job runs which holds what is not in play: longer than any log.
+_FOR_EVER = 20 * 366 * 86400
 
 
 def timed(dispatcher: Dispatcher, view: View, repeats: int) -> tuple[Decision, float]:
@@ -118,6 +123,52 @@ class Sample(Observer):
             return False
         self._seen += 1
         return self._seen % self.step == 0
+
+
+def among(fitted: Fitted, nodes: int) -> Fitted:
+    """
+    Return a fitted log on so many nodes: its own, spread evenly, and others that one job holds.
+
+    The others are like their neighbours but for a core more, so that this job fits on them alone;
+    every second has what no other node has. It comes first, and takes whole nodes.
+    """
+    system, jobs = fitted.system, fitted.workload
+    own = system.num_nodes
+    home = np.linspace(0, nodes - 1, own).astype(np.int64)
+    near = np.clip(np.searchsorted(home, np.arange(nodes), side="right") - 1, 0, own - 1)
+    other = np.ones(nodes, dtype=np.bool_)
+    other[home] = False
+    capacity = system.capacity[near].copy()
+    capacity[other, 0] = capacity[:, 0].max() + 1
+    capacity[other, 1] += np.arange(int(other.sum())) % 2
+    larger = replace(
+        system,
+        name=f"{system.name}-{nodes}",
+        capacity=capacity,
+        node_names=tuple(f"n{number}" for number in range(nodes)),
+        node_groups=tuple(system.node_groups[node] for node in near.tolist()),
+        features=tuple(system.features[node] for node in near.tolist()),
+        topology=Topology(nodes),
+    )
+    rows = np.concatenate([[0], np.arange(len(jobs))])
+    request = jobs.request[rows].copy()
+    request[0] = 0
+    request[0, 0] = capacity[:, 0].max()
+    changed = {"units": other.sum(), "exclusive": True, "contiguous": False, "split": 0}
+    changed |= {"nodes_min": 1, "nodes_max": nodes, "per_node": 0, "per_node_max": 0}
+    changed |= {"requested_time": _FOR_EVER, "runtime": _FOR_EVER, "dependency": -1}
+    columns = {name: getattr(jobs, name)[rows].copy() for name in changed}
+    for name, value in changed.items():
+        columns[name][0] = value
+    columns["dependency"][1:] += jobs.dependency >= 0
+    eligible = np.concatenate([np.ones((1, nodes), dtype=np.bool_), fitted.eligible[:, near]])
+    return Fitted(
+        workload=jobs.take(rows).with_columns(request=request, **columns),
+        system=larger,
+        eligible_class=np.concatenate([[0], fitted.eligible_class + 1]),
+        eligible=eligible,
+        rejected=tuple((row + 1, reason) for row, reason in fitted.rejected),
+    )
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, starts
 
-from cpsched.dispatch.passes import make_allocator
-from cpsched.kernels import compiling, fit, ledger, passes
+from cpsched.dispatch.passes import fits_now, make_allocator
+from cpsched.kernels import compiling, fit, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
@@ -51,15 +51,9 @@ def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy)
 def test_fits_now_is_never_false_for_a_job_that_fits(state):
     """And exact for jobs without bounds on nodes, even splits or contiguity."""
     view = ref.view_of(state)
-    store = view.waiting.store
-    fits = passes.fits_now(
-        view.waiting.rows,
-        store.columns,
-        store.shapes,
-        view.eligible,
-        view.system.capacity,
-        view.free,
-    )
+    allocator = make_allocator("first-fit")
+    allocator.reset(view.system)
+    fits = fits_now(view, view.waiting.rows, allocator)
     for said, ask in zip(fits.tolist(), state.waiting, strict=True):
         really = bool(ref.every_placement(ask, state.free, state.capacity))
         assert said or not really

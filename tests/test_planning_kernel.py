@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
 from cpsched.dispatch.passes import decision_of, frozen, make_allocator
-from cpsched.kernels import fit, planning, profile
+from cpsched.kernels import fit, planning, profile, sleep
 from cpsched.kernels import windows as w
 from cpsched.model import columns as c
 from cpsched.model.types import UNBOUNDED
@@ -195,6 +195,83 @@ def test_groups_are_as_good_as_nodes(policy):
         assert plan(state, policy, depth, full=0)[0] == node_by_node(args)[0], seed
 
 
+# --- nodes that sleep ----------------------------------------------------------------------------
+
+
+def among_held(state, rng):
+    """Put nodes between those of a state that long jobs hold, as a whole or but for a little."""
+    after = rng.integers(1, 5, size=len(state.capacity))
+
+    def spread(values, more):
+        return tuple(
+            entry
+            for value, num in zip(values, after, strict=True)
+            for entry in (value, *(more(value) for _ in range(num)))
+        )
+
+    def asks(ask):
+        return replace(ask, eligible=spread(ask.eligible, lambda value: value))
+
+    capacity = spread(state.capacity, lambda value: value)
+    free = spread(state.free, lambda value: (0, *value[1:]) if rng.random() < 0.2 else (0, 0, 0))
+    held = [replace(job, ask=asks(job.ask), takes=spread(job.takes, lambda _: 0))
+            for job in state.running]  # fmt: skip
+    own = np.array(spread((False,) * len(after), lambda _: True))
+    for end in (80, 90):
+        mine = own & (rng.random(len(own)) < 0.5)
+        own &= ~mine
+        if not mine.any():
+            continue
+        # What such a job takes differs from node to node: one row of the arena each.
+        held += [_whole(node, capacity, free, end) for node in np.flatnonzero(mine).tolist()]
+    return replace(
+        state,
+        capacity=capacity,
+        free=free,
+        running=tuple(sorted(held, key=lambda job: job.end)),
+        waiting=tuple(asks(ask) for ask in state.waiting),
+    )
+
+
+def _whole(node, capacity, free, end):
+    """Return a job that holds all of a node that is not free."""
+    num = len(capacity)
+    amount = tuple(a - b for a, b in zip(capacity[node], free[node], strict=True))
+    ask = ref.Ask(units=1, request=amount, per_node=(0, 0, 0), eligible=(True,) * num)
+    return ref.Held(ask=ask, takes=tuple(int(n == node) for n in range(num)), end=end)
+
+
+def edge_of(args):
+    """Return up to when how many nodes sleep."""
+    _, now, queue, _, _, cols, shapes, _, _, _, free, running, arena_node, amount = args
+    edge = sleep.horizon(now, queue, cols, shapes, free, running, amount)
+    distinct = np.unique(cols[queue, c.SHAPE])
+    asleep, edge = sleep.sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
+    return edge, int(asleep.sum())
+
+
+def test_nodes_that_sleep_change_no_plan():
+    """Neither while they sleep nor when a job comes to where they matter."""
+    slept = woken = 0
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 77])
+        policy = ref.POLICIES[seed % 4]
+        depth = int(rng.choice([2**62, 2**62, 1, 3]))
+        state = random_state(rng)
+        # Little work: the plan is guessed to end early.
+        state = among_held(replace(state, waiting=state.waiting[:6]), rng)
+        _, args = arguments(state, policy, depth, 1)
+        found = plan(state, policy, depth, full=1)
+        assert found == node_by_node(args), seed
+        assert plan(state, policy, depth, full=0)[0] == node_by_node(args)[0], seed
+        edge, num = edge_of(args)
+        slept += num > 0
+        woken += num > 0 and (max(found[1]) >= edge or -1 in found[1])
+    assert slept > 10
+    assert woken > 3
+    assert slept > woken
+
+
 # --- groups --------------------------------------------------------------------------------------
 
 
@@ -334,7 +411,7 @@ def test_shortage_says_how_much_there_is():
     _, args = arguments(state, "first-fit", 1, 1)
     (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, free, *rest) = args
     nodes = profile.alike(queue, cols, shapes, eligible, capacity, free, *rest)
-    line = profile.grouped(now, nodes, free, 2, 0)
+    line = profile.grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
     of_machine = w.Machine(policy, shapes, eligible, capacity, scarce)
     rooms = np.empty(3, dtype=np.int64)
 

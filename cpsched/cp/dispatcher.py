@@ -13,9 +13,14 @@ from cpsched.cp import stats
 from cpsched.cp.objective import Objective
 from cpsched.cp.search import check_search
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import frozen, make_allocator, make_priority, start_in_order
+from cpsched.dispatch.passes import (
+    fits_now,
+    frozen,
+    make_allocator,
+    make_priority,
+    start_in_order,
+)
 from cpsched.errors import ConfigError
-from cpsched.kernels import passes
 from cpsched.model.decision import NOTHING, Decision
 
 if TYPE_CHECKING:
@@ -118,19 +123,12 @@ class PlanningDispatcher(Dispatcher):
 
     def _fits_now(self, view: View) -> BoolArray:
         """Return which waiting jobs could start now on their own; never False for one that can."""
-        waiting, store = view.waiting, view.waiting.store
+        waiting = view.waiting
         # The sum over all nodes rules most jobs out at a cost that does not grow with the queue.
         asked = waiting.units[:, None] * waiting.request
         fits: BoolArray = (asked <= np.maximum(view.free, 0).sum(axis=0)).all(axis=1)
         if fits.any():
-            fits[fits] = passes.fits_now(
-                frozen(waiting.rows[fits]),
-                store.columns,
-                store.shapes,
-                view.eligible,
-                self.allocator.capacity,
-                view.free,
-            )
+            fits[fits] = fits_now(view, frozen(waiting.rows[fits]), self.allocator)
         return fits
 
 

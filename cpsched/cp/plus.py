@@ -26,9 +26,15 @@ from cpsched.cp.proposals import Proposal, Scenarios, on_nodes, on_the_pool, ord
 from cpsched.cp.situation import Situation
 from cpsched.cp.whole_queue import QueuePlan, Tasks, best_plan
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import decision_of, frozen, make_allocator, start_in_order
+from cpsched.dispatch.passes import (
+    decision_of,
+    fits_now,
+    frozen,
+    make_allocator,
+    start_in_order,
+)
 from cpsched.errors import ConfigError
-from cpsched.kernels import passes, planning
+from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, Plan
 
 if TYPE_CHECKING:
@@ -103,11 +109,13 @@ class _Plus(Dispatcher):
         return decision
 
     def _decide(self, view: View) -> Decision:
-        fits = self._fits_now(view)
+        fits = fits_now(view, view.waiting.rows, self.allocator)
         if not fits.any():
             return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
         if fits.all():
-            decision = start_in_order(view, view.waiting.rows, self.allocator, stop=True)
+            decision = start_in_order(
+                view, view.waiting.rows, self.allocator, stop=True, again=True
+            )
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         situation = Situation.of(view, self.allocator, self.experience, self._whole)
@@ -115,18 +123,6 @@ class _Plus(Dispatcher):
             return self._plan(situation, ~fits)
         self._planned = {}
         return self._weigh(situation, ~fits)
-
-    def _fits_now(self, view: View) -> BoolArray:
-        store = view.waiting.store
-        fits: BoolArray = passes.fits_now(
-            view.waiting.rows,
-            store.columns,
-            store.shapes,
-            view.eligible,
-            self.allocator.capacity,
-            view.free,
-        )
-        return fits
 
     @abstractmethod
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
@@ -196,9 +192,10 @@ class _Plus(Dispatcher):
         """
         if not len(view.waiting):
             return None
+        barred = ~fits_now(view, view.waiting.rows, self.allocator)
         situation = Situation.of(view, self.allocator, self.experience, self._whole)
         coming = self.experience.arrivals(situation.now, situation.demand.shape[1])
-        tasks = Tasks.of(situation, coming, ~self._fits_now(view), self.patience)
+        tasks = Tasks.of(situation, coming, barred, self.patience)
         return first_model(tasks, best_plan(tasks, situation.orders()))
 
     def _remember(self, situation: Situation, start: IntArray) -> Plan:
@@ -305,7 +302,7 @@ class CphPlus(_Plus):
     def _mapped(self, situation: Situation, order: IntArray) -> tuple[Decision, IntArray]:
         """Map starts to nodes in order; return also those that found none."""
         rows = frozen(situation.jobs.rows[order])
-        decision = start_in_order(situation.view, rows, self.allocator, stop=False)
+        decision = start_in_order(situation.view, rows, self.allocator, stop=False, again=True)
         if len(decision.actions) == len(order):
             return decision, order[:0]
         started = {action.handle for action in decision.actions}

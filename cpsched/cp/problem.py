@@ -142,9 +142,9 @@ def pool_of(view: View, jobs: JobTable, divisors: IntArray, allocator: Allocator
     Jobs that could not start even on all that is up, with nothing running, are left out.
     """
     store, running = view.waiting.store, view.running
-    times, level = pool.pool_profile(
-        view.now, store.columns, running.rows, running.arena.amount, view.free
-    )
+    back = pool.given_back(running.rows, store.columns, running.arena.amount)
+    now_free = np.maximum(view.free, 0).sum(axis=0)
+    times, level = pool.pool_profile(view.now, store.columns, running.rows, back, now_free)
     times -= view.now
     duration = np.maximum(jobs.plan, 1)
     demand = pooled_demand(view, jobs, allocator)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.dispatch.passes import easy_pass, frozen, list_pass
-from cpsched.kernels import passes, pool, scenarios
+from cpsched.kernels import passes, scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,11 @@ def on_the_pool(
 def on_nodes(
     situation: Situation, orders: dict[str, IntArray], allocator: Allocator
 ) -> list[Proposal]:
-    """Return the rules' proposals on nodes, each distinct one once."""
+    """
+    Return the rules' proposals on nodes, each distinct one once.
+
+    The allocator's last pass must have been over the situation's view.
+    """
     distinct: dict[tuple[bytes, int], Proposal] = {}
     rows = situation.jobs.rows
     by_row = np.argsort(rows, kind="stable")
@@ -147,8 +151,9 @@ def _pass(
     """Let a rule make its pass over the queue."""
     order = frozen(rows[orders[rule.order]])
     if not rule.depth:
-        return list_pass(situation.view, order, allocator, stop=False)
-    return easy_pass(situation.view, order, frozen(rows[orders[rule.behind]]), allocator)
+        return list_pass(situation.view, order, allocator, stop=False, again=True)
+    behind = frozen(rows[orders[rule.behind]])
+    return easy_pass(situation.view, order, behind, allocator, again=True)
 
 
 def _beside(situation: Situation, starts: BoolArray, held: int, shadow: int) -> IntArray:
@@ -230,7 +235,7 @@ class Scenarios:
             join([situation.demand[picked], coming.demand]),
             join([np.full(len(picked), now, dtype=np.int64), coming.ready]),
             draw(num, _another(seed), owner, predicted, elapsed, expected, at_most) - elapsed,
-            pool.given_back(running.rows, running.store.columns, running.arena.amount),
+            situation.back,
             situation.level[0],
             self._patience,
         )

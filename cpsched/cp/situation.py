@@ -37,6 +37,8 @@ class Situation:
         Our number for each job's user.
     demand, share
         What each job takes, shape ``(n, R)``, and the largest share of the machine that is.
+    back
+        What each running job gives back when it ends, shape ``(B, R)``.
     times, level
         What the running jobs leave, see :mod:`cpsched.kernels.pool`.
     """
@@ -50,18 +52,26 @@ class Situation:
     user: IntArray
     demand: IntArray
     share: FloatArray
+    back: IntArray
     times: IntArray
     level: IntArray
 
     @classmethod
     def of(cls, view: View, allocator: Allocator, experience: Experience, whole: IntArray) -> Self:
-        """Look at a view of a machine that has ``whole`` of each kind, shape ``(R,)``."""
+        """
+        Look at a view of a machine that has ``whole`` of each kind, shape ``(R,)``.
+
+        The allocator's last pass must have been over this view.
+        """
         jobs = view.waiting
         demand = pooled_demand(view, jobs, allocator)
         user, plan = experience.users(jobs), np.clip(jobs.plan, 1, _LONGEST)
         limit = np.clip(jobs.requested_time, 1, _LONGEST)
+        running = view.running
+        back = pool.given_back(running.rows, running.store.columns, running.arena.amount)
+        now_free = pool.sum_of(view.free, allocator.memory.open_nodes)
         times, level = pool.pool_profile(
-            view.now, jobs.store.columns, view.running.rows, view.running.arena.amount, view.free
+            view.now, running.store.columns, running.rows, back, now_free
         )
         return cls(
             view=view,
@@ -73,6 +83,7 @@ class Situation:
             user=user,
             demand=demand,
             share=(demand / np.maximum(whole, 1)).max(axis=1, initial=0.0),
+            back=back,
             times=times,
             level=level,
         )

@@ -55,6 +55,8 @@ class Memory:
         self.main[kernel_memory.LEAST] = num_nodes
         self.main[kernel_memory.GREATEST] = -1
         self.main[kernel_memory.SUMMED] = bool((capacity.sum(axis=0, dtype=float) < 2**62).all())
+        self._first_open = kernel_memory.first_list(num_nodes, num_kinds)
+        self._first_open += kernel_memory.OPEN * num_nodes
         first = kernel_memory.first_slot(num_nodes, num_kinds)
         self._slots = self.main[first : first + kernel_memory.SLOTS]
         self._store: JobStore | None = None
@@ -62,6 +64,20 @@ class Memory:
         self._shapes: object = None
         self._eligible: BoolArray = np.zeros((0, num_nodes), dtype=np.bool_)
         self._reordered = 0
+
+    @property
+    def open_nodes(self) -> IntArray:
+        """
+        Nodes on which something was free at the last pass, in their order.
+
+        Valid until the next pass; on some of them nothing may be free.
+        """
+        first = self._first_open
+        return self.main[first : first + self.main.item(kernel_memory.NUM_OPEN)]
+
+    def repeat(self) -> None:
+        """Say that the next pass is over the same view as the last: what is free is known."""
+        self.main[kernel_memory.SAME] = 1
 
     def prepare(self, view: View) -> None:
         """Forget what does not hold for a view."""

@@ -15,7 +15,7 @@ from cpsched.spec import build
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.memory import Memory
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
     from cpsched.priority import Priority
 
@@ -41,7 +41,9 @@ def make_priority(text: str) -> Priority:
     return priority
 
 
-def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> Decision:
+def start_in_order(
+    view: View, rows: IntArray, allocator: Allocator, *, stop: bool, again: bool = False
+) -> Decision:
     """
     Start the jobs of some rows of the store in their order.
 
@@ -49,14 +51,41 @@ def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bo
     ----------
     stop
         Whether the first that does not fit ends the pass; otherwise it is skipped.
+    again
+        Whether the allocator's last pass was over the same view.
     """
-    return decision_of(view, list_pass(view, rows, allocator, stop=stop))
+    return decision_of(view, list_pass(view, rows, allocator, stop=stop, again=again))
 
 
-def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> IntArray:
-    """Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.passes`."""
+def fits_now(view: View, rows: IntArray, allocator: Allocator) -> BoolArray:
+    """
+    Return of some rows of the store, read-only, which jobs could start now on their own.
+
+    Never False for one that can; see the kernel.
+    """
     store, memory = view.waiting.store, allocator.memory
     memory.prepare_room(view)
+    fits: BoolArray = passes.fits_now(
+        rows, store.columns, store.shapes, view.eligible, memory.main, view.free, memory.book
+    )
+    return fits
+
+
+def list_pass(
+    view: View, rows: IntArray, allocator: Allocator, *, stop: bool, again: bool = False
+) -> IntArray:
+    """
+    Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.passes`.
+
+    Parameters
+    ----------
+    again
+        Whether the allocator's last pass was over the same view.
+    """
+    store, memory = view.waiting.store, allocator.memory
+    memory.prepare_room(view)
+    if again:
+        memory.repeat()
     packed: IntArray = passes.list_pass(
         allocator.policy,
         stop,
@@ -71,7 +100,9 @@ def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -
     return packed
 
 
-def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator) -> IntArray:
+def easy_pass(
+    view: View, rows: IntArray, behind: IntArray, allocator: Allocator, *, again: bool = False
+) -> IntArray:
     """
     Return what EASY decides, packed as by :mod:`cpsched.kernels.passes`.
 
@@ -81,9 +112,13 @@ def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator
         Rows of the store, read-only, in the order in which it is their turn.
     behind
         The same in the order in which they are tried behind the reservation.
+    again
+        Whether the allocator's last pass was over the same view.
     """
     store, memory, running = view.waiting.store, allocator.memory, view.running
     memory.prepare(view)
+    if again:
+        memory.repeat()
     packed: IntArray = backfill.easy_pass(
         allocator.policy,
         view.now,

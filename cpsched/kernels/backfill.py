@@ -182,7 +182,7 @@ def _reserve(policy, now, row, desk, running, arena_node, arena_amount, log, use
         # Only room that is new can make the difference.
         if total < units or total == before:
             continue
-        count = place_ahead(policy, desk, row, counts)
+        count = place_ahead(policy, desk, row, counts, touched)
         if count > 0:
             return second, count, touched
     return FAR, 0, touched

@@ -98,11 +98,11 @@ def unit_capacity(free, capacity, eligible, shapes, shape, caps):
 
 
 @kernel
-def rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order):
-    """Put the nodes that hold at least one unit into ``order`` as an allocator prefers them."""
-    num_nodes, num_kinds = free.shape
+def rank_nodes(policy, nodes, caps, free, capacity, scarce, shapes, shape, order):
+    """Put those of some nodes that hold a unit or more into ``order`` as an allocator has them."""
+    num_kinds = free.shape[1]
     count = 0
-    for n in range(num_nodes):
+    for n in nodes:
         if caps[n] > 0:
             order[count] = n
             count += 1
@@ -297,16 +297,31 @@ def choose_nodes(caps, order, count, units, nodes_min, nodes_max, split, contigu
     return take_where_the_rest_will_do(caps, order, count, units, nodes_min, nodes_max, takes)
 
 
+@inner
+def _fill_room(nodes, free, capacity, eligible, shapes, shape, caps):
+    """Fill ``caps`` with the units that fit on each of some nodes; return their sum."""
+    total = 0
+    for n in nodes:
+        caps[n] = node_capacity(free, capacity, eligible, shapes, shape, n)
+        total += caps[n]
+    return total
+
+
 @kernel
-def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, order, takes):
-    """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
+def place_among(
+    policy, cols, row, shapes, eligible, capacity, scarce, free, nodes, caps, order, takes
+):
+    """
+    Place a job on some of the nodes given, which are in their order; return whether it fits.
+
+    ``takes`` must come in as zeros there; what the job gets is in it. For a job that asks for
+    contiguity all nodes must be given.
+    """
     shape = cols[row, SHAPE]
     units = cols[row, UNITS]
-    for n in range(len(takes)):
-        takes[n] = 0
-    if unit_capacity(free, capacity, eligible, shapes, shape, caps) < units:
+    if _fill_room(nodes, free, capacity, eligible, shapes, shape, caps) < units:
         return False
-    count = rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order)
+    count = rank_nodes(policy, nodes, caps, free, capacity, scarce, shapes, shape, order)
     return choose_nodes(
         caps,
         order,
@@ -321,11 +336,43 @@ def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, ord
 
 
 @kernel
+def all_nodes(num_nodes, takes):
+    """Return the numbers of all nodes, and set ``takes`` to zero."""
+    nodes = np.empty(num_nodes, dtype=np.int64)
+    for n in range(num_nodes):
+        nodes[n] = n
+        takes[n] = 0
+    return nodes
+
+
+@kernel
+def place(policy, cols, row, shapes, eligible, capacity, scarce, free, caps, order, takes):
+    """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
+    nodes = all_nodes(len(free), takes)
+    return place_among(
+        policy, cols, row, shapes, eligible, capacity, scarce, free, nodes, caps, order, takes
+    )
+
+
+@kernel
 def place_preferring(
     policy, cols, row, shapes, eligible, capacity, scarce, free, preferred, caps, order, takes
 ):
+    """Place a job as :func:`place_preferring_among` does, on any nodes."""
+    nodes = all_nodes(len(free), takes)
+    return place_preferring_among(
+        policy, cols, row, shapes, eligible, capacity, scarce, free, preferred, nodes, caps, order,
+        takes,
+    )  # fmt: skip
+
+
+@kernel
+def place_preferring_among(
+    policy, cols, row, shapes, eligible, capacity, scarce, free, preferred, nodes, caps, order,
+    takes,
+):  # fmt: skip
     """
-    Place a job on ``free`` using up ``preferred`` (a part of it) first.
+    Place a job on some of the nodes given, using up ``preferred`` (a part of ``free``) first.
 
     A reservation takes what is busy now before it takes what is free, and a backfilled job that
     ends in time takes what is reserved first: both leave the most for others. For one-core units
@@ -334,8 +381,6 @@ def place_preferring(
     shape = cols[row, SHAPE]
     units = cols[row, UNITS]
     num_nodes, num_kinds = free.shape
-    for n in range(num_nodes):
-        takes[n] = 0
     plain = (
         cols[row, NODES_MIN] == 1
         and cols[row, NODES_MAX] >= min(units, num_nodes)
@@ -346,15 +391,16 @@ def place_preferring(
     for r in range(num_kinds):
         if shapes[shape, SHAPE_REQUEST + num_kinds + r] > 0:
             plain = False
-    if unit_capacity(free, capacity, eligible, shapes, shape, caps) < units:
+    if _fill_room(nodes, free, capacity, eligible, shapes, shape, caps) < units:
         return False
-    count = rank_nodes(policy, caps, free, capacity, scarce, shapes, shape, order)
-    first = np.empty(num_nodes, dtype=np.int64)
-    unit_capacity(preferred, capacity, eligible, shapes, shape, first)
+    count = rank_nodes(policy, nodes, caps, free, capacity, scarce, shapes, shape, order)
+    first = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        first[i] = node_capacity(preferred, capacity, eligible, shapes, shape, order[i])
     if plain:
         left = units
         for i in range(count):
-            take = min(first[order[i]], left)
+            take = min(first[i], left)
             takes[order[i]] = take
             left -= take
         for i in range(count):
@@ -366,7 +412,7 @@ def place_preferring(
     k = 0
     for wanted in (True, False):
         for i in range(count):
-            if (first[order[i]] > 0) == wanted:
+            if (first[i] > 0) == wanted:
                 ranked[k] = order[i]
                 k += 1
     return choose_nodes(

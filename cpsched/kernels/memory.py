@@ -39,9 +39,10 @@ from cpsched.model.columns import (
 
 # The first numbers of ``memory``: passes so far, shapes whose room is kept up, kinds known, whether
 # there were more, a node before which nothing at all is free, whether the sums over all nodes are
-# within 64 bits, and the least and greatest node of a placement in the making.
-PASS, TRACKED, KINDS, FULL, FRONT, SUMMED, LEAST, GREATEST = range(8)
-HEADER = 8
+# within 64 bits, the least and greatest node of a placement in the making, whether the next pass
+# sees what the last one saw, how many nodes that one has taken something of, and how many are open.
+PASS, TRACKED, KINDS, FULL, FRONT, SUMMED, LEAST, GREATEST, SAME, CHANGED, NUM_OPEN = range(11)
+HEADER = 11
 
 # Columns of ``book``. Of a kind: its seven columns of the job store, the pass in which it was found
 # not to fit, how many more of it are worth looking at and in which pass they were counted, and two
@@ -67,12 +68,18 @@ _BLOCK = 64
 
 # Tables of what nodes have of each kind: what is free, less what the pass has started; what they
 # are; what is free otherwise (at a later second, or beside a reservation), and by how much more,
-# which is zero between passes.
-WORK, CAPACITY, BASE, DELTA = range(4)
+# which is zero between passes; and one for placing.
+WORK, CAPACITY, BASE, DELTA, PREFERRED = range(5)
+NUM_TABLES = 5
 # Lists over nodes: the mark of a pass that has touched a node (twice its number, or that plus one),
-# the nodes it has touched, three for placing (the last zero between uses), and the placement found
-# last: nodes in their order, and how many units on each.
-STAMP, TOUCHED, CAPS, ORDER, TAKES, PUT_NODE, PUT_UNITS = range(7)
+# the nodes it has touched, four for placing (TAKES is zero between uses), and the placement found
+# last: nodes in their order, and how many units on each. Then the nodes the last pass has taken
+# something of, and in which pass each was; and the open nodes, on which something is free: in their
+# order, with some among them perhaps on which nothing is any more.
+(
+    STAMP, TOUCHED, CAPS, ORDER, TAKES, AMONG, PUT_NODE, PUT_UNITS, TAKEN, TAKEN_IN, OPEN
+) = range(11)  # fmt: skip
+NUM_LISTS = 11
 
 
 class Desk(NamedTuple):
@@ -85,7 +92,7 @@ class Desk(NamedTuple):
         All of ``memory``: its numbers, then what is free in all of each kind, and whether a kind
         is scarce.
     level, line
-        Its tables, shape ``(4, N, R)``, and lists, shape ``(7, N)``.
+        Its tables, shape ``(NUM_TABLES, N, R)``, and lists, shape ``(NUM_LISTS, N)``.
     slots, counts
         Which places for counting nodes are taken; and how many nodes have room for so many units
         of a shape, now in the first and beside the reservation in the second ``SLOTS`` rows, shape
@@ -105,7 +112,12 @@ class Desk(NamedTuple):
 
 def first_slot(num_nodes: int, num_kinds: int) -> int:
     """Return where in ``memory`` the slots for counting nodes begin, with the counts behind."""
-    return HEADER + 2 * num_kinds + 4 * num_nodes * num_kinds + 7 * num_nodes
+    return first_list(num_nodes, num_kinds) + NUM_LISTS * num_nodes
+
+
+def first_list(num_nodes: int, num_kinds: int) -> int:
+    """Return where in ``memory`` the lists over nodes begin."""
+    return HEADER + 2 * num_kinds + NUM_TABLES * num_nodes * num_kinds
 
 
 def memory_size(num_nodes: int, num_kinds: int) -> int:
@@ -118,10 +130,10 @@ def desk_of(memory, book, free, cols, shapes, eligible):
     """Divide ``memory`` into its parts."""
     num_nodes, num_kinds = free.shape
     one = HEADER + 2 * num_kinds
-    two = one + 4 * num_nodes * num_kinds
-    level = memory[one:two].reshape((4, num_nodes, num_kinds))
-    three = two + 7 * num_nodes
-    line = memory[two:three].reshape((7, num_nodes))
+    two = one + NUM_TABLES * num_nodes * num_kinds
+    level = memory[one:two].reshape((NUM_TABLES, num_nodes, num_kinds))
+    three = two + NUM_LISTS * num_nodes
+    line = memory[two:three].reshape((NUM_LISTS, num_nodes))
     slots = memory[three : three + SLOTS]
     end = three + SLOTS * (2 * MOST + 3)
     counts = memory[three + SLOTS : end].reshape((2 * SLOTS, MOST + 1))
@@ -154,16 +166,59 @@ def begin_pass(desk, free):
             book[kept, TRACK] = shape
             kept += 1
     head[TRACKED] = kept
-    _follow(
-        head, book, desk.counts, desk.level[WORK], desk.level[CAPACITY],
-        desk.eligible, desk.shapes, free,
-    )  # fmt: skip
+    work, capacity, counts = desk.level[WORK], desk.level[CAPACITY], desk.counts
+    eligible, shapes = desk.eligible, desk.shapes
+    if head[SAME] != 0:
+        taken = desk.line[TAKEN]
+        for i in range(head[CHANGED]):
+            _follow_node(head, book, counts, work, capacity, eligible, shapes, free, taken[i])
+    elif _follow(head, book, counts, work, capacity, eligible, shapes, free):
+        _list_open(head, work, desk.line[OPEN])
+    head[SAME] = 0
+    head[CHANGED] = 0
+
+
+@inner
+def _list_open(head, work, line):
+    """List the nodes on which something is free."""
+    num_nodes, num_kinds = work.shape
+    count = 0
+    for node in range(num_nodes):
+        for r in range(num_kinds):
+            if work[node, r] > 0:
+                line[count] = node
+                count += 1
+                break
+    head[NUM_OPEN] = count
+
+
+@inner
+def _follow_node(head, book, counts, work, capacity, eligible, shapes, free, node):
+    """Take over what is free on a node; say whether something is where nothing was."""
+    num_kinds = free.shape[1]
+    same = True
+    was = False
+    now = False
+    for r in range(num_kinds):
+        same = same and work[node, r] == free[node, r]
+        was = was or work[node, r] > 0
+        now = now or free[node, r] > 0
+    if same:
+        return False
+    add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
+    for r in range(num_kinds):
+        head[HEADER + r] += free[node, r] - work[node, r]
+        work[node, r] = free[node, r]
+    add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
+    head[FRONT] = min(head[FRONT], node)
+    return now and not was
 
 
 @inner
 def _follow(head, book, counts, work, capacity, eligible, shapes, free):
-    """Take over what is free."""
+    """Take over what is free; say whether something is on a node on which nothing was."""
     num_kinds = free.shape[1]
+    opened = False
     now = free.ravel()
     before = work.ravel()
     length = len(now)
@@ -175,17 +230,23 @@ def _follow(head, book, counts, work, capacity, eligible, shapes, free):
         if differs == 0:
             continue
         for node in range(low // num_kinds, (high - 1) // num_kinds + 1):
-            same = True
-            for r in range(num_kinds):
-                same = same and work[node, r] == free[node, r]
-            if same:
-                continue
-            add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
-            for r in range(num_kinds):
-                head[HEADER + r] += free[node, r] - work[node, r]
-                work[node, r] = free[node, r]
-            add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
-            head[FRONT] = min(head[FRONT], node)
+            opened |= _follow_node(head, book, counts, work, capacity, eligible, shapes, free, node)
+    return opened
+
+
+@inner
+def open_nodes(desk):
+    """Return the nodes on which something is free, in their order; on some it may not be."""
+    return desk.line[OPEN][: desk.main[NUM_OPEN]]
+
+
+@inner
+def asks_for_something(shapes, shape, num_kinds):
+    """Say whether a request asks for anything at all."""
+    for r in range(2 * num_kinds):
+        if shapes[shape, SHAPE_REQUEST + r] > 0:
+            return True
+    return False
 
 
 @inner
@@ -206,13 +267,13 @@ def room_of(desk, shape):
     if desk.book[shape, ROOM] < 0:
         _count(
             desk.main, desk.book, desk.slots, desk.counts, desk.level[WORK],
-            desk.level[CAPACITY], desk.eligible, desk.shapes, shape,
+            desk.level[CAPACITY], desk.eligible, desk.shapes, shape, open_nodes(desk),
         )  # fmt: skip
     return desk.book[shape, ROOM]
 
 
 @inner
-def _count(head, book, slots, counts, work, capacity, eligible, shapes, shape):
+def _count(head, book, slots, counts, work, capacity, eligible, shapes, shape, opened):
     """Find the room of a shape, and keep it up from now on."""
     slot = 0
     while slot < SLOTS and slots[slot] != 0:
@@ -221,8 +282,14 @@ def _count(head, book, slots, counts, work, capacity, eligible, shapes, shape):
         slots[slot] = 1
         for units in range(MOST + 1):
             counts[slot, units] = 0
+    num_nodes, num_kinds = work.shape
+    some = asks_for_something(shapes, shape, num_kinds)
+    number = len(opened) if some else num_nodes
+    if slot < SLOTS:
+        counts[slot, 0] = num_nodes - number
     total = 0
-    for node in range(work.shape[0]):
+    for i in range(number):
+        node = opened[i] if some else i
         units = node_capacity(work, capacity, eligible, shapes, shape, node)
         total += units
         if slot < SLOTS:
@@ -312,13 +379,20 @@ def take(desk, row, count):
     _take(
         desk.main, desk.book, desk.counts, desk.level[WORK], desk.level[CAPACITY], desk.eligible,
         desk.shapes, desk.cols[row, SHAPE], desk.line[PUT_NODE][:count], desk.line[PUT_UNITS],
+        desk.line[TAKEN], desk.line[TAKEN_IN],
     )  # fmt: skip
 
 
 @inner
-def _take(head, book, counts, work, capacity, eligible, shapes, shape, nodes, units):
+def _take(
+    head, book, counts, work, capacity, eligible, shapes, shape, nodes, units, taken, taken_in
+):
     for i in range(len(nodes)):
         node = nodes[i]
+        if taken_in[node] != head[PASS]:
+            taken_in[node] = head[PASS]
+            taken[head[CHANGED]] = node
+            head[CHANGED] += 1
         add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
         for r in range(work.shape[1]):
             amount = amount_on(shapes, shape, capacity, node, units[i], r)

@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import amount_on, filled, unit_capacity
+from cpsched.kernels.fit import amount_on, filled, node_capacity
 from cpsched.kernels.inner import inner
-from cpsched.kernels.memory import CAPACITY, PUT_NODE, PUT_UNITS, begin_pass, desk_of, take
+from cpsched.kernels.memory import (
+    CAPACITY,
+    PUT_NODE,
+    PUT_UNITS,
+    ROOM,
+    asks_for_something,
+    begin_pass,
+    desk_of,
+    open_nodes,
+    take,
+)
 from cpsched.kernels.placing import place_now
 from cpsched.model.columns import SHAPE, UNITS
 
@@ -109,22 +119,44 @@ def packed_with(log, used, cols, shapes, capacity, head, shadow, reserved):
 
 
 @kernel
-def fits_now(rows, cols, shapes, eligible, capacity, free):
+def fits_now(rows, cols, shapes, eligible, memory, free, book):
     """
     Say of each job whether it could start now on its own.
 
     Exact but for bounds on the number of nodes, even splits and contiguity, where True may be too
     optimistic; never False for a job that fits.
+
+    Parameters
+    ----------
+    memory, book
+        See :mod:`cpsched.kernels.memory`.
     """
+    desk = desk_of(memory, book, free, cols, shapes, eligible)
+    begin_pass(desk, free)
     fits = np.empty(len(rows), dtype=np.bool_)
-    caps = np.empty(free.shape[0], dtype=np.int64)
     known = filled(len(shapes), -1)
     for i in range(len(rows)):
         shape = cols[rows[i], SHAPE]
         if known[shape] < 0:
-            known[shape] = unit_capacity(free, capacity, eligible, shapes, shape, caps)
+            known[shape] = _room(desk, free, shape)
         fits[i] = known[shape] >= cols[rows[i], UNITS]
     return fits
+
+
+@inner
+def _room(desk, free, shape):
+    """Return how many units of a shape fit now; it is not kept up from now on."""
+    if desk.book[shape, ROOM] >= 0:
+        return desk.book[shape, ROOM]
+    capacity, eligible, shapes = desk.level[CAPACITY], desk.eligible, desk.shapes
+    total = 0
+    if asks_for_something(shapes, shape, free.shape[1]):
+        for node in open_nodes(desk):
+            total += node_capacity(free, capacity, eligible, shapes, shape, node)
+    else:
+        for node in range(len(free)):
+            total += node_capacity(free, capacity, eligible, shapes, shape, node)
+    return total
 
 
 @inner

@@ -4,16 +4,23 @@ Place one job on a desk: now, at the second of a reservation, or around one.
 Each returns on how many nodes the job is put, 0 if it does not fit; which, and how many units on
 each, is left in ``PUT_NODE`` and ``PUT_UNITS``, in order of nodes. What most jobs are, first-fit
 units that may lie on any nodes within a bound, stops at the node where the job is full; all else
-is left to :mod:`cpsched.kernels.fit`, which looks at every node.
+is left to :mod:`cpsched.kernels.fit`, which looks at every node that may have room.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.fit import FIRST_FIT, node_capacity, place, place_preferring
+from cpsched.kernels.fit import (
+    FIRST_FIT,
+    node_capacity,
+    place_among,
+    place_preferring_among,
+    sort_by,
+)
 from cpsched.kernels.inner import inner
 from cpsched.kernels.memory import (
+    AMONG,
     BASE,
     BESIDE,
     BESIDE_LOG,
@@ -27,6 +34,7 @@ from cpsched.kernels.memory import (
     MOST,
     ORDER,
     PASS,
+    PREFERRED,
     PUT_NODE,
     PUT_UNITS,
     ROOM,
@@ -34,8 +42,11 @@ from cpsched.kernels.memory import (
     SLOTS,
     STAMP,
     TAKES,
+    TOUCHED,
     WORK,
+    asks_for_something,
     may_fit,
+    open_nodes,
     roomiest_hold,
     scarce_of,
     top_of,
@@ -82,10 +93,7 @@ def _asks_for_units_only(desk, shape):
 def _first_node(desk, shape):
     """Return the first node that may have room for a job."""
     _, num_nodes, num_kinds = desk.level.shape
-    for r in range(2 * num_kinds):
-        if desk.shapes[shape, SHAPE_REQUEST + r] > 0:
-            break
-    else:
+    if not asks_for_something(desk.shapes, shape, num_kinds):
         return 0
     node = desk.main[FRONT]
     work = desk.level[WORK]
@@ -100,19 +108,26 @@ def _first_node(desk, shape):
 
 
 @inner
-def _gather(desk):
-    """Move a placement out of ``takes``; return on how many nodes it is."""
+def _gather(desk, among):
+    """Move a placement on some of the nodes given out of ``takes``; return on how many it is."""
     takes, nodes, units = desk.line[TAKES], desk.line[PUT_NODE], desk.line[PUT_UNITS]
     count = 0
-    for node in range(desk.main[LEAST], desk.main[GREATEST] + 1):
+    for node in among:
         if takes[node] > 0:
             nodes[count] = node
             units[count] = takes[node]
             takes[node] = 0
             count += 1
-    desk.main[LEAST] = len(takes)
-    desk.main[GREATEST] = -1
     return count
+
+
+@inner
+def _gather_walked(desk):
+    """Do the same for one on nodes between ``LEAST`` and ``GREATEST``."""
+    least, greatest = desk.main[LEAST], desk.main[GREATEST]
+    desk.main[LEAST] = desk.level.shape[1]
+    desk.main[GREATEST] = -1
+    return _gather(desk, range(least, greatest + 1))
 
 
 @inner
@@ -238,43 +253,91 @@ def _walk(
 
 
 @inner
-def _place_at_large(policy, desk, row, mode):
-    """Put a job on nodes as any allocator does, looking at all of them; say whether it fits."""
+def _nodes_for(desk, row, mode, touched):
+    """Return, in their order, nodes that are all on which there may be room for a job."""
+    shape = desk.cols[row, SHAPE]
+    _, num_nodes, num_kinds = desk.level.shape
+    among, opened = desk.line[AMONG], open_nodes(desk)
+    if (
+        desk.shapes[shape, SHAPE_CONTIGUOUS] != 0
+        or not asks_for_something(desk.shapes, shape, num_kinds)
+        # Sorting would take longer than looking at all.
+        or (mode == AHEAD and 8 * touched > num_nodes)
+    ):
+        for node in range(num_nodes):
+            among[node] = node
+        return among
+    if mode != AHEAD:
+        return opened
+    return among[: _merge(opened, desk.line[TOUCHED], touched, desk.line[STAMP], among)]
+
+
+@inner
+def _merge(opened, touched, num_touched, stamp, among):
+    """Put open and touched nodes into ``among`` in their order; return how many there are."""
+    key = np.empty(num_touched, dtype=np.int64)
+    order = np.empty(num_touched, dtype=np.int64)
+    for i in range(num_touched):
+        key[i] = order[i] = touched[i]
+    sort_by(key, order, num_touched)
+    mark = stamp[order[0]] if num_touched > 0 else -1
+    count = 0
+    j = 0
+    for node in opened:
+        if stamp[node] == mark:
+            continue
+        while j < num_touched and order[j] < node:
+            among[count] = order[j]
+            count += 1
+            j += 1
+        among[count] = node
+        count += 1
+    while j < num_touched:
+        among[count] = order[j]
+        count += 1
+        j += 1
+    return count
+
+
+@inner
+def _place_at_large(policy, desk, row, mode, touched):
+    """Put a job on nodes as any allocator does; return on how many, 0 if it does not fit."""
     work, base, delta = desk.level[WORK], desk.level[BASE], desk.level[DELTA]
     caps, order, takes = desk.line[CAPS], desk.line[ORDER], desk.line[TAKES]
     stamp, mark = desk.line[STAMP], 2 * desk.main[PASS]
-    _, num_nodes, num_kinds = desk.level.shape
+    num_kinds = desk.level.shape[2]
+    among = _nodes_for(desk, row, mode, touched)
     if mode in (AROUND, AHEAD):
-        for node in range(num_nodes):
+        for node in among:
             if not _is_other(mode, mark, stamp, node):
                 for r in range(num_kinds):
                     base[node, r] = work[node, r]
     free = base if mode in (AROUND, AHEAD) else work
     if mode < WITHIN:
-        fits = place(
+        fits = place_among(
             policy, desk.cols, row, desk.shapes, desk.eligible, desk.level[CAPACITY],
-            scarce_of(desk), free, caps, order, takes,
+            scarce_of(desk), free, among, caps, order, takes,
         )  # fmt: skip
     else:
         preferred = delta
         if mode == WITHIN:
-            preferred = np.zeros((num_nodes, num_kinds), dtype=np.int64)
-            for node in range(num_nodes):
-                if stamp[node] == mark + 1:
-                    for r in range(num_kinds):
+            preferred = desk.level[PREFERRED]
+            for node in among:
+                for r in range(num_kinds):
+                    preferred[node, r] = 0
+                    if stamp[node] == mark + 1:
                         preferred[node, r] = work[node, r] - base[node, r]
-        fits = place_preferring(
+        fits = place_preferring_among(
             policy, desk.cols, row, desk.shapes, desk.eligible, desk.level[CAPACITY],
-            scarce_of(desk), free, preferred, caps, order, takes,
+            scarce_of(desk), free, preferred, among, caps, order, takes,
         )  # fmt: skip
-    if fits:
-        desk.main[LEAST] = 0
-        desk.main[GREATEST] = num_nodes - 1
-    return fits
+    if not fits:
+        return 0
+    return _gather(desk, among)
 
 
 @inner
-def _place(policy, desk, row, mode, counts):
+def _place(policy, desk, row, mode, counts, touched):
     """Place a job of whose units at least as many as it has fit, and within its bounds."""
     shape = desk.cols[row, SHAPE]
     bounded = _is_bounded(desk, row)
@@ -284,17 +347,15 @@ def _place(policy, desk, row, mode, counts):
     if bounded:
         walks = walks and len(counts) > 0 and counts[MOST] == 0
     if not walks:
-        if not _place_at_large(policy, desk, row, mode):
-            return 0
-    else:
-        first = 0 if mode == AHEAD else _first_node(desk, shape)
-        _walk(
-            mode, 2 * desk.main[PASS], first, desk.cols[row, UNITS], bounded,
-            desk.cols[row, NODES_MIN], desk.cols[row, NODES_MAX], counts, desk.line[STAMP],
-            desk.level[WORK], desk.level[BASE], desk.level[DELTA], desk.level[CAPACITY],
-            desk.eligible, desk.shapes, shape, desk.line[TAKES], desk.main,
-        )  # fmt: skip
-    return _gather(desk)
+        return _place_at_large(policy, desk, row, mode, touched)
+    first = 0 if mode == AHEAD else _first_node(desk, shape)
+    _walk(
+        mode, 2 * desk.main[PASS], first, desk.cols[row, UNITS], bounded,
+        desk.cols[row, NODES_MIN], desk.cols[row, NODES_MAX], counts, desk.line[STAMP],
+        desk.level[WORK], desk.level[BASE], desk.level[DELTA], desk.level[CAPACITY],
+        desk.eligible, desk.shapes, shape, desk.line[TAKES], desk.main,
+    )  # fmt: skip
+    return _gather_walked(desk)
 
 
 @inner
@@ -319,7 +380,7 @@ def place_now(policy, desk, row):
         return 0
     shape = desk.cols[row, SHAPE]
     if policy != FIRST_FIT or _is_bounded(desk, row) or not _is_loose(desk, shape):
-        return _place(policy, desk, row, NOW, counts_of(desk, row))
+        return _place(policy, desk, row, NOW, counts_of(desk, row), 0)
     return _first_nodes(
         desk.level[WORK], desk.level[CAPACITY], desk.eligible, desk.shapes, shape,
         _first_node(desk, shape), desk.cols[row, UNITS], desk.line[PUT_NODE],
@@ -336,7 +397,7 @@ def place_within(policy, desk, row):
     """
     if not may_fit(desk, row):
         return 0
-    return _place(policy, desk, row, WITHIN, counts_of(desk, row))
+    return _place(policy, desk, row, WITHIN, counts_of(desk, row), 0)
 
 
 @inner
@@ -389,17 +450,17 @@ def place_beside(policy, desk, row, reserved, used):
         if not keeps_bounds(desk, row, counts):
             return 0
         counts = counts.copy()
-    return _place(policy, desk, row, AROUND, counts)
+    return _place(policy, desk, row, AROUND, counts, 0)
 
 
 @inner
-def place_ahead(policy, desk, row, counts):
+def place_ahead(policy, desk, row, counts, touched):
     """
     Place a job on what will be free at a later second, using what is busy now first.
 
-    ``base`` holds that for the nodes the pass has touched, ``delta`` how much of it is new; at
-    least as many units as the job has must fit.
+    ``base`` holds that for the nodes the pass has touched, ``touched`` of them, and ``delta`` how
+    much of it is new; at least as many units as the job has must fit.
     """
     if not keeps_bounds(desk, row, counts):
         return 0
-    return _place(policy, desk, row, AHEAD, counts.copy())
+    return _place(policy, desk, row, AHEAD, counts.copy(), touched)

@@ -19,6 +19,7 @@ from cpsched.kernels.profile import (
     split,
     widened,
 )
+from cpsched.kernels.sleep import awoken, horizon, sleeping
 from cpsched.kernels.windows import (
     Machine,
     Request,
@@ -178,8 +179,10 @@ def plan_pass(
     nothing = np.empty(0, dtype=np.int64)
     used = 0
     begins = alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount)
-    profile = grouped(now, begins, free, 2 + len(running) + len(jobs), _SPARE)
     number, distinct = _numbered(jobs, cols, len(shapes))
+    edge = horizon(now, jobs, cols, shapes, free, running, arena_amount)
+    asleep, edge = sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
+    profile = grouped(now, begins, asleep, free, 2 + len(running) + len(jobs), _SPARE)
     totals = _totals_now(machine, profile, distinct)
     last = len(jobs) - 1
     if full == 0:
@@ -221,7 +224,19 @@ def plan_pass(
             continue
         begin = np.searchsorted(profile.times[:count], start)
         until = count if reserved < depth or full != 0 else 1
-        at, pieces = find_window(machine, request, begin, until, profile, most[d], low)
+        awake = np.searchsorted(profile.times[:count], edge)
+        at, pieces = find_window(machine, request, begin, min(until, awake), profile, most[d], low)
+        if at < 0 and awake < until:
+            profile = awoken(
+                profile, begins, asleep, cols, free, running, arena_node, arena_amount, _SPARE
+            )
+            edge = FAR
+            for e in range(len(distinct)):
+                for k in range(len(profile.times)):
+                    most[e, k] = FAR
+            at, pieces = find_window(
+                machine, request, max(begin, awake), until, profile, most[d], low
+            )
         if at >= 0:
             start = profile.times[at]
             planned[i] = start

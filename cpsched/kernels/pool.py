@@ -15,7 +15,18 @@ from cpsched.model.columns import ALLOC_COUNT, ALLOC_FIRST, EXPECTED_END
 
 
 @kernel
-def pool_profile(now, cols, running, arena_amount, free):
+def sum_of(free, nodes):
+    """Return what some nodes have free in all, shape ``(R,)``; overdrawn nodes count as empty."""
+    num_kinds = free.shape[1]
+    total = np.zeros(num_kinds, dtype=np.int64)
+    for n in nodes:
+        for r in range(num_kinds):
+            total[r] += max(free[n, r], 0)
+    return total
+
+
+@kernel
+def pool_profile(now, cols, running, back, free):
     """
     Return free capacity over time as the running jobs end.
 
@@ -23,34 +34,32 @@ def pool_profile(now, cols, running, arena_amount, free):
     ----------
     running
         Rows of the running jobs, by expected end; one that should have ended ends next second.
+    back
+        What each of them gives back, see :func:`given_back`.
     free
-        What each node has to give now, shape ``(N, R)``; overdrawn nodes count as empty.
+        What the machine has to give now, shape ``(R,)``.
 
     Returns
     -------
     times, level
         Shapes ``(S,)`` and ``(S, R)``, levels never below 0.
     """
-    num_nodes, num_kinds = free.shape
+    num_kinds = len(free)
     times = np.empty(len(running) + 1, dtype=np.int64)
     level = np.empty((len(running) + 1, num_kinds), dtype=np.int64)
     times[0] = now
     for r in range(num_kinds):
-        level[0, r] = 0
-        for n in range(num_nodes):
-            level[0, r] += max(free[n, r], 0)
+        level[0, r] = free[r]
     last = 0
-    for job in running:
-        end = max(cols[job, EXPECTED_END], now + 1)
+    for i in range(len(running)):
+        end = max(cols[running[i], EXPECTED_END], now + 1)
         if end > times[last]:
             last += 1
             times[last] = end
             for r in range(num_kinds):
                 level[last, r] = level[last - 1, r]
-        first = cols[job, ALLOC_FIRST]
-        for k in range(first, first + cols[job, ALLOC_COUNT]):
-            for r in range(num_kinds):
-                level[last, r] += arena_amount[k, r]
+        for r in range(num_kinds):
+            level[last, r] += back[i, r]
     return times[: last + 1], level[: last + 1]
 
 

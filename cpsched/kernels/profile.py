@@ -6,6 +6,9 @@ free now and the same running jobs on them are one group with one level. A place
 groups it uses in part. So there are as many groups as what runs and what is planned make
 different, whatever the number of nodes; and since a group is a run of nodes in their order, a
 choice among groups names the nodes that the same choice among nodes would.
+
+Nodes that no job can use for long *sleep*: they are in no group until a window is looked for behind
+the second at which the first of them is given something back (:mod:`cpsched.kernels.sleep`).
 """
 
 from __future__ import annotations
@@ -112,21 +115,23 @@ def alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, are
 
 
 @kernel
-def grouped(now, begins, free, segments, spare):
+def grouped(now, begins, asleep, free, segments, spare):
     """
     Return the profile of one segment, in which what is free now stays so.
 
     Parameters
     ----------
     begins
-        Whether a node begins a group.
+        Whether a node differs from the one before it.
+    asleep
+        Whether a node is left out.
     segments, spare
         Room for that many segments, and for that many more groups.
     """
     num_nodes, num_kinds = free.shape
     count = 0
     for n in range(num_nodes):
-        count += begins[n]
+        count += not asleep[n] and (begins[n] or asleep[n - 1])
     width = min(num_nodes, count + spare)
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
@@ -139,7 +144,9 @@ def grouped(now, begins, free, segments, spare):
         room[0, r] = 0
     g = -1
     for n in range(num_nodes):
-        if begins[n]:
+        if asleep[n]:
+            continue
+        if begins[n] or asleep[n - 1]:
             g += 1
             first[g] = n
             line[g] = g
