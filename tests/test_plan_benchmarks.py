@@ -215,6 +215,33 @@ def test_nodes_prints_a_table(
     assert printed.count("\n|") == 9
 
 
+def test_a_log_among_more_nodes_runs_as_on_its_own() -> None:
+    """One job holds what was added, the others start when and where they did."""
+    from cpsched import systems
+    from cpsched.generators.eurora import EURORA, EuroraOptions
+    from cpsched.mapping import fit
+    from cpsched.simulation.simulate import simulate
+
+    views = import_module("views")
+    alone = fit(EURORA.generate(EuroraOptions(jobs=60, seed=2)), systems.load("eurora"))
+    small, large = (simulate(log).schedule for log in (alone, views.among(alone, 150)))
+    assert large.system.num_nodes == 150
+    assert large.start.tolist() == [int(alone.workload.submit[0]), *small.start.tolist()]
+    assert large.workload.units[0] == 150 - 64
+
+
+def test_live_prints_a_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line for each dispatcher."""
+    command = "decisions.py live --length 400 --skip 0 --jobs 20 --nodes 80 --runs 1"
+    monkeypatch.setattr(sys, "argv", [*command.split(), "--dispatcher", "easy"])
+    import_module("decisions").main()
+    printed = capsys.readouterr().out
+    assert "### 64 nodes, and the same log among 80" in printed
+    assert printed.count("\n|") == 3
+
+
 def test_results_are_json_lines(few: Any, tmp_path: Path) -> None:
     """Others can read them."""
     results = few.Results(tmp_path / "plans.jsonl")

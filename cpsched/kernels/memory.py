@@ -40,9 +40,12 @@ from cpsched.model.columns import (
 # The first numbers of ``memory``: passes so far, shapes whose room is kept up, kinds known, whether
 # there were more, a node before which nothing at all is free, whether the sums over all nodes are
 # within 64 bits, the least and greatest node of a placement in the making, whether the next pass
-# sees what the last one saw, how many nodes that one has taken something of, and how many are open.
-PASS, TRACKED, KINDS, FULL, FRONT, SUMMED, LEAST, GREATEST, SAME, CHANGED, NUM_OPEN = range(11)
-HEADER = 11
+# sees what the last one saw, how many nodes that one has taken something of, how many are listed as
+# open, and on how many something is free.
+(
+    PASS, TRACKED, KINDS, FULL, FRONT, SUMMED, LEAST, GREATEST, SAME, CHANGED, NUM_OPEN, NUM_FREE
+) = range(12)  # fmt: skip
+HEADER = 12
 
 # Columns of ``book``. Of a kind: its seven columns of the job store, the pass in which it was found
 # not to fit, how many more of it are worth looking at and in which pass they were counted, and two
@@ -62,6 +65,8 @@ SLOTS, MOST = 64, 129
 
 #: Shapes nobody has asked for in so many passes are not kept up any longer.
 _PATIENCE = 64
+#: Nodes are listed anew where so many times more are listed as open than are.
+_STALE = 2
 #: Entries compared at once.
 _BLOCK = 64
 
@@ -172,8 +177,10 @@ def begin_pass(desk, free):
         taken = desk.line[TAKEN]
         for i in range(head[CHANGED]):
             _follow_node(head, book, counts, work, capacity, eligible, shapes, free, taken[i])
-    elif _follow(head, book, counts, work, capacity, eligible, shapes, free):
-        _list_open(head, work, desk.line[OPEN])
+    else:
+        opened = _follow(head, book, counts, work, capacity, eligible, shapes, free)
+        if opened or head[NUM_OPEN] > _STALE * head[NUM_FREE]:
+            _list_open(head, work, desk.line[OPEN])
     head[SAME] = 0
     head[CHANGED] = 0
 
@@ -211,6 +218,7 @@ def _follow_node(head, book, counts, work, capacity, eligible, shapes, free, nod
         work[node, r] = free[node, r]
     add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
     head[FRONT] = min(head[FRONT], node)
+    head[NUM_FREE] += np.int64(now) - np.int64(was)
     return now and not was
 
 
@@ -394,10 +402,15 @@ def _take(
             taken[head[CHANGED]] = node
             head[CHANGED] += 1
         add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
+        was = False
+        now = False
         for r in range(work.shape[1]):
             amount = amount_on(shapes, shape, capacity, node, units[i], r)
+            was = was or work[node, r] > 0
             work[node, r] -= amount
+            now = now or work[node, r] > 0
             head[HEADER + r] -= amount
+        head[NUM_FREE] += np.int64(now) - np.int64(was)
         add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
 
 

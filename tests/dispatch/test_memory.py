@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.dispatch import memory
+from cpsched.dispatch import memory, passes
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Prb
 from cpsched.model.jobtable import JobTable
@@ -181,3 +181,43 @@ def test_ranking_fewer_jobs_of_a_kind_changes_nothing(workload, system, data):
         quick, slow = Prb(name), Prb(name)
         slow.priority.by_age = False
         assert starts(alike, system, quick) == starts(alike, system, slow)
+
+
+class Again(Observer):
+    """Lets passes over one view follow each other, and compares each with one that comes alone."""
+
+    def __init__(self, policy, system):
+        self.policy, self.system = policy, system
+        self.allocator = self.fresh()
+
+    def fresh(self):
+        """Return an allocator that has seen nothing."""
+        allocator = passes.make_allocator(self.policy)
+        allocator.reset(self.system)
+        return allocator
+
+    def on_decision(self, view, decision, seconds):
+        if not len(view.waiting):
+            return
+        rows, behind = view.waiting.rows, passes.frozen(view.waiting.rows[::-1].copy())
+        fits = passes.fits_now(view, rows, self.allocator)
+        assert fits.tolist() == passes.fits_now(view, rows, self.fresh()).tolist()
+        listed = self.allocator.memory.open_nodes.tolist()
+        some = np.flatnonzero((view.free > 0).any(axis=1)).tolist()
+        assert set(some) <= set(listed)
+        assert listed == sorted(set(listed))
+        assert len(listed) <= 2 * len(some)
+        for first, second in ((rows, behind), (behind, rows), (rows, rows)):
+            one = passes.easy_pass(view, first, second, self.allocator, again=True)
+            assert one.tolist() == passes.easy_pass(view, first, second, self.fresh()).tolist()
+            one = passes.list_pass(view, second, self.allocator, stop=False, again=True)
+            alone = passes.list_pass(view, second, self.fresh(), stop=False)
+            assert one.tolist() == alone.tolist()
+
+
+@given(workload=workloads(max_jobs=15), system=machines())
+@pytest.mark.parametrize("policy", ref.POLICIES)
+@some
+def test_passes_over_one_view_do_not_see_each_other(policy, workload, system):
+    """Each finds all free that was, on the nodes that are listed as open and on no others."""
+    run(workload, system, "easy", observers=[Again(policy, system)])
