@@ -223,7 +223,9 @@ def test_a_log_among_more_nodes_runs_as_on_its_own() -> None:
     from cpsched.simulation.simulate import simulate
 
     views = import_module("views")
-    alone = fit(EURORA.generate(EuroraOptions(jobs=60, seed=2)), systems.load("eurora"))
+    alone = fit(
+        EURORA.generate(EuroraOptions(jobs=1000, seed=2)).select(first=60), systems.load("eurora")
+    )
     small, large = (simulate(log).schedule for log in (alone, views.among(alone, 150)))
     assert large.system.num_nodes == 150
     assert large.start.tolist() == [int(alone.workload.submit[0]), *small.start.tolist()]
@@ -234,7 +236,7 @@ def test_live_prints_a_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A line for each dispatcher."""
-    command = "decisions.py live --length 400 --skip 0 --jobs 20 --nodes 80 --runs 1"
+    command = "decisions.py live --length 1000 --skip 0 --jobs 20 --nodes 80 --runs 1"
     monkeypatch.setattr(sys, "argv", [*command.split(), "--dispatcher", "easy"])
     import_module("decisions").main()
     printed = capsys.readouterr().out
