@@ -115,6 +115,10 @@ class RuntimePredictor(ABC):
         """Return counts worth showing, the same in equal runs: rules used, refits, ..."""
         return {}
 
+    def provenance(self) -> Mapping[str, str]:
+        """Return what the answers rest on besides the options: the hash of a model file, ..."""
+        return {}
+
     def state(self) -> Mapping[str, Any]:
         """
         Return everything learnt, and the counts, as arrays, scalars and strings.

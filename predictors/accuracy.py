@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2
+#: Share of the runtimes that a bound is to hold.
+BOUND = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Accuracy:
         Spearman's rank correlation of predictions and runtimes; ties have their mean rank.
     bound_exceeded
         Share of runtimes, cut at the requested time, above the predicted bound.
+    bound_loss_s
+        Mean pinball loss of the bound as the 0.9 quantile of these runtimes, seconds.
     """
 
     jobs: int
@@ -44,6 +48,7 @@ class Accuracy:
     under: float | None
     rank: float | None
     bound_exceeded: float | None
+    bound_loss_s: float | None
 
     def to_dict(self) -> dict[str, int | float | None]:
         """Return it as plain JSON types."""
@@ -75,9 +80,10 @@ def accuracy(
     if not len(plan):
         return Accuracy(
             jobs=0, mean_error_s=None, median_log_error=None, close=None, under=None, rank=None,
-            bound_exceeded=None,
+            bound_exceeded=None, bound_loss_s=None,
         )  # fmt: skip
     error = np.abs(plan - runtime)
+    cut = np.minimum(runtime, requested_time)
     ratio = np.log(np.maximum(plan, 1)) - np.log(np.maximum(runtime, 1))
     return Accuracy(
         jobs=len(plan),
@@ -86,8 +92,20 @@ def accuracy(
         close=float((error <= CLOSE * runtime).mean()),
         under=float((plan < runtime).mean()),
         rank=rank_correlation(plan, runtime),
-        bound_exceeded=float((np.minimum(runtime, requested_time) > bound).mean()),
+        bound_exceeded=float((cut > bound).mean()),
+        bound_loss_s=pinball(bound, cut, BOUND),
     )
+
+
+def pinball(quantile: IntArray, value: IntArray, share: float) -> float:
+    """
+    Mean pinball loss of predicted quantiles; the true ones have the smallest.
+
+    ``share * (value - quantile)`` where the value is above, ``(1 - share) * (quantile - value)``
+    where it is not (Koenker and Bassett 1978, Regression quantiles, eq. 3.1).
+    """
+    above = value - quantile
+    return float(np.maximum(share * above, (share - 1) * above).mean())
 
 
 def rank_correlation(first: AnyArray, second: AnyArray) -> float | None:

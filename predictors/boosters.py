@@ -32,14 +32,22 @@ class Growth:
     ----------
     trees, leaves, rate, min_leaf
         Their number, the leaves and the jobs of a leaf at least, and the learning rate.
+    share
+        Of the features that are looked at: drawn for each tree (LightGBM) or each split
+        (scikit-learn). A half is as accurate as all of them, and takes half of the time.
+    bins
+        Values a feature is rounded to while trees grow; a quarter of the libraries' default is as
+        accurate.
     seed
-        Of the library's random numbers; nothing is drawn with these settings.
+        Of the library's random numbers, which draw features.
     """
 
     trees: int = 100
     leaves: int = 15
     rate: float = 0.08
     min_leaf: int = 20
+    share: float = 0.5
+    bins: int = 63
     seed: int = 0
 
 
@@ -109,6 +117,8 @@ def _grow_sklearn(rows: AnyArray, task: Task, growth: Growth) -> Forest:
         max_iter=growth.trees,
         max_leaf_nodes=growth.leaves,
         min_samples_leaf=growth.min_leaf,
+        max_features=growth.share,
+        max_bins=growth.bins,
         early_stopping=False,
         random_state=growth.seed % 2**32,
     )
@@ -142,6 +152,8 @@ def _grow_lightgbm(rows: AnyArray, tasks: Sequence[Task], growth: Growth) -> lis
         "learning_rate": growth.rate,
         "num_leaves": growth.leaves,
         "min_data_in_leaf": growth.min_leaf,
+        "feature_fraction": growth.share,
+        "max_bin": growth.bins,
         "feature_pre_filter": False,
         "seed": growth.seed % 2**31,
         "deterministic": True,

@@ -63,7 +63,11 @@ def evaluate_command(
         Path | None,
         typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    plots: Annotated[
+        Path | None,
+        typer.Option("--plots", help="Folder for figures, SVG and PNG; made if it is not there."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files.")] = False,
     warmup: Annotated[
         float, typer.Option(help="Share of the jobs, the first, that is not scored.")
     ] = 0.1,
@@ -96,6 +100,8 @@ def evaluate_command(
         build("dispatchers", dispatcher)
     if out is not None:
         _check_out(out, overwrite=overwrite)
+    if plots is not None:
+        _check_plots(plots, overwrite=overwrite)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
     fitted = fitted_to(_long_enough(jobs, min_runtime), system)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
@@ -109,10 +115,15 @@ def evaluate_command(
             )
     if out is not None:
         _write(out, fitted, evaluations)
+    figures = [] if plots is None else _draw(plots, fitted, evaluations)
     if as_json:
         echo(json.dumps(_as_json(starts, evaluations), indent=1))
     else:
-        _print(fitted, starts, evaluations, out)
+        _print(fitted, starts, evaluations)
+        if out is not None:
+            echo(f"\n{out}: all predictions")
+        for path in figures:
+            echo(f"{path}: figure")
 
 
 def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
@@ -144,6 +155,31 @@ def _check_out(out: Path, *, overwrite: bool) -> None:
         raise ConfigError("the file exists; name another, or add --overwrite", where=out)
     if not out.absolute().parent.is_dir():
         raise ConfigError("its folder does not exist", where=out, key="--out")
+
+
+def _check_plots(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder, or to draw at all, before minutes are spent."""
+    from predictors import plots
+
+    plots.check()
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError("is a file, must be a folder", where=folder, key="--plots")
+    if not folder.absolute().parent.is_dir():
+        raise ConfigError("its folder does not exist", where=folder, key="--plots")
+    for name in plots.FIGURES:
+        for suffix in plots.SUFFIXES:
+            path = folder / f"{name}{suffix}"
+            if path.exists() and not (overwrite and path.is_file()):
+                raise ConfigError(
+                    "the file exists; name another folder, or add --overwrite", where=path
+                )
+
+
+def _draw(folder: Path, fitted: Fitted, evaluations: list[Evaluation]) -> list[Path]:
+    from predictors import plots
+
+    folder.mkdir(exist_ok=True)
+    return plots.draw(folder, fitted, evaluations)
 
 
 def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
@@ -190,6 +226,7 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
                 "overall": item.overall.to_dict(),
                 "by_class": {name: score.to_dict() for name, score in item.by_class.items()},
                 "stats": dict(item.stats),
+                "provenance": dict(item.provenance),
                 "cpu_us_per_job": item.cpu_us,
             }
             for item in evaluations
@@ -197,7 +234,7 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
     }
 
 
-def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation], out: Path | None) -> None:
+def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.report import width
     from predictors.tables import by_class, heading, overall, used
 
@@ -205,6 +242,3 @@ def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation], out: P
     for table in (overall(evaluations), by_class(evaluations), *used(evaluations)):
         echo("")
         echo(table.text(width=width()))
-    if out is not None:
-        echo("")
-        echo(f"{out}: all predictions")

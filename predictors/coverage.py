@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: How far one job moves the offset, in units of the logarithm of the runtime.
-STEP = 0.05
+STEP = 0.02
 
 
 class Coverage:

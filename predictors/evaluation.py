@@ -47,6 +47,8 @@ class Evaluation:
         runtime.
     stats
         The predictor's own counts: rules used and the like; over all A jobs.
+    provenance
+        What the answers rest on besides the options: the hash of a model file.
     cpu_us
         Microseconds of CPU time spent in the predictor for each job: asking, telling, learning.
     """
@@ -60,6 +62,7 @@ class Evaluation:
     overall: Accuracy
     by_class: Mapping[str, Accuracy]
     stats: Mapping[str, int]
+    provenance: Mapping[str, str]
     cpu_us: float
 
 
@@ -124,6 +127,7 @@ def evaluate(
         overall=score(np.ones(len(rows) - first, dtype=np.bool_)),
         by_class={name: score(classes == code) for code, name in enumerate(CLASSES)},
         stats=dict(made.stats()),
+        provenance=dict(made.provenance()),
         cpu_us=1e6 * cpu / max(len(rows), 1),
     )
 

@@ -8,11 +8,11 @@ library no more. Loading one runs nothing, and its arrays are checked, so that w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.compiling import kernel
+from predictors import walks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,12 +73,7 @@ class Forest:
 
     def __call__(self, rows: AnyArray) -> FloatArray:
         """Predict rows of features, shape ``(n, F)``, float32; without missing values."""
-        out = np.empty(len(rows))
-        _walk(
-            self.base, self.root, self.feature, self.threshold, self.left, self.right, self.value,
-            rows, out,
-        )  # fmt: skip
-        return out
+        return Grove.plant([self])(rows)[:, 0]
 
     def state(self) -> dict[str, Any]:
         """Return the arrays."""
@@ -120,6 +115,60 @@ class Forest:
             raise ValueError(f"the arrays of its trees are no forest over {num_features} features")
 
 
+class Grove(NamedTuple):
+    """
+    K forests over the same features in shared arrays, so that one call of a kernel asks all.
+
+    Attributes
+    ----------
+    base
+        Of each forest, float64, shape ``(K,)``.
+    first
+        First tree of each forest and the end of the last, int64, shape ``(K + 1,)``.
+    root, feature, threshold, left, right, value
+        As of a :class:`Forest`, one forest after the other.
+    """
+
+    base: FloatArray
+    first: IntArray
+    root: IntArray
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    value: FloatArray
+
+    @classmethod
+    def plant(cls, forests: Sequence[Forest]) -> Grove:
+        """Put forests, at least one, side by side."""
+        nodes = np.cumsum([0, *(len(forest.feature) for forest in forests)])
+        trees = np.cumsum([0, *(len(forest.root) for forest in forests)])
+
+        def joined(name: str, shifted: bool = False) -> AnyArray:
+            columns = [getattr(forest, name) for forest in forests]
+            if shifted:
+                pairs = zip(columns, nodes[:-1], strict=True)
+                columns = [column + shift for column, shift in pairs]
+            return np.concatenate(columns)
+
+        return cls(
+            np.array([forest.base for forest in forests], dtype=np.float64),
+            trees.astype(np.int64),
+            joined("root", shifted=True),
+            joined("feature"),
+            joined("threshold"),
+            joined("left", shifted=True),
+            joined("right", shifted=True),
+            joined("value"),
+        )
+
+    def __call__(self, rows: AnyArray) -> FloatArray:
+        """Predict rows of features, float32; shape ``(n, K)``."""
+        out = np.empty((len(rows), len(self.base)))
+        walks.walk(*self, rows, out)
+        return out
+
+
 _COLUMNS: dict[str, type] = {
     "feature": np.int64,
     "threshold": np.float64,
@@ -127,16 +176,3 @@ _COLUMNS: dict[str, type] = {
     "right": np.int64,
     "value": np.float64,
 }
-
-
-@kernel
-def _walk(base, root, feature, threshold, left, right, value, rows, out):  # type: ignore[no-untyped-def]
-    for row in range(rows.shape[0]):
-        total = base
-        for tree in range(root.shape[0]):
-            node = root[tree]
-            while feature[node] >= 0:
-                below = rows[row, feature[node]] <= threshold[node]
-                node = left[node] if below else right[node]
-            total += value[node]
-        out[row] = total

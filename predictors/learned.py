@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from dataclasses import dataclass
+from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.types import Status
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 from predictors import model_file
+from predictors.accuracy import BOUND
 from predictors.coverage import Coverage
 from predictors.features import CANDIDATES, FEATURES, Features, matrix
 from predictors.history import LIMIT
@@ -22,7 +24,7 @@ from predictors.recent import frozen as as_key
 from predictors.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
@@ -30,19 +32,21 @@ if TYPE_CHECKING:
 
 _DAY = 86_400
 _COMPLETED = int(Status.COMPLETED)
-#: Share of the runtimes that the bound is to hold.
-BOUND = 0.9
 _PLUS = CANDIDATES[7]
 #: A new model is worth its cost when so many jobs have ended since the last, as a share of them.
-_NEWS = 0.02
+_NEWS = 0.05
+#: Logarithm of more seconds than any request.
+_LONGEST = 40.0
+#: Logarithm of a bound over its plan before any job has ended.
+_FACTOR = 0.7
 
 
 class Answers(NamedTuple):
-    """Natural logarithms of predicted runtimes, each of shape ``(n,)``."""
+    """Natural logarithms of one job's predicted runtimes; NaN where a model does not know."""
 
-    priority: FloatArray
-    plan: FloatArray
-    bound: FloatArray
+    priority: float
+    plan: float
+    bound: float
 
 
 @dataclass(slots=True)
@@ -55,14 +59,14 @@ class Flight:
     job
         As it was submitted.
     row, scores
-        Its features, and what the models said of it; shapes ``(F,)`` and ``(S,)``.
+        Its features, shape ``(F,)``, and the S numbers the models said of it.
     start
         Second, -1 while it waits.
     """
 
     job: Known
     row: AnyArray
-    scores: FloatArray
+    scores: Sequence[float]
     start: int = -1
 
 
@@ -95,7 +99,7 @@ class Learned(RuntimePredictor):
     #: Which of them the bound is counted from, and the share of jobs it lies above at first.
     bound_score = 0
     #: Offset of the bound before any job has ended.
-    first_offset = 0.7
+    first_offset = _FACTOR
 
     def __init__(
         self,
@@ -117,6 +121,8 @@ class Learned(RuntimePredictor):
         self._features = Features(prefix, limit)
         self._window = Window(window, len(FEATURES), self.num_scores)
         self._bound = Coverage(BOUND, self.first_offset)
+        #: The same for answers of the history.
+        self._cold = Coverage(BOUND, _FACTOR)
         self._flights: dict[int, Flight] = {}
         self._counts = dict.fromkeys(self.counted(), 0)
         self._fitted_at, self._fitted_with = 0, 0
@@ -141,8 +147,8 @@ class Learned(RuntimePredictor):
         """Return what the models say of rows of features, shape ``(n, S)``; there is a model."""
 
     @abstractmethod
-    def answer(self, rows: AnyArray, scores: FloatArray) -> Answers:
-        """Return the three answers for jobs with features and scores."""
+    def answer(self, scores: Sequence[float]) -> Answers:
+        """Return the three answers for a job of which the models said this."""
 
     @abstractmethod
     def forget(self) -> None:
@@ -162,6 +168,7 @@ class Learned(RuntimePredictor):
         self._features.reset(system)
         self._window.clear()
         self._bound.reset()
+        self._cold.reset()
         self._flights = {}
         self._counts = dict.fromkeys(self.counted(), 0)
         self._fitted_at, self._fitted_with = 0, 0
@@ -195,8 +202,8 @@ class Learned(RuntimePredictor):
             built = matrix(rows)
             scores = self._scores(built)
             for job, row, said in zip(fresh, built, scores, strict=True):
-                # Copies, so that one job does not keep all that came with it.
-                self._flights[job.handle] = Flight(job, row.copy(), said.copy())
+                # A copy, so that one job does not keep all that came with it.
+                self._flights[job.handle] = Flight(job, row.copy(), said)
 
     def on_start(self, jobs: JobTable, now: int) -> None:
         """Take note of who runs what."""
@@ -215,11 +222,16 @@ class Learned(RuntimePredictor):
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
         """Learn from jobs that have ended; those that failed ran, too."""
-        runtimes, statuses = outcome.runtime.tolist(), outcome.status.tolist()
-        for job, runtime, status in zip(self._features.read(jobs), runtimes, statuses, strict=True):
-            flight = self._flights.pop(job.handle, None)
-            if flight is not None:
-                self._features.gone(flight.job, ran=flight.start >= 0)
+        ended = zip(
+            jobs.handle.tolist(), outcome.runtime.tolist(), outcome.status.tolist(), strict=True
+        )
+        for place, (handle, runtime, status) in enumerate(ended):
+            flight = self._flights.pop(handle, None)
+            if flight is None:
+                job = self._features.read(jobs)[place]
+            else:
+                job = flight.job
+                self._features.gone(job, ran=flight.start >= 0)
                 self.learn(flight, runtime)
             self._features.learn(job, runtime, status == _COMPLETED, now)
 
@@ -227,31 +239,47 @@ class Learned(RuntimePredictor):
         """Learn from one job that has ended."""
         requested = flight.job.requested_time
         self._window.add(flight.row, flight.scores, runtime, requested)
-        said = flight.scores[self.bound_score]
-        if said == said:  # not NaN
-            self._bound.learn(float(np.log(max(min(runtime, requested), 1)) - said))
+        said, cut = flight.scores[self.bound_score], log(max(min(runtime, requested), 1))
+        if isfinite(said):
+            self._bound.learn(cut - said)
+        else:
+            self._cold.learn(cut - _history(flight))
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Answer with the model, or with the history until there is one."""
-        known = self._features.read(jobs)
-        rows, scores = self._known_rows(known, now)
-        requested = np.array([job.requested_time for job in known], dtype=np.int64)
-        plus = rows[:, _PLUS].astype(np.float64)
-        history = np.where(plus >= 0, plus, np.log(np.maximum(requested, 1)))
-        answers = self.answer(rows, scores)
-        ready = np.isfinite(answers.plan)
-        self._counts["answered by the model"] += int(ready.sum())
-        self._counts["answered by history"] += int((~ready).sum())
-        plan = np.where(ready, answers.plan, history)
-        priority = np.where(np.isfinite(answers.priority), answers.priority, plan)
-        bound = np.where(np.isfinite(answers.bound), answers.bound, plan + self.first_offset)
+        answers = [self._answer(flight) for flight in self._known(jobs, now)]
+        by_model = sum(modelled for *_, modelled in answers)
+        self._counts["answered by the model"] += by_model
+        self._counts["answered by history"] += len(answers) - by_model
+        parts = np.array([parts for *parts, _ in answers], dtype=np.int64).reshape(-1, 3)
+        return Prediction(*parts.T)
+
+    def _answer(self, flight: Flight) -> tuple[int, int, int, bool]:
+        """Return the three answers in whole seconds, and whether the plan is the model's."""
+        priority, plan, bound = self.answer(flight.scores)
+        limit = max(flight.job.requested_time, 1)
+        modelled = isfinite(plan)
+        if not modelled:
+            plan = _history(flight)
+        if not isfinite(priority):
+            priority = plan
+        if not isfinite(bound):
+            bound = plan + self._cold.offset
         # A bound below the plan would be none.
-        parts = np.array([priority, plan, np.maximum(bound, plan)])
-        return Prediction(*_seconds(parts, requested))
+        return (
+            _seconds(priority, limit), _seconds(plan, limit), _seconds(max(bound, plan), limit),
+            modelled,
+        )  # fmt: skip
 
     def stats(self) -> Mapping[str, int]:
         """Return how many models were fitted, and who gave the answers."""
         return dict(self._counts)
+
+    def provenance(self) -> Mapping[str, str]:
+        """Return the model file it started from, and its hash."""
+        if self._warm is None:
+            return {}
+        return {"model": str(self._warm.path), "model_sha256": self._warm.sha256}
 
     def refit(self, now: int) -> None:
         """Fit the models to the newest completions, if there are enough of them."""
@@ -273,7 +301,7 @@ class Learned(RuntimePredictor):
         return {
             "features": self._features.state(),
             "window": self._window.state(),
-            "bound": self._bound.offset,
+            "bound": np.array([self._bound.offset, self._cold.offset]),
             "fitted": np.array([self._fitted_at, self._fitted_with], dtype=np.int64),
             "counts": json.dumps(self._counts),
             "ready": int(self.ready),
@@ -287,7 +315,7 @@ class Learned(RuntimePredictor):
         """Take up what :meth:`state` gave."""
         self._features.restore(state["features"])
         self._window.restore(state["window"])
-        self._bound.offset = float(state["bound"])
+        self._bound.offset, self._cold.offset = (float(value) for value in state["bound"])
         self._fitted_at, self._fitted_with = (int(value) for value in state["fitted"])
         self._counts = {**self._counts, **json.loads(state["counts"])}
         self.forget()
@@ -298,7 +326,7 @@ class Learned(RuntimePredictor):
             json.loads(state["jobs"]), state["rows"], state["scores"], strict=True
         ):
             job = Known(*as_key(values[:-1]))
-            self._flights[job.handle] = Flight(job, row.copy(), scores.copy(), values[-1])
+            self._flights[job.handle] = Flight(job, row.copy(), scores.tolist(), values[-1])
             self._features.submitted_before(job)
         # Of one user's running jobs, the oldest comes first.
         for flight in sorted(self._flights.values(), key=lambda flight: flight.start):
@@ -318,29 +346,28 @@ class Learned(RuntimePredictor):
             self._fitted_at = now
         return now - self._fitted_at >= self._refit and news >= _NEWS * len(self._window)
 
-    def _scores(self, rows: AnyArray) -> FloatArray:
+    def _scores(self, rows: AnyArray) -> list[list[float]]:
         if self.ready:
-            return self.score(rows)
-        return np.full((len(rows), self.num_scores), np.nan)
+            return self.score(rows).tolist()  # type: ignore[no-any-return]
+        return [[float("nan")] * self.num_scores] * len(rows)
 
-    def _known_rows(self, known: list[Known], now: int) -> tuple[AnyArray, FloatArray]:
+    def _known(self, jobs: JobTable, now: int) -> list[Flight]:
         """Return features and scores as of the submit; of unknown jobs, as of now."""
-        flights = [self._flights.get(job.handle) for job in known]
-        if None not in flights and flights:
-            kept = [flight for flight in flights if flight is not None]
-            rows = np.array([flight.row for flight in kept])
-            return rows, np.array([flight.scores for flight in kept])
-        rows = matrix(
-            [
-                self._features.row(job, now) if flight is None else flight.row
-                for job, flight in zip(known, flights, strict=True)
-            ]
-        )
-        return rows, self._scores(rows)
+        found = [self._flights.get(handle) for handle in jobs.handle.tolist()]
+        if None in found:
+            for place, job in enumerate(self._features.read(jobs)):
+                if found[place] is None:
+                    rows = matrix([self._features.row(job, now)])
+                    found[place] = Flight(job, rows[0], self._scores(rows)[0])
+        return [flight for flight in found if flight is not None]
 
 
-def _seconds(logarithm: FloatArray, requested: AnyArray) -> AnyArray:
-    """Return whole seconds in ``[1, requested time]``; shape ``(3, n)``."""
-    seconds = np.exp(np.minimum(logarithm, 40.0))
-    limit = np.maximum(requested, 1)
-    return np.maximum(np.minimum(np.rint(seconds), limit), 1).astype(np.int64)
+def _history(flight: Flight) -> float:
+    """Return the logarithm of what ``user-history-plus`` says, of the request if it is that."""
+    plus = flight.row.item(_PLUS)
+    return plus if plus >= 0 else log(max(flight.job.requested_time, 1))
+
+
+def _seconds(logarithm: float, limit: int) -> int:
+    """Return whole seconds in ``[1, limit]``."""
+    return max(min(round(exp(min(logarithm, _LONGEST))), limit), 1)

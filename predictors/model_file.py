@@ -7,6 +7,7 @@ checked before it is used, and its size before it is read.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import zipfile
@@ -44,6 +45,8 @@ class Model:
     ----------
     path
         Where it was read.
+    sha256
+        Of the whole file, in hexadecimal digits.
     header
         Predictor, features, versions, and what it was trained on.
     state
@@ -51,6 +54,7 @@ class Model:
     """
 
     path: Path
+    sha256: str
     header: Mapping[str, Any]
     state: Mapping[str, Any]
 
@@ -106,6 +110,7 @@ def read(path: Path, predictor: str) -> Model:
         raise ConfigError("there is no such model file; 'cpsched train' writes one", where=path)
     try:
         arrays = _arrays(path)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
         header = json.loads(str(arrays.pop("/header")))
         kind = header["kind"]
     except _DAMAGE as error:
@@ -118,7 +123,7 @@ def read(path: Path, predictor: str) -> Model:
         state = _nested({**arrays, **plain})
     except _DAMAGE as error:
         raise ConfigError(f"is damaged: {error}", where=path) from error
-    return Model(path, header, state)
+    return Model(path, digest, header, state)
 
 
 def _arrays(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""For each job, the predictor that should be nearest: forests foretell the loss of every one."""
+"""For each job, the predictors that should be nearest: forests foretell the loss of every one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictors.boosted import Boosted, dump, load, log_of_share, log_runtime, share_task
+from predictors import walks
+from predictors.boosted import LEAST_SHARE, REQUESTED, Boosted, dump, load, log_runtime, share_task
 from predictors.boosters import Growth, Task, grow
-from predictors.features import CANDIDATES, FEATURES, UNKNOWN
+from predictors.features import FEATURES, UNKNOWN
+from predictors.forest import Grove
 from predictors.learned import Answers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.types import AnyArray, FloatArray, IntArray
     from predictors.forest import Forest
@@ -22,24 +24,36 @@ if TYPE_CHECKING:
 START, NEWEST = 2_000, 20_000
 #: Losses are noisier than runtimes: fewer and smaller trees.
 _LOSS_TREES, _LOSS_LEAVES, _LOSS_RATE, _LOSS_LEAF = 40, 12, 0.1, 40
-#: Of a candidate's loss: the log error and the error in units of the mean runtime, capped.
-_LOG_CAP, _MEAN_CAP = 2.0, 3.0
-_LOG, _SHARE, _CHOSEN, _WHICH = range(4)
+#: Of a candidate's loss: the log error and the error in units of the mean runtime, capped; and
+#: how much the second counts.
+_LOG_CAP, _MEAN_CAP, _MEAN_WEIGHT = 2.0, 6.0, 0.5
+#: A candidate counts 1/e of the best if its loss is foretold to be worse by this much.
+_DOUBT = 0.06
+_LOG, _SHARE, _BLEND, _WHICH = range(4)
+#: Candidates that are features, and what they are called in counts.
+_HISTORIES = {"rule_1": "rule 1", "plus": "user-history-plus", "last": "last"}
+_COLUMNS = np.array([FEATURES.index(name) for name in _HISTORIES])
+_NAMES = (*_HISTORIES.values(), "gbm-log", "gbm-ratio")
 #: Features of the losses' forests: what the two forests say, and how far the histories are from it.
-_EXTENDED = len(FEATURES) + 2 + len(CANDIDATES)
+_EXTENDED = len(FEATURES) + 2 + len(_HISTORIES)
+_NOTHING = Grove(
+    *(np.zeros(0, dtype=kind) for kind in (float, int, int, int, float, int, int, float))
+)
 
 
 class Stack(Boosted):
     """
-    Predicts with the candidate whose recent loss on jobs like this one is smallest.
+    Predicts with the candidates whose recent losses on jobs like this one are smallest.
 
-    Candidates are what the seven rules of ``user-history-plus`` say each, its median, the user's
-    last runtime, and the forests of ``gbm-log`` and ``gbm-ratio``. A smaller forest for each
-    predicts ``min(|ln error|, 2) + min(|error| / mean runtime, 3)`` from what was answered for the
-    newest 20,000 completions when they were submitted. The requested time is no candidate.
+    Candidates are the newest job of the same profile (rule 1), what ``user-history-plus`` says,
+    the user's last runtime, and the forests of ``gbm-log`` and ``gbm-ratio``. A smaller forest for
+    each predicts ``min(|ln error|, 2) + min(|error| / mean runtime, 6) / 2`` from what was answered
+    for the newest 20,000 completions when they were submitted. The requested time is no candidate.
 
-    The plan is the candidate chosen; the priority is that of ``gbm-log``, whose order is better.
-    Until 2,000 completions have answers to learn from, the plan is that of ``user-history-plus``.
+    The plan is the mean of the candidates, weighted by ``exp(-loss / 0.06)``: where one is clearly
+    best it is that one, and where they are not told apart their errors cancel. The priority is that
+    of ``gbm-log``, whose order is better. Until 2,000 completions have answers to learn from, the
+    plan is that of ``user-history-plus``.
 
     Parameters
     ----------
@@ -49,23 +63,27 @@ class Stack(Boosted):
 
     name = "stack"
     num_scores = 4
-    bound_score = _CHOSEN
+    bound_score = _BLEND
 
     def counted(self) -> tuple[str, ...]:
-        """Return the names of the counts in ``stats``, with who was chosen."""
-        return (*super().counted(), *(f"chose {name}" for name in _NAMES))
+        """Return the names of the counts in ``stats``, with who counted most."""
+        return (*super().counted(), *_MOSTLY)
 
     def forget(self) -> None:
         """Drop all forests."""
         super().forget()
-        self._losses: list[Forest] = []
+        self._judge([])
+
+    def _judge(self, losses: list[Forest]) -> None:
+        """Weigh by these forests from now on; none: answer nothing."""
+        self._losses = losses
+        self._judges = Grove.plant(losses) if losses else _NOTHING
 
     def fit(self, window: Window) -> None:
         """Grow the two forests, and those of the losses when there is enough to learn from."""
-        features = window.features
         growth = Growth(trees=self._trees, seed=self._seed)
         tasks = [Task(log_runtime(window)), share_task(window)]
-        self._forests = grow(self._backend, features, tasks, growth)
+        self.take(grow(self._backend, window.features, tasks, growth))
         newest = window.newest(NEWEST)
         rows = newest[np.isfinite(window.scores[newest, _LOG])]
         if len(rows) >= START:
@@ -74,44 +92,36 @@ class Stack(Boosted):
     def _fit_losses(self, window: Window, rows: IntArray) -> None:
         features, scores = window.features[rows], window.scores[rows]
         runtime = np.maximum(window.runtime[rows], 1).astype(np.float64)
-        requested = window.requested_time[rows]
-        candidates = np.minimum(_candidates(features, scores), _log(requested)[:, None])
+        limit = np.log(np.maximum(window.requested_time[rows], 1))
+        candidates = np.minimum(_candidates(features, scores), limit[:, None])
         off = np.minimum(np.abs(candidates - np.log(runtime)[:, None]), _LOG_CAP)
         error = np.abs(np.exp(candidates) - runtime[:, None]) / runtime.mean()
-        loss = off + np.minimum(error, _MEAN_CAP)
+        loss = off + _MEAN_WEIGHT * np.minimum(error, _MEAN_CAP)
         known = np.isfinite(candidates)
         # What was never heard from must not win when it is first heard from.
-        loss[~known] = _LOG_CAP + _MEAN_CAP
+        loss[~known] = _LOG_CAP + _MEAN_WEIGHT * _MEAN_CAP
         taught_by = [column if column.any() else ~column for column in known.T]
         growth = Growth(
             trees=min(_LOSS_TREES, self._trees), leaves=_LOSS_LEAVES, rate=_LOSS_RATE,
             min_leaf=_LOSS_LEAF, seed=self._seed,
         )  # fmt: skip
         tasks = [Task(loss[:, index], None, chosen) for index, chosen in enumerate(taught_by)]
-        self._losses = grow(self._backend, _with_scores(features, scores), tasks, growth)
+        self._judge(grow(self._backend, _with_scores(features, scores), tasks, growth))
 
     def score(self, rows: AnyArray) -> FloatArray:
-        """Return what both forests say, the candidate chosen, and which it is."""
+        """Return what both forests say, the weighted mean, and which candidate counts most."""
+        assert self._grove is not None, "scores are asked for when there are forests"
         scores = np.full((len(rows), self.num_scores), np.nan)
-        scores[:, _LOG] = self._forests[0](rows)
-        scores[:, _SHARE] = log_of_share(self._forests[1](rows)[:, None], rows)[:, 0]
-        if self._losses:
-            candidates = _candidates(rows, scores)
-            extended = _with_scores(rows, scores)
-            loss = np.stack([forest(extended) for forest in self._losses], axis=1)
-            loss[~np.isfinite(candidates)] = np.inf
-            which = loss.argmin(axis=1)
-            scores[:, _CHOSEN] = candidates[np.arange(len(rows)), which]
-            scores[:, _WHICH] = which
+        known = (_COLUMNS, REQUESTED, LEAST_SHARE, UNKNOWN, _DOUBT)
+        walks.blend(rows, *known, *self._grove, *self._judges, scores)
         return scores
 
-    def answer(self, rows: AnyArray, scores: FloatArray) -> Answers:  # noqa: ARG002
-        """Return the order of the forest, the candidate chosen, and its bound."""
-        plan = scores[:, _CHOSEN]
-        for which in scores[:, _WHICH].tolist():
-            if which == which:  # not NaN
-                self._counts[f"chose {_NAMES[int(which)]}"] += 1
-        return Answers(scores[:, _LOG], plan, plan + self._bound.offset)
+    def answer(self, scores: Sequence[float]) -> Answers:
+        """Return the order of the forest, the weighted mean, and its bound."""
+        log, _, plan, which = scores
+        if which == which:  # not NaN
+            self._counts[_MOSTLY[int(which)]] += 1
+        return Answers(log, plan, plan + self._bound.offset)
 
     def models(self) -> dict[str, Any]:
         """Return all forests."""
@@ -119,26 +129,20 @@ class Stack(Boosted):
 
     def restore_models(self, state: Mapping[str, Any]) -> None:
         """Take up all forests."""
-        self._forests = load(state["answers"])
-        self._losses = load(state.get("losses", {}), _EXTENDED)
-        if len(self._forests) != 2 or len(self._losses) not in (0, len(_NAMES)):
-            raise ValueError(f"it holds {len(self._forests)} and {len(self._losses)} forests")
+        forests = load(state["answers"])
+        losses = load(state.get("losses", {}), _EXTENDED)
+        if len(forests) != 2 or len(losses) not in (0, len(_NAMES)):
+            raise ValueError(f"it holds {len(forests)} and {len(losses)} forests")
+        self.take(forests)
+        self._judge(losses)
 
 
-_NAMES = (
-    *(f"rule {number}" for number in range(1, 8)),
-    "user-history-plus", "last", "gbm-log", "gbm-ratio",
-)  # fmt: skip
-
-
-def _log(seconds: IntArray) -> FloatArray:
-    logarithm: FloatArray = np.log(np.maximum(seconds, 1))
-    return logarithm
+_MOSTLY = tuple(f"mostly {name}" for name in _NAMES)
 
 
 def _candidates(features: AnyArray, scores: FloatArray) -> FloatArray:
-    """Return the logarithm of what each candidate says, shape ``(n, 11)``; NaN for nothing."""
-    history = features[:, CANDIDATES].astype(np.float64)
+    """Return the logarithm of what each candidate says, shape ``(n, 5)``; NaN for nothing."""
+    history = features[:, _COLUMNS].astype(np.float64)
     history[history < 0] = np.nan
     return np.concatenate([history, scores[:, [_LOG, _SHARE]]], axis=1)
 
@@ -146,6 +150,6 @@ def _candidates(features: AnyArray, scores: FloatArray) -> FloatArray:
 def _with_scores(features: AnyArray, scores: FloatArray) -> AnyArray:
     """Return the features with what the forests say, and how far the histories are from it."""
     said = scores[:, [_LOG, _SHARE]]
-    history = features[:, CANDIDATES]
+    history = features[:, _COLUMNS]
     apart = np.where(history < 0, UNKNOWN, history - scores[:, [_LOG]])
     return np.concatenate([features, said, apart], axis=1).astype(np.float32)

@@ -96,6 +96,7 @@ def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
         Column("too low", "%", _of(scores, "under", 100), 1),
         Column("rank corr.", "", _of(scores, "rank"), 3),
         Column("above bound", "%", _of(scores, "bound_exceeded", 100), 1),
+        Column("bound's loss", "min", _of(scores, "bound_loss_s", 1 / 60), 1),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.types import AnyArray, FloatArray, IntArray
 
@@ -49,7 +49,9 @@ class Window:
     def __len__(self) -> int:
         return min(self.added, self._limit)
 
-    def add(self, row: AnyArray, scores: FloatArray, runtime: int, requested_time: int) -> None:
+    def add(
+        self, row: AnyArray, scores: Sequence[float], runtime: int, requested_time: int
+    ) -> None:
         """Add a job that has just ended; times in seconds."""
         size = len(self._times)
         if self.added >= size and size < self._limit:

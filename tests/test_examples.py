@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.name)
 def test_example_prints_its_recorded_output(script):
     """To record it again: ``python examples/NAME.py > examples/NAME.out``."""
+    if "accasim" in script.name and find_spec("accasim") is None:
+        pytest.skip("AccaSim is not installed: pip install 'cpsched[accasim]'")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     recorded = script.with_suffix(".out")

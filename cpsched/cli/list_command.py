@@ -17,6 +17,7 @@ _KINDS = (
     "allocators",
     "priorities",
     "traces",
+    "formats",
     "generators",
     "systems",
 )
@@ -28,7 +29,7 @@ def command(
     """List what is registered, with a line on each and the options it takes."""
     one_of("KIND", kind, _KINDS)
     rows = _systems() if kind == "systems" else _registered(kind)
-    width = max(len(name) for name, _, _ in rows)
+    width = max((len(name) for name, _, _ in rows), default=0)
     for name, summary, options in rows:
         echo(f"{name:<{width}}  {summary}")
         if options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,6 @@ import typer
 
 from cpsched.cli.options import (
     First,
-    Format,
     From,
     SkipBadLines,
     To,
@@ -23,10 +23,12 @@ from cpsched.cli.output import echo, escaped
 from cpsched.errors import ConfigError, InfeasibleRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Checkpoint, Run, Settings
+
+    _Writer = Callable[[Run, Path], object]
 
 
 def command(
@@ -78,7 +80,14 @@ def command(
         float, typer.Option(min=0, help="Seconds between two writes of it.", metavar="S")
     ] = 60.0,
     seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
-    format_name: Format = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="Format of the log, where its content does not tell; or of files to write into"
+            " the run besides (cpsched list formats).",
+        ),
+    ] = None,
     skip_bad_lines: SkipBadLines = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summaries as JSON instead of a table.")
@@ -100,6 +109,7 @@ def command(
         enforce_limits=enforce_limits,
         seed=seed,
     )
+    format_name, writers = _formats(formats or [], out, _log_name(workload))
     machine = systems.load(system)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
     fitted = fit(jobs, machine, enforce_limits=enforce_limits)
@@ -117,7 +127,7 @@ def command(
     arguments = {"workload": str(workload), "system": system, "first": first, "from": start}
     arguments["to"] = end
     keep = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
-    done = [_run(task, fitted, settings, arguments, overwrite, keep) for task in tasks]
+    done = [_run(task, fitted, settings, arguments, overwrite, keep, writers) for task in tasks]
     _print(done, fitted, as_json=as_json)
 
 
@@ -139,6 +149,35 @@ class _Done:
     decisions: Mapping[str, Any]
     timing: Mapping[str, float]
     deterministic: bool
+
+
+def _formats(names: Sequence[str], out: Path | None, log: str) -> tuple[str | None, list[_Writer]]:
+    """Tell the format of the log from those to write; the same option names both."""
+    from cpsched import registry
+    from cpsched.errors import UnknownNameError
+
+    readers, written = registry.names("traces"), registry.names("formats")
+    for name in names:
+        if name not in readers and name not in written:
+            raise UnknownNameError("trace format", name, [*readers, *written])
+    read = [name for name in names if name not in written]
+    if len(read) > 1:
+        raise ConfigError(f"a log has one format, not {' and '.join(read)}", key="--format")
+    wanted = list(dict.fromkeys(name for name in names if name in written))
+    if wanted and out is None:
+        raise ConfigError(f"{wanted[0]} is written into a run: add --out", key="--format")
+    writers: list[_Writer] = [
+        partial(_write, registry.load("formats", name), log) for name in wanted
+    ]
+    return (read[0] if read else None), writers
+
+
+def _write(write: Callable[[Run, Path, str], object], log: str, run: Run, folder: Path) -> None:
+    write(run, folder, log)
+
+
+def _log_name(path: Path) -> str:
+    return path.name.removesuffix(".gz")
 
 
 def _tasks(
@@ -182,6 +221,7 @@ def _run(
     arguments: dict[str, Any],
     overwrite: bool,
     checkpoint: Checkpoint | None,
+    writers: Sequence[_Writer],
 ) -> _Done:
     from cpsched.cli.progress import progress_bar
     from cpsched.metrics.summary import summarize
@@ -202,7 +242,7 @@ def _run(
     if task.folder is None:
         summary = summarize(run.schedule)
     else:
-        summary = save(run, task.folder, overwrite=overwrite, arguments=arguments)
+        summary = save(run, task.folder, overwrite=overwrite, arguments=arguments, formats=writers)
     return _Done(task, summary, run.decisions, run.timing, run.deterministic)
 
 

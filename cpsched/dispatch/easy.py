@@ -16,6 +16,7 @@ from cpsched.dispatch.passes import (
     decision_of,
     easy_pass,
     frozen,
+    list_pass,
     make_allocator,
     make_priority,
 )
@@ -67,8 +68,14 @@ class Easy(Dispatcher):
     def decide(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
         rows = self.queue.rows(view)
+        alone = len(rows) == 1
+        if alone:
+            # Mostly it starts, and then there is neither a reservation nor anything behind it.
+            packed = list_pass(view, rows, self.allocator, stop=True)
+            if packed.item(0):
+                return decision_of(view, packed)
         behind = self.backfill.rows(view) if self.backfill else rows
-        return decision_of(view, easy_pass(view, rows, behind, self.allocator))
+        return decision_of(view, easy_pass(view, rows, behind, self.allocator, again=alone))
 
 
 class _Queue:

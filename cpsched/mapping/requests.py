@@ -95,7 +95,7 @@ def to_units(
             where=f"system {system.name}",
         )
     request = workload.request.copy()
-    request[:, 0] = 1
+    request[:, 0] = system.log.processor_cores
     workload = replace(workload, layout="units", request=request)
     if mapping is ProcessorMapping.WHOLE_NODES:
         return _whole_nodes(workload, system, eligible_class, eligible)

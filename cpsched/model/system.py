@@ -37,6 +37,8 @@ class ProcessorMapping(StrEnum):
     """P units of one core on as few nodes as can hold them: ceil(P / units a node holds), where
     cores and requested memory decide how many units an empty node holds. Where eligible nodes
     differ, the roomiest give the fewest nodes allowed and the smallest the most."""
+    ANYWHERE = "anywhere"
+    """P units of one core on any nodes, as AccaSim takes a log; nodes matter for memory."""
 
 
 class MemoryMapping(StrEnum):
@@ -82,6 +84,8 @@ class LogMapping:
     ----------
     processors
         See :class:`ProcessorMapping`; None: a log that only counts processors is refused.
+    processor_cores
+        Cores of one processor of the log.
     memory
         See :class:`MemoryMapping`.
     queue_field
@@ -93,6 +97,7 @@ class LogMapping:
     """
 
     processors: ProcessorMapping | None = None
+    processor_cores: int = 1
     memory: MemoryMapping = MemoryMapping.REQUESTED
     queue_field: str = "queue"
     queues: Mapping[str, str] = field(default_factory=dict)
@@ -182,7 +187,7 @@ class System:
             "default_expected_wait": self.default_expected_wait,
             "default_time": self.default_time,
             "placements": list(self.placements),
-            "log": asdict(self.log),
+            "log": _without_defaults(asdict(self.log)),
         }
 
     @classmethod
@@ -217,3 +222,10 @@ class System:
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything that can change a schedule."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
+def _without_defaults(log: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what most systems do not say, so that their digests stay what they were."""
+    if log["processor_cores"] == 1:
+        del log["processor_cores"]
+    return log

@@ -23,7 +23,7 @@ from cpsched.runs.nodes import fold
 from cpsched.versions import versions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
@@ -60,6 +60,7 @@ def save(
     *,
     overwrite: bool = False,
     arguments: Mapping[str, Any] | None = None,
+    formats: Sequence[Callable[[Run, Path], object]] = (),
 ) -> dict[str, Any]:
     """
     Write a run to a folder, whole or not at all.
@@ -68,6 +69,8 @@ def save(
     ----------
     arguments
         What the caller was asked to do, for the record.
+    formats
+        Who writes files of their own into the folder besides, see registry group ``formats``.
 
     Returns
     -------
@@ -89,6 +92,8 @@ def save(
         _write_table(target / "queue.parquet", queue_columns(schedule))
         _write_json(target / "metrics.json", summary)
         _write_json(target / "timing.json", dict(run.timing))
+        for write in formats:
+            write(run, target)
         # Last: the file that makes the folder a run.
         _write_json(target / MARK, _description(run, summary, arguments or {}))
     return summary

@@ -87,7 +87,7 @@ class State:
         self._queue[end] = row
         self._queue_end = end + 1
         self.store.writable[row, c.STATE] = c.WAITING
-        if end > self._queue_first and self._queue[end - 1] > row:
+        if end > self._queue_first and self._queue.item(end - 1) > row:
             # Released later than jobs submitted after it: back to its own place.
             self._queue[self._queue_first : end + 1].sort()
 
@@ -207,7 +207,7 @@ class State:
 
     def is_head(self, row: int) -> bool:
         """Whether a job is the first in the queue."""
-        return self._queue_first < self._queue_end and self._queue[self._queue_first] == row
+        return self._queue_first < self._queue_end and self._queue.item(self._queue_first) == row
 
     def first_to_end(self) -> int:
         """Return the row of the running job expected to end first."""

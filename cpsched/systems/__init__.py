@@ -1,8 +1,9 @@
 """
 Machines by name: the shipped ones, and any TOML file in the same format.
 
-The format is described in ``docs/systems.md``. Every key is checked; what nobody asked for is an
-error that names the file, the key and the closest one there is.
+The format is described in ``docs/systems.md``; a file that ends in ``.json`` is a system
+configuration of AccaSim (:mod:`cpsched.systems.accasim`). Every key is checked; what nobody asked
+for is an error that names the file, the key and the closest one there is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cpsched import resources
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.systems import accasim
 from cpsched.systems.parser import parse
 
 if TYPE_CHECKING:
@@ -34,14 +36,14 @@ def load(name_or_path: str | Path) -> System:
     ----------
     name_or_path
         A shipped machine's name (``eurora``), or the path of a file: a ``Path``, or text that
-        ends in ``.toml`` or has a separator in it.
+        ends in ``.toml`` or ``.json``, or has a separator in it.
 
     Raises
     ------
     UnknownNameError
         If no shipped machine has that name; the message lists them.
     ConfigError
-        If the file cannot be read, is no TOML, or does not describe a machine.
+        If the file cannot be read, is no TOML (or JSON), or does not describe a machine.
     """
     file = Path(name_or_path)
     if not _is_path(name_or_path):
@@ -49,14 +51,16 @@ def load(name_or_path: str | Path) -> System:
         if name_or_path not in known:
             raise UnknownNameError("system", str(name_or_path), known)
         file = resources.path("systems", f"{name_or_path}.toml")
-    return parse(_read(file), where=str(file), name=file.stem)
+    reader = accasim.parse if file.suffix == ".json" else parse
+    return reader(_read(file), where=str(file), name=file.stem)
 
 
 def _is_path(name_or_path: str | Path) -> bool:
     if isinstance(name_or_path, Path):
         return True
     separators = [separator for separator in (os.sep, os.altsep) if separator]
-    return name_or_path.endswith(".toml") or any(mark in name_or_path for mark in separators)
+    ends = name_or_path.endswith((".toml", ".json"))
+    return ends or any(mark in name_or_path for mark in separators)
 
 
 def _read(file: Path) -> str:

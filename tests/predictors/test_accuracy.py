@@ -44,6 +44,13 @@ def test_bounds_are_judged_on_runtimes_cut_at_the_request():
     assert found.bound_exceeded == pytest.approx(1 / 3)
 
 
+def test_pinball_loss_of_a_bound():
+    """9 tenths of what a runtime is above it, 1 tenth of what it is below; cut at the request."""
+    # Cut to 40, 50 and 5, the bounds 30 (10 above), 50 (at) and 25 (20 below): 9, 0 and 2.
+    found = score([1, 1, 1], [60, 50, 5], requested=[40, 60, 60], bound=[30, 50, 25])
+    assert found.bound_loss_s == pytest.approx(11 / 3)
+
+
 def test_no_job_and_one_job():
     """Nothing is made up."""
     assert score([], []).mean_error_s is None
@@ -51,6 +58,7 @@ def test_no_job_and_one_job():
     assert score([3], [4]).to_dict() == {
         "jobs": 1, "mean_error_s": 1.0, "median_log_error": pytest.approx(math.log(4 / 3)),
         "close": 0.0, "under": 1.0, "rank": None, "bound_exceeded": 1.0,
+        "bound_loss_s": pytest.approx(0.9),
     }  # fmt: skip
 
 

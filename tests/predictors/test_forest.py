@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from predictors.boosters import Growth, Task, _of_lightgbm, _of_sklearn, grow
-from predictors.forest import Forest
+from predictors.forest import Forest, Grove
 
 
 def data(num=400):
@@ -81,6 +81,16 @@ def test_a_tree_by_hand():
     rows = np.array([[0.0], [0.5], [0.6]], dtype=np.float32)
     assert small()(rows).tolist() == [12.0, 12.0, 14.0]
     assert Forest.restore(small().state(), 1)(rows).tolist() == [12.0, 12.0, 14.0]
+
+
+def test_a_grove_asks_every_forest():
+    """One column for each, the same as each by itself."""
+    rows, target = data()
+    forests = [small(), *grow("sklearn", rows, [Task(target), Task(-target)], Growth(trees=5))]
+    said = Grove.plant(forests)(rows)
+    assert said.shape == (len(rows), 3)
+    for column, forest in zip(said.T, forests, strict=True):
+        assert np.array_equal(column, forest(rows))
 
 
 @pytest.mark.parametrize(

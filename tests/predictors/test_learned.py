@@ -47,9 +47,10 @@ def test_boosted_predictors_keep_the_contract(backend, name, check):
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_linear_keeps_the_contract(check):
+@pytest.mark.parametrize("loss", ["share", "paper"])
+def test_linear_keeps_the_contract(loss, check):
     """The same for the one that learns job by job."""
-    check(lambda: build("predictors", "linear:start=100,limit=150"))
+    check(lambda: build("predictors", f"linear:start=100,limit=150,loss={loss}"))
 
 
 def test_no_learned_predictor_is_forgotten():
@@ -104,18 +105,43 @@ def test_learned_is_better_than_the_request():
     fitted = sample(1500)
     starts = starts_of(fitted)
     request = evaluate(fitted, starts, "requested").overall
-    for name in ("gbm-log", "gbm-ratio", "stack"):
-        learned = evaluate(fitted, starts, f"{name}:trees=40,start=200,window=1500").overall
+    options = "trees=40,start=200,window=1500"
+    for spec in (*(f"{name}:{options}" for name in ("gbm-log", "gbm-ratio", "stack")), "linear"):
+        learned = evaluate(fitted, starts, spec).overall
         assert learned.mean_error_s < 0.8 * request.mean_error_s
 
 
-def test_stack_chooses_and_counts():
-    """Counts of who was chosen add up to the jobs the model answered for."""
+def test_stack_weighs_and_counts():
+    """Counts of who counted most add up to the jobs the model answered for."""
     fitted = sample(800)
     done = evaluate(fitted, starts_of(fitted), "stack:trees=10,start=100,window=800")
-    chosen = sum(count for name, count in done.stats.items() if name.startswith("chose"))
+    chosen = sum(count for name, count in done.stats.items() if name.startswith("mostly"))
     assert chosen == done.stats["answered by the model"] > 300
     assert (done.priority != done.plan).any()
+
+
+def test_stack_is_the_mean_weighted_by_losses():
+    """The kernel against the same in arrays; histories that say nothing do not count."""
+    from predictors import stack
+    from predictors.forest import Forest
+
+    fitted = sample(600)
+    made = build("predictors", "stack:trees=5,start=60,window=500")
+    evaluate(fitted, starts_of(fitted), made)
+    rows = made.state()["window"]["features"]
+    scores = made.score(rows)
+    said = stack._candidates(rows, scores)
+    assert np.isnan(said).any()
+    limit = rows[:, FEATURES.index("requested")].astype(float)
+    extended = stack._with_scores(rows, scores)
+    losses = [Forest.restore(state, stack._EXTENDED) for state in made.models()["losses"].values()]
+    loss = np.stack([forest(extended) for forest in losses], axis=1)
+    loss[np.isnan(said)] = np.inf
+    weight = np.exp((loss.min(axis=1) - loss.T) / stack._DOUBT)
+    seconds = np.exp(np.minimum(np.nan_to_num(said).T, limit))
+    wanted = (weight * seconds).sum(axis=0) / weight.sum(axis=0)
+    assert np.allclose(np.exp(scores[:, 2]), wanted, rtol=1e-6)
+    assert np.array_equal(scores[:, 3], loss.argmin(axis=1))
 
 
 @pytest.mark.parametrize("name", [*BOOSTED, "linear"])
@@ -172,10 +198,10 @@ def test_features_are_named_and_never_missing():
             seen.append(rows)
             return np.zeros((len(rows), 1))
 
-        def answer(self, rows, scores):
+        def answer(self, scores):
             from predictors.learned import Answers
 
-            return Answers(scores[:, 0], scores[:, 0], scores[:, 0])
+            return Answers(scores[0], scores[0], scores[0])
 
         def fit(self, window):
             pass
@@ -222,6 +248,7 @@ def test_coverage_follows_a_quantile():
         ("gbm-log:backend=magic", "backend is 'magic', must be one of auto, sklearn, lightgbm"),
         ("stack:frozen=yes", "frozen needs a model"),
         ("linear:rate=0", "rate is 0.0, must be more than 0"),
+        ("linear:loss=squared", "loss is 'squared', must be one of share, paper"),
     ],
 )
 def test_impossible_options_are_named(spec, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -232,7 +233,10 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     frozen = f"gbm-log:model={path},frozen=yes,{SMALL}"
     status, printed, _ = run(capsys, "evaluate", str(log), "-p", frozen, "--json")
     assert status == 0
-    assert json.loads(printed)["predictors"][0]["stats"]["answered by history"] == 0
+    [found] = json.loads(printed)["predictors"]
+    assert found["stats"]["answered by history"] == 0
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found["provenance"] == {"model": str(path), "model_sha256": digest}
     status, _, complaint = run(capsys, *train_it)
     assert status != 0
     assert "the file exists" in complaint

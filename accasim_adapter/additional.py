@@ -1,0 +1,77 @@
+"""What AccaSim calls additional data: objects that it tells of what happens, with empty hands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accasim_adapter.package import AdditionalData
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accasim_adapter.package import Event
+
+
+class Hooks(AdditionalData):  # type: ignore[misc]
+    """
+    Every hook AccaSim wants, doing nothing.
+
+    AccaSim hands the submission hooks jobs as it loads them, before they are submitted: nothing
+    here looks at those.
+    """
+
+    def set_event_manager(self, event_manager: Any) -> None:
+        """
+        Take AccaSim's event manager.
+
+        Its simulator hands objects None first and the event manager later, and its own base
+        class does not take None.
+        """
+        if event_manager is not None and event_manager is not self.event_mapper:
+            super().set_event_manager(event_manager)
+            self.begin(event_manager)
+
+    def begin(self, event_manager: Any) -> None:
+        """Do nothing before the simulation."""
+
+    def exec_before_submission(self, *loaded: Any, **more: Any) -> None:
+        """Do nothing with jobs to come."""
+
+    def exec_after_submission(self, *loaded: Any, **more: Any) -> None:
+        """Do nothing with jobs to come."""
+
+    def exec_before_dispatching(
+        self, job_dict: Mapping[str, Event], queued_jobs: Sequence[str]
+    ) -> None:
+        """Do nothing before a dispatch."""
+
+    def exec_after_dispatching(
+        self,
+        job_dict: Mapping[str, Event],
+        to_dispatch_jobs: Sequence[tuple[int | None, str, Sequence[str]]],
+        rejected_jobs: Sequence[str],
+    ) -> None:
+        """Change nothing of a dispatch."""
+
+    def exec_before_completion(self, **more: Any) -> None:
+        """Do nothing before ends."""
+
+    def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
+        """Do nothing about ends."""
+
+    def stop(self) -> None:
+        """Do nothing at the end."""
+
+
+class DispatchAgain(Hooks):
+    """
+    Has AccaSim dispatch again at a second at which a job of duration 0 has ended.
+
+    AccaSim gives its nodes back at once, and leaves them idle until the next event. cpsched asks
+    the dispatcher again at the same second; with this, so does AccaSim.
+    """
+
+    def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
+        """Make the present second one at which something happens."""
+        if any(job.start_time == job.end_time for job in removed_jobs):
+            self.event_mapper.time_points.add(self.event_mapper.current_time)

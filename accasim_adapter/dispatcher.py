@@ -1,0 +1,163 @@
+"""
+Our dispatchers inside the real AccaSim.
+
+A :class:`CpschedDispatcher` keeps a :class:`~cpsched.simulation.cluster.Cluster` in step with
+AccaSim's own state. What it looks at is what AccaSim hands it as queued, and what has started or
+ended; ``es_dict``, which holds jobs to come, is only counted, and ``duration`` is never read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accasim_adapter.machine import system_of
+from accasim_adapter.mirror import Mirror
+from accasim_adapter.package import JobVerification, SchedulerBase
+from cpsched.simulation.cluster import Cluster
+from cpsched.spec import Spec, build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from accasim_adapter.mirror import Answer
+    from accasim_adapter.package import Event
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.model.system import System
+    from cpsched.prediction import RuntimePredictor
+
+
+class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
+    """
+    A dispatcher of cpsched for ``accasim.base.simulator_class.Simulator``.
+
+    It chooses the nodes itself, so AccaSim needs no allocator. One object is for one simulation.
+
+    Parameters
+    ----------
+    dispatcher
+        A specification like ``easy:backfill=sjf``, or a dispatcher.
+    predictor
+        Who predicts runtimes; ignored for jobs that a
+        :class:`~accasim_adapter.predictor.CpschedPredictor` has predicted.
+    system
+        A system (or its name or file) of the same machine that says what AccaSim does not know:
+        queues, expected waits, limits, topology.
+    expected_wait
+        Where no system is given: of all queues or of each by name, seconds. By default all have
+        the same.
+    default_time
+        Requested time of jobs that name none (-1 in a log), seconds.
+    correction, seed
+        As for :class:`~cpsched.simulation.simulator.Simulator`.
+    job_check
+        What AccaSim checks before it shows a job, see its ``JobVerification``. What can never run
+        is rejected here too.
+    options
+        More options of the dispatcher: ``CpschedDispatcher("cph+", scenarios=20)``.
+
+    Raises
+    ------
+    ConfigError
+        If a name or an option is unknown, or AccaSim is not installed; when the simulation
+        starts, if ``system`` is another machine.
+    """
+
+    name = "cpsched"
+
+    def __init__(
+        self,
+        dispatcher: str | Dispatcher = "easy",
+        *,
+        predictor: str | RuntimePredictor = "requested",
+        system: System | str | None = None,
+        expected_wait: int | Mapping[str, int] | None = None,
+        default_time: int | None = None,
+        correction: str = "requested",
+        seed: int = 0,
+        job_check: Any = None,
+        **options: object,
+    ) -> None:
+        checks = JobVerification.CHECK_REQUEST if job_check is None else job_check
+        SchedulerBase.__init__(self, seed, allocator=None, job_check=checks)
+        self._dispatcher, self._spec = _built(dispatcher, options)
+        self._predictor = predictor
+        self.name = f"{type(self).name}-{self._spec}"
+        self._correction, self._seed = correction, seed
+        self._like = system
+        self._expected_wait, self._default_time = expected_wait, default_time
+        self.cluster: Cluster | None = None
+
+    def get_id(self) -> str:
+        """Return the dispatcher's name and options, fit for the name of a folder."""
+        return "".join(mark if mark.isalnum() or mark in "+-=." else "_" for mark in self.name)
+
+    def set_resource_manager(self, resource_manager: Any) -> None:
+        """Take AccaSim's machine; called by its simulator before it starts."""
+        super().set_resource_manager(resource_manager)
+        if resource_manager is None:
+            return
+        system = system_of(
+            resource_manager,
+            like=self._like,
+            expected_wait=self._expected_wait,
+            default_time=self._default_time,
+        )
+        self.cluster = Cluster(
+            system,
+            self._dispatcher,
+            self._predictor,
+            correction=self._correction,
+            any_queue=True,
+            seed=self._seed,
+        )
+        self._mirror = Mirror(self.cluster, resource_manager)
+
+    def scheduling_method(
+        self, cur_time: int, jobs: list[Event], es_dict: Mapping[str, Event]
+    ) -> tuple[list[Answer], list[str]]:
+        """
+        Answer AccaSim what starts now.
+
+        Parameters
+        ----------
+        cur_time
+            The present second.
+        jobs
+            The queued jobs, in queue order.
+        es_dict
+            Every job AccaSim has loaded, also those not submitted yet: its length is all that is
+            looked at.
+
+        Returns
+        -------
+        answers, rejected
+            One answer for each queued job that is not rejected, in queue order; and the ids of
+            jobs that can never run here.
+
+        Raises
+        ------
+        DispatchError
+            If the dispatcher breaks an invariant, or leaves jobs waiting for ever.
+        """
+        mirror = self._mirror
+        rejected = mirror.follow(cur_time, jobs)
+        if not mirror.is_news(cur_time):
+            mirror.check_not_stuck(len(es_dict) - len(rejected))
+            return mirror.postponed(), rejected
+        answers = mirror.decide(cur_time)
+        mirror.check_not_stuck(len(es_dict) - len(rejected))
+        for job_id, reason in mirror.take_reasons():
+            self._logger.warning("%s can never run here: %s", job_id, reason)
+        return answers, rejected
+
+
+def _built(dispatcher: str | Dispatcher, options: Mapping[str, object]) -> tuple[Dispatcher, str]:
+    """Return a dispatcher, and its specification in canonical form."""
+    if not isinstance(dispatcher, str):
+        if options:
+            raise TypeError(f"options ({', '.join(options)}) are for dispatchers given by name")
+        return dispatcher, dispatcher.name
+    spec = Spec.parse(dispatcher)
+    more = ",".join(f"{key}={value}" for key, value in [*spec.options, *options.items()])
+    spec = Spec.parse(f"{spec.name}:{more}")
+    return build("dispatchers", spec), str(spec)

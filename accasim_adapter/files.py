@@ -1,0 +1,154 @@
+"""AccaSim's ``sched-``, ``pprint-`` and ``stats-`` files of a run of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from accasim_adapter import text
+from cpsched.errors import RunError
+from cpsched.model.types import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import IntArray
+    from cpsched.simulation.simulate import Run
+
+
+class _Ended(NamedTuple):
+    """One job that ran and ended, as AccaSim tells of it."""
+
+    row: int
+    nodes: list[int]
+    request: list[int]
+    units: int
+    cores: int
+    memory: int | str
+
+
+def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
+    """
+    Write AccaSim's files of a run.
+
+    Jobs are in the order of their ends, like there; those that never ran or have not ended are
+    not in them. The machine's nodes count from 1.
+
+    Parameters
+    ----------
+    folder
+        Where they go.
+    log
+        Name of the log's file; theirs are ``sched-LOG``, ``pprint-LOG`` and ``stats-LOG``.
+    start_time
+        Unix time of the log's second 0, as ``start_time`` of AccaSim's system configuration.
+
+    Raises
+    ------
+    RunError
+        If a job held other amounts than its units need, or changed its nodes: AccaSim's files
+        cannot say that.
+    """
+    schedule = run.schedule
+    jobs, start, end = schedule.workload, schedule.start, schedule.end
+    with (
+        (folder / f"{text.SCHEDULE_PREFIX}{log}").open("w", encoding="utf-8") as plain,
+        (folder / f"{text.PRETTY_PREFIX}{log}").open("w", encoding="utf-8") as pretty,
+    ):
+        pretty.write(text.pretty_header())
+        for number, job in enumerate(_ended(schedule), start=1):
+            row = job.row
+            shared: dict[str, Any] = {
+                "job_id": jobs.job_id[row],
+                "queued": start_time + int(jobs.submit[row]),
+                "start": start_time + int(start[row]),
+                "end": start_time + int(end[row]),
+                "nodes": job.nodes,
+                "units": job.units,
+                "cores": job.cores,
+                "memory": job.memory,
+            }
+            user = int(jobs.user.codes[row])
+            plain.write(
+                text.schedule_line(
+                    **shared,
+                    user=jobs.user.values[user] if user >= 0 else None,
+                    resources=job.request,
+                    requested_time=int(jobs.requested_time[row]),
+                )
+            )
+            pretty.write(text.pretty_line(**shared, number=number))
+    stats = folder / f"{text.STATISTICS_PREFIX}{log}"
+    stats.write_text(_statistics(run), encoding="utf-8")
+
+
+def _statistics(run: Run) -> str:
+    schedule = run.schedule
+    ran = _order(schedule)
+    start, end = schedule.start[ran], schedule.end[ran]
+    waits = (start - schedule.workload.submit[ran]).tolist()
+    runtimes = (end - start).tolist()
+    return text.statistics(
+        seconds=run.timing.get("loop_s", 0.0),
+        dispatcher=run.dispatcher,
+        jobs=len(schedule.workload),
+        makespan=int(end.max() - start.min()) if len(ran) else None,
+        waits=waits,
+        slowdowns=[text.slowdown(*pair) for pair in zip(waits, runtimes, strict=True)],
+    )
+
+
+def _order(schedule: Schedule) -> IntArray:
+    """Return the jobs that ran and ended, by end, then as they were started."""
+    rows = np.flatnonzero((schedule.start != MISSING) & (schedule.end != MISSING))
+    order = np.lexsort((rows, schedule.start[rows], schedule.end[rows]))
+    found: IntArray = rows[order].astype(np.int64)
+    return found
+
+
+def _ended(schedule: Schedule) -> Iterator[_Ended]:
+    jobs, segments = schedule.workload, schedule.segments
+    first = np.searchsorted(segments.job, np.arange(len(jobs) + 1), sorter=_by_job(schedule))
+    by_job = _by_job(schedule)
+    memory = jobs.resources.index("mem") if "mem" in jobs.resources else -1
+    for row in _order(schedule).tolist():
+        parts = by_job[first[row] : first[row + 1]]
+        request = jobs.request[row].tolist()
+        _check(schedule, row, parts)
+        nodes = [
+            node + 1
+            for part in parts.tolist()
+            for node in range(segments.node[part], segments.node[part] + segments.count[part])
+            for _ in range(segments.units[part])
+        ]
+        units = int(jobs.units[row])
+        yield _Ended(
+            row=row,
+            nodes=nodes,
+            request=request,
+            units=units,
+            cores=units * request[0],
+            memory=units * request[memory] if memory >= 0 else text.UNKNOWN,
+        )
+
+
+def _by_job(schedule: Schedule) -> IntArray:
+    segments = schedule.segments
+    order: IntArray = np.lexsort((segments.node, segments.start, segments.job)).astype(np.int64)
+    return order
+
+
+def _check(schedule: Schedule, row: int, parts: IntArray) -> None:
+    """Raise RunError if a job held what AccaSim's files cannot say."""
+    segments = schedule.segments
+    held = segments.amount[parts]
+    wanted = segments.units[parts, None] * schedule.workload.request[row]
+    if (segments.start[parts] != schedule.start[row]).any() or (held != wanted).any():
+        job = schedule.workload.job_id[row]
+        raise RunError(
+            f"job {job} held other amounts than its units need, or changed its nodes, which"
+            " AccaSim's files cannot say"
+        )

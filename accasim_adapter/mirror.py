@@ -1,0 +1,256 @@
+"""AccaSim's state followed step by step, from one dispatch to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accasim_adapter.jobs import predicted_of, request_of, status_of
+from cpsched.errors import DispatchError, InfeasibleRequestError
+from cpsched.model import columns as c
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Start
+from cpsched.model.types import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accasim_adapter.package import Event
+    from cpsched.model.decision import Decision
+    from cpsched.simulation.cluster import Cluster
+
+    #: Second of the start or None, job, a node name for each unit.
+    Answer = tuple[int | None, str, list[str]]
+
+
+class Mirror:
+    """
+    Keeps a cluster in step with AccaSim, from one dispatch to the next.
+
+    Parameters
+    ----------
+    cluster
+        The machine as cpsched knows it.
+    manager
+        AccaSim's resource manager.
+    """
+
+    def __init__(self, cluster: Cluster, manager: Any) -> None:
+        self._cluster = cluster
+        self._manager = manager
+        self._node_of = {name: node for node, name in enumerate(cluster.system.node_names)}
+        #: Waiting jobs in queue order, and the answer that keeps each waiting.
+        self._waiting: list[Event] = []
+        self._answers: list[Answer] = []
+        self._row_of: dict[str, int] = {}
+        #: Row, number of the start, and job.
+        self._running: dict[str, tuple[int, int, Event]] = {}
+        self._num_started = 0
+        #: Jobs started by the last decision, and the nodes they were to get.
+        self._started: list[tuple[Event, list[str]]] = []
+        self._reasons: list[tuple[str, str]] = []
+        self._status: dict[str, int] = {}
+        self._again_at: int | None = None
+        self._news = False
+
+    # --- what has happened -----------------------------------------------------------------------
+
+    def follow(self, now: int, jobs: list[Event]) -> list[str]:
+        """Take note of ends, starts that failed, and submits; return who can never run."""
+        self._news = False
+        allocated = self._manager.current_allocations
+        self._follow_status()
+        if self._started:
+            self._check_starts()
+        if self._running.keys() != allocated.keys():
+            self._follow_ends(now, allocated, jobs)
+            if len(self._running) != len(allocated):
+                raise DispatchError(self._stranger(allocated))
+        known = len(self._waiting)
+        if jobs[:known] == self._waiting:
+            return self._submit(jobs[known:], now) if len(jobs) > known else []
+        return self._follow_queue(jobs, now)
+
+    def _follow_status(self) -> None:
+        """Take note of nodes switched off and on."""
+        status = node_status(self._manager)
+        if status != self._status:
+            if self._status or not all(status.values()):
+                down = [self._node_of[name] for name, is_on in status.items() if not is_on]
+                self._cluster.set_down(down)
+                self._news = True
+            self._status = dict(status)
+
+    def _check_starts(self) -> None:
+        """Look whether the last starts came about as they were decided."""
+        for job, nodes in self._started:
+            row = self._row_of[job.id]
+            if job.start_time is None:
+                # AccaSim refused it, or somebody took it out of the decision.
+                self._cluster.failed(row, self._cluster.now)
+                del self._running[job.id]
+                self._news = True
+            elif job.assigned_nodes is not nodes and list(job.assigned_nodes) != nodes:
+                self._cluster.failed(row, self._cluster.now)
+                self._cluster.start([Start(row, self._held(job, row))], self._cluster.now)
+        self._started.clear()
+
+    def _follow_ends(self, now: int, allocated: Mapping[str, Any], jobs: Sequence[Event]) -> None:
+        """Take note of jobs that hold no nodes any more, in the order in which they ended."""
+        gone = self._running.keys() - allocated.keys()
+        if not gone:
+            return
+        self._news = True
+        ended: list[tuple[int, int, int, Event]] = []
+        for key in gone:
+            row, number, job = self._running.pop(key)
+            if job.end_time is None:
+                self._lose(row, job, now, jobs)
+            else:
+                ended.append((job.end_time, number, row, job))
+        # Equal ends in the order of their starts, as in the simulator; numbers are distinct.
+        ended.sort(key=lambda item: item[:2])
+        for index, (end, _, row, job) in enumerate(ended):
+            self._cluster.end(row, end, status=status_of(job))
+            del self._row_of[job.id]
+            last_of_second = index + 1 == len(ended) or ended[index + 1][0] > end
+            if end < now and last_of_second:
+                self._catch_up(end)
+
+    def _lose(self, row: int, job: Event, now: int, jobs: Sequence[Event]) -> None:
+        """Take note of a job that somebody took off its nodes before it had ended."""
+        if any(job is other for other in jobs):
+            self._cluster.failed(row, now)
+        else:
+            self._cluster.end(row, now, status=Status.CANCELLED)
+            del self._row_of[job.id]
+
+    def _catch_up(self, second: int) -> None:
+        """
+        Ask about a second that has passed: AccaSim asks nobody while no job waits.
+
+        Some dispatchers learn from ends when they happen. There is nothing they could start.
+        """
+        cluster = self._cluster
+        if cluster.dispatcher.acts_when_idle and not cluster.state.num_waiting:
+            cluster.decide(second)
+
+    def _stranger(self, allocated: Mapping[str, Any]) -> str:
+        key = min(allocated.keys() - self._running.keys())
+        return (
+            f"job {key} runs, but was not started by {self._cluster.dispatcher.name}:"
+            " somebody else starts jobs in this simulation"
+        )
+
+    def _follow_queue(self, jobs: Sequence[Event], now: int) -> list[str]:
+        """Bring the queue in line where it is not the old one with new jobs behind."""
+        queued = {job.id for job in jobs}
+        for job in self._waiting:
+            if job.id not in queued:
+                row = self._row_of.pop(job.id)
+                self._cluster.cancel(row, now)
+                self._news = True
+        old = [job for job in jobs if job.id in self._row_of]
+        old.sort(key=lambda job: self._row_of[job.id])
+        self._waiting = old
+        self._answers = [(None, job.id, []) for job in old]
+        return self._submit([job for job in jobs if job.id not in self._row_of], now)
+
+    def _submit(self, jobs: Sequence[Event], now: int) -> list[str]:
+        rejected: list[str] = []
+        cluster = self._cluster
+        for job in jobs:
+            left = predicted_of(job)
+            try:
+                request = request_of(job, cluster.system)
+                row = cluster.submit(
+                    request, now, job_id=job.id, predicted=None if left is None else left[1:]
+                )
+            except InfeasibleRequestError as error:
+                rejected.append(job.id)
+                self._reasons.append((job.id, error.reason))
+                continue
+            self._row_of[job.id] = row
+            self._waiting.append(job)
+            self._answers.append((None, job.id, []))
+            self._news = True
+        return rejected
+
+    # --- what follows ----------------------------------------------------------------------------
+
+    def is_news(self, now: int) -> bool:
+        """Tell whether anything has happened that a dispatcher would be asked about."""
+        due = self._again_at is not None and self._again_at <= now
+        someone = bool(self._waiting) or self._cluster.dispatcher.acts_when_idle
+        return someone and (self._news or due)
+
+    def postponed(self) -> list[Answer]:
+        """Return the answers that leave everybody waiting."""
+        return self._answers.copy()
+
+    def decide(self, now: int) -> list[Answer]:
+        """Ask the dispatcher; return starts in its order, then who waits on in queue order."""
+        decision = self._cluster.decide(now)
+        self._again_at = decision.again_at
+        if not decision.actions and decision.again_at is None:
+            return self._answers.copy()
+        answers = [*self._start(decision, now), *self._answers]
+        if decision.again_at is not None and self._answers:
+            # AccaSim wakes up at the second that a postponed job names.
+            answers[-1] = (decision.again_at, self._answers[-1][1], [])
+        return answers
+
+    def _start(self, decision: Decision, now: int) -> list[Answer]:
+        cluster = self._cluster
+        starts: list[Start] = list(decision.actions)  # type: ignore[arg-type]
+        rows = cluster.state.queued_rows()
+        places = rows.searchsorted([start.handle for start in starts]).tolist()
+        cluster.start(starts, now)
+        answers: list[Answer] = []
+        for place, (row, allocation) in zip(places, starts, strict=True):
+            job = self._waiting[place]
+            nodes = cluster.node_names(allocation)
+            answers.append((now, job.id, nodes))
+            self._num_started += 1
+            self._running[job.id] = (row, self._num_started, job)
+            self._started.append((job, nodes))
+        for place in sorted(places, reverse=True):
+            del self._waiting[place], self._answers[place]
+        return answers
+
+    def check_not_stuck(self, num_loaded: int) -> None:
+        """Raise DispatchError if jobs wait, nothing runs, and nothing is to come."""
+        if self._running or self._again_at is not None or not self._waiting:
+            return
+        if not all(self._status.values()):
+            return
+        if num_loaded == len(self._waiting):
+            raise DispatchError(
+                f"{self._cluster.dispatcher.name} leaves {len(self._waiting)} jobs waiting for"
+                f" ever (the first is job {self._waiting[0].id}): nothing runs, nothing will be"
+                " submitted, and nothing starts"
+            )
+
+    def take_reasons(self) -> list[tuple[str, str]]:
+        """Return who was rejected since the last call, and why."""
+        reasons, self._reasons = self._reasons, []
+        return reasons
+
+    def _held(self, job: Event, row: int) -> Allocation:
+        """Return what a job holds on the nodes that AccaSim says it has."""
+        nodes, units = np.unique(
+            [self._node_of[name] for name in job.assigned_nodes], return_counts=True
+        )
+        store = self._cluster.state.store
+        kinds = len(store.resources)
+        request = store.shapes[store.columns[row, c.SHAPE], c.SHAPE_REQUEST :][:kinds]
+        return Allocation(
+            nodes.astype(np.int64), units.astype(np.int64), units[:, None] * request[None, :]
+        )
+
+
+def node_status(manager: Any) -> Mapping[str, int]:
+    """Return which nodes AccaSim has switched on; it has no public name for that."""
+    found: Mapping[str, int] = manager._resources._resources_status
+    return found

@@ -1,0 +1,133 @@
+"""Our predictors inside the real AccaSim, for its dispatchers as for ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accasim_adapter.additional import Hooks
+from accasim_adapter.jobs import PREDICTED, Predicted, predicted_of, request_of, status_of
+from accasim_adapter.machine import system_of
+from cpsched.errors import InfeasibleRequestError
+from cpsched.model import columns as c
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable
+from cpsched.prediction import Outcome
+from cpsched.simulation.enrolment import Enrolment
+from cpsched.simulation.predicting import predict_into_store
+from cpsched.spec import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from accasim_adapter.package import Event
+    from cpsched.model.system import System
+    from cpsched.prediction import RuntimePredictor
+
+
+class CpschedPredictor(Hooks):
+    """
+    Sets ``expected_duration`` of jobs to what a predictor says, and lets it learn.
+
+    A job is predicted before the first dispatch that could start it, and its outcome is shown to
+    the predictor once it has ended. AccaSim's own dispatchers then plan and sort with the
+    prediction; a :class:`~accasim_adapter.dispatcher.CpschedDispatcher` finds all three of its
+    values, and what the user asked for, at the job.
+
+    Parameters
+    ----------
+    predictor
+        A specification like ``user-history`` or ``last-2``, or a predictor (a trained one, say).
+    system, default_time
+        As for :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
+    seed
+        Given to the predictor.
+
+    Raises
+    ------
+    ConfigError
+        If a name or an option is unknown, or AccaSim is not installed.
+    """
+
+    def __init__(
+        self,
+        predictor: str | RuntimePredictor = "user-history",
+        *,
+        system: System | str | None = None,
+        default_time: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.predictor: RuntimePredictor = (
+            build("predictors", predictor) if isinstance(predictor, str) else predictor
+        )
+        self._like = system
+        self._default_time = default_time
+        self._seed = seed
+        self._row_of: dict[str, int] = {}
+
+    def begin(self, event_manager: Any) -> None:
+        """Take AccaSim's machine."""
+        system = system_of(
+            event_manager.resource_manager, like=self._like, default_time=self._default_time
+        )
+        self._system = system
+        self._store = JobStore(system.resources)
+        self._enrolment = Enrolment(system, self._store, any_queue=True)
+        self.predictor.reset(system, self._seed)
+
+    def exec_before_dispatching(
+        self, job_dict: Mapping[str, Event], queued_jobs: Sequence[str]
+    ) -> None:
+        """Predict the jobs that are queued for the first time; others are not looked at."""
+        for job_id in queued_jobs:
+            if job_id not in self._row_of:
+                self._predict(job_dict[job_id])
+
+    def exec_after_dispatching(
+        self,
+        job_dict: Mapping[str, Event],  # noqa: ARG002
+        to_dispatch_jobs: Sequence[tuple[int | None, str, Sequence[str]]],
+        rejected_jobs: Sequence[str],
+    ) -> None:
+        """Tell the predictor of starts and rejections."""
+        now = self.event_mapper.current_time
+        for _, job_id, nodes in to_dispatch_jobs:
+            if nodes:
+                self.predictor.on_start(self._job(job_id), now)
+        for job_id in rejected_jobs:
+            if self._row_of.get(job_id, -1) >= 0:
+                self.predictor.on_cancel(self._job(job_id), now)
+            self._row_of.pop(job_id, None)
+
+    def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
+        """Show the predictor what became of jobs that have just ended."""
+        now = self.event_mapper.current_time
+        for job in removed_jobs:
+            assert job.start_time is not None  # it has ended
+            outcome = Outcome(
+                np.array([now - job.start_time]),
+                np.array([int(status_of(job))]),
+                np.array([False]),
+            )
+            self.predictor.observe(self._job(job.id), outcome, now)
+            del self._row_of[job.id]
+
+    def _predict(self, job: Event) -> None:
+        now = self.event_mapper.current_time
+        try:
+            request = request_of(job, self._system)
+            row = self._enrolment.enter(request, now)
+        except InfeasibleRequestError:
+            # Whoever dispatches will reject it.
+            self._row_of[job.id] = -1
+            return
+        self._row_of[job.id] = row
+        predict_into_store(self.predictor, self._job(job.id), now)
+        values = self._store.columns[row, c.PRIORITY : c.BOUND + 1].tolist()
+        setattr(job, PREDICTED, Predicted(request.requested_time, *values))
+        job.expected_duration = predicted_of(job).plan  # type: ignore[union-attr]
+
+    def _job(self, job_id: str) -> JobTable:
+        return JobTable(self._store, np.array([self._row_of[job_id]], dtype=np.int64))

@@ -1,0 +1,172 @@
+"""
+AccaSim's simulator on any log and machine that cpsched reads.
+
+AccaSim itself reads SWF and counts processors; this hands it the jobs of a workload as units with
+all they need, and a machine node by node.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accasim_adapter.config import system_config
+from accasim_adapter.package import (
+    AttributeType,
+    JobFactory,
+    Reader,
+    ResourceManager,
+    Resources,
+    Simulator,
+)
+from cpsched.errors import ConfigError
+from cpsched.mapping import Fitted, fit
+from cpsched.model.types import UNBOUNDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.model.system import System
+    from cpsched.model.workload import Workload
+
+#: What a job has besides what every job of AccaSim has.
+_ATTRIBUTES = ("core", "expected_duration")
+_OPTIONAL = ("queue", "user_id", "group_id", "executable", "status")
+
+
+def simulator(
+    workload: Workload | Fitted,
+    system: System | None = None,
+    *,
+    dispatcher: Any,
+    out: str | Path,
+    additional_data: Sequence[Any] = (),
+    start_time: int = 0,
+    **settings: Any,
+) -> Any:
+    """
+    Return AccaSim's ``Simulator`` for a workload; ``start_simulation()`` runs it.
+
+    A process runs one (:mod:`accasim_adapter.processes` runs several).
+
+    Parameters
+    ----------
+    workload
+        The jobs; already mapped onto a system, or together with ``system``. Jobs that can never
+        run on it are left out.
+    dispatcher
+        AccaSim's own, or a :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
+    out
+        Folder for AccaSim's files; made if need be.
+    additional_data
+        Objects of AccaSim's ``AdditionalData``.
+    start_time
+        Unix time of the workload's second 0, for the dates in AccaSim's files.
+    settings
+        Everything else AccaSim's ``Simulator`` takes.
+
+    Raises
+    ------
+    ConfigError
+        If a job asks for what AccaSim cannot say: bounds on nodes, certain nodes, consecutive or
+        exclusive ones, an even split, or something on every node it touches.
+    """
+    if not isinstance(workload, Fitted):
+        if system is None:
+            raise TypeError("a workload that is not mapped onto a system needs one")
+        workload = fit(workload, system, enforce_limits=False)
+    _check_can_be_said(workload)
+    config = system_config(workload.system)
+    manager = ResourceManager(Resources(config["groups"], config["resources"]))
+    factory = JobFactory(
+        manager,
+        job_attrs=[
+            *(AttributeType(name, int) for name in _ATTRIBUTES),
+            # Only where there is any: AccaSim's writer fails on None.
+            *(AttributeType("mem", int) for kind in workload.system.resources if kind == "mem"),
+            *(AttributeType(name, optional=True) for name in _OPTIONAL),
+        ],
+    )
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    return Simulator(
+        workload.workload.title,
+        None,
+        dispatcher,
+        resource_manager=manager,
+        reader=_WorkloadReader(factory, workload, start_time),
+        job_factory=factory,
+        additional_data=list(additional_data),
+        RESULTS_FOLDER_PATH=str(folder),
+        **settings,
+    )
+
+
+class _WorkloadReader(Reader):  # type: ignore[misc]
+    """Hands the jobs of a workload to AccaSim one by one; it holds the truth, as its reader."""
+
+    def __init__(self, factory: Any, fitted: Fitted, start_time: int) -> None:
+        Reader.__init__(self, factory)
+        self._jobs = _descriptions(fitted, start_time)
+
+    def _read(self, current_time: int) -> dict[str, Any] | None:  # noqa: ARG002
+        found = next(self._jobs, None)
+        if found is None:
+            self.stop_submission()
+        return found
+
+
+def _descriptions(fitted: Fitted, start_time: int) -> Iterator[dict[str, Any]]:
+    """Yield each job that can run as AccaSim describes jobs."""
+    jobs = fitted.workload
+    rejected = {row for row, _ in fitted.rejected}
+    kinds = jobs.resources
+    labels = {
+        "queue": jobs.queue,
+        "user_id": jobs.user,
+        "group_id": jobs.group,
+        "executable": jobs.name,
+    }
+    for row in range(len(jobs)):
+        if row in rejected:
+            continue
+        amounts = dict(zip(kinds, jobs.request[row].tolist(), strict=True))
+        units = int(jobs.units[row])
+        yield {
+            "job_id": str(jobs.job_id[row]),
+            "queued_time": int(jobs.submit[row]) + start_time,
+            "duration": int(jobs.runtime[row]),
+            "requested_nodes": units,
+            "requested_resources": amounts,
+            "core": units * amounts["core"],
+            "mem": units * amounts.get("mem", 0),
+            "expected_duration": int(jobs.requested_time[row]),
+            "status": int(jobs.status[row]),
+            **{
+                name: column.values[code] if (code := int(column.codes[row])) >= 0 else -1
+                for name, column in labels.items()
+            },
+        }
+
+
+def _check_can_be_said(fitted: Fitted) -> None:
+    jobs = fitted.workload
+    rejected = [row for row, _ in fitted.rejected]
+    wishes: tuple[tuple[str, Any], ...] = (
+        ("at least so many nodes", jobs.nodes_min > 1),
+        ("at most so many nodes", jobs.nodes_max < UNBOUNDED),
+        ("equally many units on each node", jobs.split != 0),
+        ("consecutive nodes", jobs.contiguous),
+        ("nodes for itself", jobs.exclusive),
+        ("something on every node it touches", np.any(jobs.per_node > 0, axis=1)),
+        ("certain nodes", ~np.asarray(fitted.eligible.all(axis=1))[fitted.eligible_class]),
+    )
+    can_run = np.ones(len(jobs), dtype=np.bool_)
+    can_run[rejected] = False
+    for what, rows in wishes:
+        wants = np.flatnonzero(rows & can_run)
+        if len(wants):
+            job = jobs.job_id[wants[0]]
+            raise ConfigError(f"job {job} wants {what}, which AccaSim cannot say", where=jobs.title)

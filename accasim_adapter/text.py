@@ -1,0 +1,159 @@
+"""
+The lines of AccaSim's files, as it writes them with its default settings.
+
+Times are dates in UTC. AccaSim writes the local time of its process, in which an hour is missing
+or doubled twice a year where clocks are changed; with ``TZ=UTC`` both are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+SCHEDULE_PREFIX, PRETTY_PREFIX, STATISTICS_PREFIX = "sched-", "pprint-", "stats-"
+# AccaSim's format pads the last column to 20, but its nodes do not let themselves be padded.
+_PRETTY = "{:>5} {:>15} {:^19} {:^19} {:>8} {:>8} {:>8} {:>5} {:>4} {:>10} {}\n"
+_COLUMNS = (
+    "n",
+    "job_id",
+    "start_time",
+    "end_time",
+    "wtime",
+    "rtime",
+    "slowdown",
+    "nodes",
+    "core",
+    "mem",
+    "assigned_nodes",
+)
+#: What AccaSim's own parser takes for text.
+_NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
+#: What it writes where a job names no memory.
+UNKNOWN = "NA"
+
+
+@lru_cache(maxsize=1 << 16)
+def date(second: int) -> str:
+    """Return a Unix time as AccaSim shows it."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def name(text: object) -> str:
+    """Return a name with every mark that would end a field replaced by ``_``; -1 for none."""
+    return "-1" if text is None or text == "" else _NO_TEXT.sub("_", str(text))
+
+
+def schedule_line(
+    *,
+    job_id: object,
+    user: object,
+    queued: int,
+    start: int,
+    end: int,
+    nodes: Iterable[object],
+    resources: Sequence[int],
+    units: int,
+    cores: object,
+    memory: object,
+    requested_time: int,
+) -> str:
+    """
+    Return a job's line of a ``sched-`` file.
+
+    Parameters
+    ----------
+    nodes
+        Number of a node (from 1) for each unit.
+    resources
+        What one unit takes, in the order of the machine's resources.
+    units, cores, memory
+        Units, and cores and memory of all of them.
+    """
+    unit = "".join(f";{amount}" for amount in resources)
+    held = "".join(f"{node}{unit}#" for node in nodes)
+    return (
+        f"{name(job_id)};{name(user)};{date(queued)}__{held}__{date(start)};{date(end)};"
+        f"{units};{cores};{memory};{requested_time};\n"
+    )
+
+
+def pretty_header() -> str:
+    """Return the first line of a ``pprint-`` file."""
+    return _PRETTY.format(*_COLUMNS[:-1], f"{_COLUMNS[-1]:<20}")
+
+
+def pretty_line(
+    *,
+    number: int,
+    job_id: object,
+    queued: int,
+    start: int,
+    end: int,
+    nodes: Iterable[object],
+    units: int,
+    cores: object,
+    memory: object,
+) -> str:
+    """Return a job's line of a ``pprint-`` file; ``number`` counts ends from 1."""
+    return _PRETTY.format(
+        number,
+        name(job_id),
+        date(start),
+        date(end),
+        start - queued,
+        end - start,
+        slowdown(start - queued, end - start),
+        units,
+        cores,
+        memory,
+        ",".join(map(str, nodes)),
+    )
+
+
+def slowdown(wait: int, runtime: int) -> float:
+    """Return AccaSim's slowdown: with two decimals, and the wait where a job ran for no time."""
+    if runtime:
+        return float(f"{(wait + runtime) / runtime:.2f}")
+    return float(wait or 1)
+
+
+def statistics(
+    *,
+    seconds: float,
+    dispatcher: str,
+    jobs: int,
+    makespan: int | None,
+    waits: Sequence[int],
+    slowdowns: Sequence[float],
+) -> str:
+    """
+    Return the text of a ``stats-`` file.
+
+    Parameters
+    ----------
+    seconds
+        How long the simulation took.
+    jobs
+        All of them, rejected ones too.
+    makespan
+        From the first start to the last end, seconds; None if nothing ran.
+    waits, slowdowns
+        Of each job that ran.
+    """
+    means: Mapping[str, str] = {
+        title: f"{sum(values) / len(values):.2f}" if values else UNKNOWN
+        for title, values in (("waiting times", waits), ("slowdown", slowdowns))
+    }
+    # "Dispathing" is how AccaSim spells it, and what scripts look for.
+    return (
+        f"Simulation time: {seconds:.2f} secs\n"
+        f"Dispathing method: {dispatcher}\n"
+        f"Total jobs: {jobs}\n"
+        f"Makespan: {UNKNOWN if makespan is None else makespan}\n"
+        + "".join(f"Avg. {title}: {mean}\n" for title, mean in means.items())
+    )

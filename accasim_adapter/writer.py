@@ -1,0 +1,84 @@
+"""AccaSim's schedule file without its writer, which takes most of its time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from accasim_adapter import text
+from accasim_adapter.additional import Hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from accasim_adapter.package import Event
+
+
+class ScheduleWriter(Hooks):
+    """
+    Writes the ``sched-`` file of a simulation as jobs end, and perhaps the ``pprint-`` file.
+
+    AccaSim forks a process from a thread for it and looks every attribute's type up by name for
+    every job; on systems that do not fork, its processes know nothing of its settings. Turn its own
+    output off: ``Simulator(..., scheduling_output=False, additional_data=[ScheduleWriter(path)])``.
+
+    Parameters
+    ----------
+    path
+        The ``sched-`` file; replaced if it exists, its folder made if need be.
+    pretty
+        The ``pprint-`` file; none by default.
+    """
+
+    def __init__(self, path: str | Path, pretty: str | Path | None = None) -> None:
+        super().__init__()
+        self._schedule = _opened(path)
+        self._pretty = None if pretty is None else _opened(pretty)
+        if self._pretty:
+            self._pretty.write(text.pretty_header())
+
+    def begin(self, event_manager: Any) -> None:
+        """Take the names of AccaSim's nodes."""
+        names = event_manager.resource_manager.node_names
+        self._number_of = {name: name.split("_")[1] for name in names}
+
+    def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
+        """Write the lines of jobs that have just ended."""
+        for job in removed_jobs:
+            assert job.start_time is not None  # it has ended
+            assert job.end_time is not None
+            memory = getattr(job, "mem", None)
+            shared: dict[str, Any] = {
+                "job_id": job.id,
+                "queued": job.queued_time,
+                "start": job.start_time,
+                "end": job.end_time,
+                "nodes": [self._number_of[name] for name in job.assigned_nodes],
+                "units": job.requested_nodes,
+                "cores": getattr(job, "core", text.UNKNOWN),
+                "memory": text.UNKNOWN if memory is None else memory,
+            }
+            self._schedule.write(
+                text.schedule_line(
+                    **shared,
+                    user=getattr(job, "user_id", None),
+                    resources=list(job.requested_resources.values()),
+                    requested_time=job.expected_duration,
+                )
+            )
+            if self._pretty:
+                number = job.end_order
+                self._pretty.write(text.pretty_line(**shared, number=number))
+
+    def stop(self) -> None:
+        """Close the files; called by AccaSim when the simulation ends."""
+        self._schedule.close()
+        if self._pretty:
+            self._pretty.close()
+
+
+def _opened(path: str | Path) -> TextIO:
+    """Open a file to write, with its folder."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("w", encoding="utf-8")

@@ -1,0 +1,120 @@
+"""
+Everything that code which embeds cpsched needs, in one place.
+
+Load a log and a machine, simulate at once or step by step, plug in a dispatcher or a predictor of
+your own, or run a machine yourself and ask a dispatcher what to start (``docs/embedding.md``).
+What is here stays; other modules may change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import frozen, make_allocator, start_in_order
+from cpsched.errors import (
+    ConfigError,
+    CpschedError,
+    DispatchError,
+    InfeasibleRequestError,
+    RunError,
+    TraceError,
+    UnknownNameError,
+    VerificationError,
+)
+from cpsched.mapping import Fitted, fit
+from cpsched.metrics.summary import summarize
+from cpsched.metrics.verify import verify
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Decision, Plan, Start
+from cpsched.model.jobtable import Job, JobTable, RunningTable
+from cpsched.model.schedule import JobOutcome, Schedule
+from cpsched.model.system import Queue, System
+from cpsched.model.types import Status
+from cpsched.model.view import View
+from cpsched.model.workload import Workload
+from cpsched.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.runs import SavedRun
+from cpsched.runs import load as load_run
+from cpsched.runs import save as save_run
+from cpsched.simulation.cluster import Cluster
+from cpsched.simulation.enrolment import Request
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
+from cpsched.simulation.simulator import Simulator
+from cpsched.spec import build
+from cpsched.systems import load as load_system
+from cpsched.systems import parse as parse_system
+from cpsched.traces import read as read_log
+from cpsched.traces import write as write_log
+
+if TYPE_CHECKING:
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.types import AnyArray
+
+__all__ = [
+    "Allocation",
+    "Checkpoint",
+    "Cluster",
+    "ConfigError",
+    "CpschedError",
+    "Decision",
+    "DispatchError",
+    "Dispatcher",
+    "Fitted",
+    "InfeasibleRequestError",
+    "Job",
+    "JobOutcome",
+    "JobTable",
+    "Observer",
+    "Outcome",
+    "Plan",
+    "Prediction",
+    "Queue",
+    "Request",
+    "Run",
+    "RunError",
+    "RunningTable",
+    "RuntimePredictor",
+    "SavedRun",
+    "Schedule",
+    "Settings",
+    "Simulator",
+    "Start",
+    "Status",
+    "System",
+    "TraceError",
+    "UnknownNameError",
+    "VerificationError",
+    "View",
+    "Workload",
+    "build",
+    "fit",
+    "load_run",
+    "load_system",
+    "make_allocator",
+    "parse_system",
+    "read_log",
+    "save_run",
+    "simulate",
+    "start_by",
+    "summarize",
+    "verify",
+    "write_log",
+]
+
+
+def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = False) -> Decision:
+    """
+    Start waiting jobs in an order, as long as they fit.
+
+    Parameters
+    ----------
+    order
+        Positions in ``view.waiting``, those to be looked at first in front; who is left out waits.
+    allocator
+        Who chooses nodes, see :func:`make_allocator`.
+    stop
+        Whether to stop at the first job that does not fit; otherwise it is skipped.
+    """
+    return start_in_order(view, frozen(view.waiting.rows[order]), allocator, stop=stop)

@@ -1,0 +1,317 @@
+"""
+What every dispatcher must keep, as checks that authors of dispatchers can run.
+
+With pytest::
+
+    import pytest
+    from cpsched.checks import CHECKS
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    def test_my_dispatcher(check):
+        check(lambda: MyDispatcher(depth=3))
+
+or without: ``check_dispatcher(MyDispatcher)`` runs them all. Every check takes a function that
+makes a dispatcher, and raises :class:`CheckError` (or the dispatcher's own error) saying what is
+wrong. Each shows it a small made-up log (:func:`cpsched.check_sample.sample`).
+:func:`check_keeps_promises` is for dispatchers that reserve for the head of their queue.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.check_sample import FixedPredictor, sample
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import DispatchError
+from cpsched.metrics.verify import verify
+from cpsched.model.decision import Decision, Start
+from cpsched.model.schedule import JobOutcome
+from cpsched.simulation import checkpoint
+from cpsched.simulation.cluster import Cluster
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.record import AllocationRecorder, schedule_of
+from cpsched.simulation.simulator import Simulator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+    Maker = Callable[[], Dispatcher]
+    #: Second, job and its nodes, units of each start.
+    Starts = list[tuple[int, int, tuple[int, ...], tuple[int, ...]]]
+
+_SEED = 42
+#: Shares of the log after which the future is changed, or the state saved.
+_POSITIONS = (0.1, 0.5, 0.8)
+
+
+class CheckError(AssertionError):
+    """A promise of the contract that a dispatcher does not keep."""
+
+
+def check_dispatcher(make: Maker) -> None:
+    """
+    Run all checks.
+
+    Parameters
+    ----------
+    make
+        Makes a dispatcher, a new one at every call.
+
+    Raises
+    ------
+    CheckError
+        At the first that fails.
+    """
+    for check in CHECKS:
+        check(make)
+
+
+def check_answers_in_kind(make: Maker) -> None:
+    """It has a name, answers with decisions, and starts nothing where nobody waits."""
+    dispatcher = make()
+    _require(bool(getattr(dispatcher, "name", "")), "the dispatcher has no name")
+    cluster = Cluster(sample().system, dispatcher, FixedPredictor())
+    decision = cluster.dispatcher.decide(cluster.view(0))
+    _require(isinstance(decision, Decision), f"decide gives {type(decision).__name__}")
+    _require(not decision.actions, "it starts a job where nobody waits")
+
+
+def check_schedules_are_valid(make: Maker) -> None:
+    """
+    Every job that can run does, once, and never beyond what is free or before its submit.
+
+    Requested and other predictions, killing and extending.
+    """
+    for overrun in ("kill", "extend"):
+        for shift in (1.0, 0.3):
+            simulation = _Simulation(make(), sample(), overrun=overrun, shift=shift)
+            schedule = simulation.run()
+            problems = verify(schedule)
+            _require(not problems, f"the schedule is not valid: {problems[:1]}")
+            left = int((schedule.outcome == JobOutcome.NOT_ENDED).sum())
+            _require(not left, f"{left} jobs never end")
+
+
+def check_knows_no_future(make: Maker) -> None:
+    """
+    Its decisions up to a second are the same whatever happens later.
+
+    Changed are runtimes of jobs that have not ended by then, and all later submits.
+    """
+    fitted = sample()
+    simulation = _Simulation(make(), fitted)
+    schedule = simulation.run()
+    submit = fitted.workload.submit
+    for position in _POSITIONS:
+        until = int(submit[int(position * len(submit))])
+        other = _Simulation(make(), _other_future(fitted, schedule.end, until))
+        other.run()
+        _same(
+            [start for start in simulation.starts if start[0] <= until],
+            [start for start in other.starts if start[0] <= until],
+            "depend on what happens later",
+        )
+
+
+def check_same_seed_same_schedule(make: Maker) -> None:
+    """Equal runs give equal decisions, in a new dispatcher and in one that is reset."""
+    dispatcher = make()
+    first = _starts(dispatcher)
+    _same(first, _starts(dispatcher), "differ after reset")
+    _same(first, _starts(make()), "differ between equal runs")
+
+
+def check_leaves_its_input_alone(make: Maker) -> None:
+    """Views are as before after every decision."""
+    _Simulation(_Watched(make()), sample()).run()
+
+
+def check_survives_saving(make: Maker) -> None:
+    """What ``state`` gives goes through a file and back, and decisions go on as without it."""
+    fitted = sample()
+    whole = _Simulation(make(), fitted)
+    whole.run()
+    submit = fitted.workload.submit
+    for position in _POSITIONS:
+        until = int(submit[int(position * len(submit))])
+        first = _Simulation(make(), fitted)
+        first.simulator.run(until=until)
+        rest = _Simulation(make(), fitted)
+        checkpoint.restore(rest.simulator, _through_a_file(first.simulator))
+        rest.run()
+        _same(whole.starts, first.starts + rest.starts, "differ after save and load")
+
+
+#: All checks, for ``pytest.mark.parametrize``.
+CHECKS: tuple[Callable[[Maker], None], ...] = (
+    check_answers_in_kind,
+    check_schedules_are_valid,
+    check_knows_no_future,
+    check_same_seed_same_schedule,
+    check_leaves_its_input_alone,
+    check_survives_saving,
+)
+
+
+def check_keeps_promises(make: Maker) -> None:
+    """
+    The head of the queue never starts later than it was once planned to.
+
+    For dispatchers that reserve (EASY): with requested times and killing, nothing ends later than
+    expected, so a reservation can only come true or come early. The head is the first job in
+    queue order, and what counts is its start in ``Decision.plan``.
+    """
+    promises = _Promises()
+    simulation = _Simulation(make(), sample(), observers=(promises,))
+    simulation.run()
+    _require(bool(promises.planned), "it never plans a start for the head of its queue")
+    start = simulation.simulator.start_time
+    for job, planned in promises.planned.items():
+        _require(
+            start[job] <= planned,
+            f"job {job} was promised second {planned} and starts at {start[job]}",
+        )
+
+
+class _Simulation(Observer):
+    """A dispatcher on the sample, with its starts written down."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        fitted: Fitted,
+        *,
+        overrun: str = "kill",
+        shift: float = 1.0,
+        observers: tuple[Observer, ...] = (),
+    ) -> None:
+        self.starts: Starts = []
+        self._fitted = fitted
+        self._allocations = AllocationRecorder(len(fitted.system.resources))
+        self.simulator = Simulator(
+            fitted,
+            dispatcher,
+            FixedPredictor(shift),
+            overrun=overrun,
+            seed=_SEED,
+            observers=(self, self._allocations, *observers),
+        )
+
+    def on_start(self, job: int, allocation: Allocation, now: int) -> None:
+        nodes, units = (tuple(part.tolist()) for part in allocation[:2])
+        self.starts.append((now, job, nodes, units))
+
+    def run(self) -> Schedule:
+        try:
+            self.simulator.run()
+        except DispatchError as error:
+            raise CheckError(str(error)) from error
+        return schedule_of(self._fitted, self.simulator, self._allocations)
+
+
+class _Promises(Observer):
+    """The earliest start each head was ever planned for."""
+
+    def __init__(self) -> None:
+        self.planned: dict[int, int] = {}
+
+    def on_decision(self, view: View, decision: Decision, seconds: float) -> None:  # noqa: ARG002
+        if decision.plan is None:
+            return
+        started = {action.handle for action in decision.actions if isinstance(action, Start)}
+        head = next((job for job in view.waiting.handle.tolist() if job not in started), None)
+        plan = dict(zip(map(int, decision.plan.handle), map(int, decision.plan.start), strict=True))
+        if head in plan:
+            self.planned[head] = min(plan[head], self.planned.get(head, plan[head]))
+
+
+class _Watched(Dispatcher):
+    """A dispatcher whose views are compared before and after."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self.name = dispatcher.name  # type: ignore[misc]
+        self.acts_when_idle = dispatcher.acts_when_idle  # type: ignore[misc]
+
+    def reset(self, system: System, seed: int) -> None:
+        self._dispatcher.reset(system, seed)
+
+    def decide(self, view: View) -> Decision:
+        before = _shown(view)
+        decision = self._dispatcher.decide(view)
+        for name, array in _shown(view).items():
+            _require(np.array_equal(before[name], array), f"decide changes the view: {name}")
+        return decision
+
+
+def _shown(view: View) -> dict[str, Any]:
+    store = view.waiting.store
+    return {
+        "free": view.free.copy(),
+        "node_up": view.node_up.copy(),
+        "eligible": view.eligible.copy(),
+        "waiting": view.waiting.rows.copy(),
+        "running": view.running.rows.copy(),
+        "job table": store.columns[: store.size].copy(),
+        "requests": store.shapes.copy(),
+        "capacity": view.system.capacity.copy(),
+    }
+
+
+def _starts(dispatcher: Dispatcher) -> Starts:
+    simulation = _Simulation(dispatcher, sample())
+    simulation.run()
+    return simulation.starts
+
+
+def _other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
+    """Return the log as it could have been, for all that was known at ``until``, inclusive."""
+    workload = fitted.workload
+    rng = np.random.default_rng(until)
+    num = len(workload)
+    # What runs at ``until`` may end at once after it, or never before its requested time.
+    still_open = end > until
+    ran = np.where(still_open, end - until, 0)
+    least = np.maximum(np.minimum(workload.runtime, workload.requested_time) - ran + 1, 0)
+    runtime = np.where(still_open, least + rng.integers(0, 400, num), workload.runtime)
+    known = int(np.searchsorted(workload.submit, until, side="right"))
+    later = workload.submit.copy()
+    later[known:] = until + 1 + np.sort(rng.integers(0, 5000, num - known))
+    return replace(fitted, workload=workload.with_columns(submit=later, runtime=runtime))
+
+
+def _through_a_file(simulator: Simulator) -> Mapping[str, Any]:
+    """Write a state as checkpoints are written, and read it back."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        try:
+            checkpoint.write(path, "check", checkpoint.capture(simulator))
+        except (TypeError, ValueError) as error:
+            raise CheckError(f"state holds what is no array, number or string: {error}") from error
+        return checkpoint.read(path, "check")
+
+
+def _same(one: Starts, other: Starts, what: str) -> None:
+    if one == other:
+        return
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            raise CheckError(f"decisions {what}: job {a[1]} at {a[0]}, and job {b[1]} at {b[0]}")
+    raise CheckError(f"decisions {what}: {len(one)} starts, and {len(other)}")
+
+
+def _require(good: bool, message: str) -> None:
+    if not good:
+        raise CheckError(message)

@@ -1,0 +1,298 @@
+"""AccaSim's files, written by it, by its replacement, and by us: the same bytes; and read back."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from accasim_runs import generated, in_process, needs_accasim
+from tiny import jobs, machine
+
+from accasim_adapter import text
+from accasim_adapter.config import system_config, write_system_config
+from accasim_adapter.files import write
+from accasim_adapter.schedule import read_schedule
+from cpsched import systems
+from cpsched.cli.main import main
+from cpsched.errors import ConfigError, RunError, TraceError
+from cpsched.metrics.verify import verify
+from cpsched.simulation.simulate import Settings, simulate
+
+_BOTH = """
+import sys
+import accasim_adapter
+from cpsched import systems, traces
+
+log, system, out = sys.argv[1:]
+accasim_adapter.simulator(
+    traces.read(log), systems.load(system), out=out, pprint_output=True, show_statistics=False,
+    dispatcher=accasim_adapter.CpschedDispatcher("easy", system=system), LOG_LEVEL="ERROR",
+    additional_data=[
+        accasim_adapter.ScheduleWriter(out + "/own", out + "/own-pretty"),
+        accasim_adapter.DispatchAgain(),
+    ],
+).start_simulation()
+"""
+
+
+@needs_accasim
+def test_our_files_are_accasims_byte_for_byte(small, machine_file, tmp_path):
+    """Its own writer, ours in its place, and a run of our simulator; the statistics but the time."""
+    log = small(generated())
+    theirs, mine = tmp_path / "theirs", tmp_path / "mine"
+    in_process(_BOTH, log, machine_file, theirs)
+    run = _run(log, machine_file)
+    mine.mkdir()
+    write(run, mine, "small")
+    for prefix, own in (("sched-", "own"), ("pprint-", "own-pretty")):
+        expected = (theirs / f"{prefix}small").read_text()
+        assert len(expected.splitlines()) > 200
+        assert (theirs / own).read_text() == expected
+        assert (mine / f"{prefix}small").read_text() == expected
+    said = [line.partition(": ") for line in (theirs / "stats-small").read_text().splitlines()]
+    ours = [line.partition(": ") for line in (mine / "stats-small").read_text().splitlines()]
+    assert [key for key, _, _ in said] == [key for key, _, _ in ours]
+    # A first start at second 0 is no makespan to AccaSim; what can never run it has not loaded.
+    assert said[3][2] == "NA"
+    assert said[4:] == ours[4:]
+
+
+def _run(log, machine_file, dispatcher="easy"):
+    from cpsched import traces
+
+    workload = traces.read(log)
+    settings = Settings(overrun="extend", enforce_limits=False)
+    return simulate(workload, systems.load(machine_file), dispatcher=dispatcher, settings=settings)
+
+
+def test_a_schedule_comes_back_as_the_run_it_was(small, machine_file, tmp_path):
+    """Starts, ends, nodes; it verifies."""
+    run = _run(small(generated()), machine_file)
+    write(run, tmp_path, "small")
+    back = read_schedule(tmp_path / "sched-small", run.schedule.system).schedule
+    assert verify(back) == []
+    kept = {
+        job: (start, end)
+        for job, start, end in zip(
+            run.schedule.workload.job_id.tolist(),
+            run.schedule.start.tolist(),
+            run.schedule.end.tolist(),
+            strict=True,
+        )
+        if start >= 0
+    }
+    found = zip(back.workload.job_id.tolist(), back.start.tolist(), back.end.tolist(), strict=True)
+    assert {job: (start, end) for job, start, end in found} == kept
+    for name in ("start", "end", "node", "count", "units", "amount"):
+        one, other = getattr(back.segments, name), getattr(run.schedule.segments, name)
+        assert np.array_equal(one, other), name
+
+
+LINE = "7;ann;1970-01-01 00:00:10__1;2;0#1;2;0#2;2;0#__{start};{end};3;6;0;60;"
+GOOD = {"start": "1970-01-01 00:00:20", "end": "1970-01-01 00:01:00"}
+
+
+@pytest.fixture
+def two_nodes():
+    return machine((4, 100), (4, 100), resources=("core", "mem"))
+
+
+def _schedule(tmp_path, line):
+    path = tmp_path / "sched-x"
+    path.write_text(line + "\n")
+    return path
+
+
+def test_one_line_worked_by_hand(tmp_path, two_nodes):
+    """Three units of two cores, two of them on the first node."""
+    schedule = read_schedule(_schedule(tmp_path, LINE.format(**GOOD)), two_nodes).schedule
+    assert (schedule.start.tolist(), schedule.end.tolist()) == ([20], [60])
+    assert schedule.workload.requested_time.tolist() == [60]
+    assert schedule.segments.node.tolist() == [0, 1]
+    assert schedule.segments.units.tolist() == [2, 1]
+    assert schedule.segments.amount.tolist() == [[4, 0], [2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("7;ann", "7,ann", "line 1|:1: is no line of AccaSim's schedule"),
+        ("00:00:20", "99:00:20", "field start = '1970-01-01 99:00:20': is no date"),
+        ("00:00:20", "00:00:09", "starts before it is queued, .* another time zone"),
+        ("2;2;0#", "3;2;0#", r"'1 to 3': nodes must be 1 to 2"),
+        ("2;2;0#", "2;1;0#", "units of one job differ"),
+        ("1;2;0#1;2;0#2;2;0#", "", "the job has no nodes"),
+        (";3;6;", ";4;6;", "3 units have nodes"),
+    ],
+)
+def test_lines_that_lie_are_named(tmp_path, two_nodes, old, new, message):
+    """File, line, field and value."""
+    line = LINE.format(**GOOD)
+    assert old in line
+    with pytest.raises(TraceError, match=message):
+        read_schedule(_schedule(tmp_path, line.replace(old, new)), two_nodes)
+
+
+def test_what_is_not_in_the_file_must_be_right(tmp_path, two_nodes):
+    """Resources, zone, a file that is there, jobs that fit."""
+    path = _schedule(tmp_path, LINE.format(**GOOD))
+    with pytest.raises(ConfigError, match="has 2 amounts, and 1 are named"):
+        read_schedule(path, two_nodes, resources=["core"])
+    with pytest.raises(ConfigError, match="'Mars' is no time zone"):
+        read_schedule(path, two_nodes, zone="Mars")
+    with pytest.raises(TraceError, match="cannot be read"):
+        read_schedule(tmp_path / "nothing", two_nodes)
+    with pytest.raises(TraceError, match="there is no job in it"):
+        read_schedule(_schedule(tmp_path, ""), two_nodes)
+    path = _schedule(tmp_path, LINE.format(**GOOD).replace(";2;0#", ";5;0#"))
+    with pytest.raises(ConfigError, match="job 7 of the file could never run on it"):
+        read_schedule(path, two_nodes)
+
+
+def test_another_time_zone(tmp_path, two_nodes):
+    """In winter Rome is an hour ahead: what it calls one o'clock is second 0."""
+    line = LINE.format(**GOOD).replace(" 00:", " 01:")
+    schedule = read_schedule(_schedule(tmp_path, line), two_nodes, zone="Europe/Rome").schedule
+    assert schedule.start.tolist() == [20]
+
+
+def test_hostile_names_stay_in_their_fields():
+    """Whatever would end a field is replaced; nobody is -1."""
+    assert text.name("a;b__c#\n\x00é") == "a_b__c____"
+    assert text.name(None) == text.name("") == "-1"
+
+
+def test_a_job_that_changes_its_nodes_cannot_be_said(tmp_path):
+    """Exclusive jobs hold more than their units need."""
+    run = simulate(jobs((0, 1, 5), exclusive=[True]), machine((4,)), dispatcher="fifo")
+    with pytest.raises(RunError, match="job 0 held other amounts than its units need"):
+        write(run, tmp_path, "x")
+
+
+def test_nothing_ran():
+    """Then there are no means."""
+    said = text.statistics(seconds=1, dispatcher="x", jobs=0, makespan=None, waits=[], slowdowns=[])
+    assert "Makespan: NA\nAvg. waiting times: NA\nAvg. slowdown: NA\n" in said
+
+
+def _cli(capsys, *arguments):
+    """Return the exit code and what was printed."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    return end.value.code, printed.out + printed.err
+
+
+def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
+    small, machine_file, tmp_path, capsys
+):
+    """``--format accasim`` needs a folder; ``--format`` still names the log's format too."""
+    log, out, back = small(generated(60)), tmp_path / "run", tmp_path / "back"
+    command = ["simulate", log, "--system", machine_file, "-d", "easy", "--overrun", "extend"]
+    command += ["--format", "table"]
+    code, said = _cli(capsys, *command, "--format", "accasim")
+    assert (code, "accasim is written into a run: add --out" in said) == (2, True)
+    code, said = _cli(capsys, *command, "--format", "nonsense")
+    assert "no trace format is called 'nonsense'; there are: accasim, pbs" in said
+    code, said = _cli(capsys, *command, "--format", "swf")
+    assert "a log has one format, not table and swf" in said
+    assert _cli(capsys, *command, "--format", "accasim", "--out", out)[0] == 0
+    names = sorted(path.name for path in out.glob("*-small.parquet"))
+    assert names == ["pprint-small.parquet", "sched-small.parquet", "stats-small.parquet"]
+    read = ["import-accasim", out / "sched-small.parquet", "--system", machine_file, "--out", back]
+    assert _cli(capsys, *read)[0] == 0
+    assert _cli(capsys, "verify", back)[0] == 0
+    code, said = _cli(capsys, *read)
+    assert (code, "exists; name another folder" in said) == (2, True)
+
+
+# --- system configurations -----------------------------------------------------------------------
+
+
+def test_a_system_goes_out_and_comes_back_node_by_node(tmp_path):
+    """Groups that do not lie together become several; Eurora has such."""
+    eurora = systems.load("eurora")
+    path = tmp_path / "eurora.json"
+    write_system_config(eurora, path)
+    back = systems.load(path)
+    assert back.resources == eurora.resources
+    assert np.array_equal(back.capacity, eurora.capacity)
+    assert back.node_names[:2] == ("node_1", "node_2")
+    assert len(system_config(eurora)["groups"]) == 9
+
+
+@needs_accasim
+def test_accasim_reads_the_same_machine(tmp_path):
+    """Its own class on the same file."""
+    from accasim_adapter.machine import system_of
+    from accasim_adapter.package import ResourceManager, Resources
+
+    path = tmp_path / "eurora.json"
+    write_system_config(systems.load("eurora"), path)
+    config = json.loads(path.read_text())
+    theirs = system_of(ResourceManager(Resources(config["groups"], config["resources"])))
+    ours = systems.load(path)
+    assert theirs.resources == ours.resources
+    assert theirs.node_names == ours.node_names
+    assert np.array_equal(theirs.capacity, ours.capacity)
+
+
+GOOD_CONFIG = {
+    "groups": {"a": {"core": 4, "mem": 10}, "b": {"core": 8, "gpu": 1}},
+    "resources": {"b": 1, "a": 2},
+    "equivalence": {"processor": {"core": 2}},
+    "start_time": 0,
+}
+
+
+def _load(tmp_path, config):
+    path = tmp_path / "system.json"
+    path.write_text(config if isinstance(config, str) else json.dumps(config))
+    return systems.load(path)
+
+
+def test_a_configuration_worked_by_hand(tmp_path):
+    """Nodes in the order of resources; a processor of two cores; kinds that a group lacks are 0."""
+    system = _load(tmp_path, {**GOOD_CONFIG, "node_prefix": "n_", "system_name": "Two"})
+    assert system.resources == ("core", "mem", "gpu")
+    assert system.capacity.tolist() == [[8, 0, 1], [4, 10, 0], [4, 10, 0]]
+    assert system.node_names == ("n_1", "n_2", "n_3")
+    assert system.title == "Two"
+    assert system.log.processor_cores == 2
+    again = type(system).from_dict(json.loads(json.dumps(system.to_dict())))
+    assert again.log.processor_cores == 2
+
+
+def test_processors_of_two_cores_take_two(tmp_path):
+    """A log of processors: three of them are six cores on any nodes."""
+    system = _load(tmp_path, GOOD_CONFIG)
+    workload = jobs((0, 3, 5), request=[[1]], layout="processors")
+    schedule = simulate(workload, system, dispatcher="fifo").schedule
+    assert schedule.segments.amount[:, 0].sum() == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("{", "is no valid JSON"),
+        ("[1]", "is not a JSON object"),
+        ({"groups": None}, "groups: is missing, must be an object"),
+        ({"groups": {"a": {"core": -1}}}, "groups.a.core: is -1, must be a whole number"),
+        ({"groups": {"a": {"core": True}}}, "groups.a.core: is True"),
+        ({"groups": {"a": 3}}, "groups.a: is 3, must be an object"),
+        ({"groups": {"a": {"mem": 1}}}, "groups: no group has any core"),
+        ({"resources": {"c": 1}}, "resources.c: no such group; there are: a, b"),
+        ({"resources": {"a": 0}}, "resources.a: is 0, must be 1 to"),
+        ({"resources": {}}, "resources: 0 nodes in all"),
+        ({"equivalence": {"processor": {"mem": 1}}}, "equivalence.processor: must be cores alone"),
+        ({"equivalence": {"node": {}}}, "equivalence: names node; only processor"),
+        ({"node_prefix": 3}, "node_prefix: is 3, must be text"),
+        ({"queues": {"q": {}}}, "queues.q.expected_wait: must be seconds"),
+    ],
+)
+def test_configurations_that_make_no_sense(tmp_path, change, message):
+    """File and key."""
+    config = change if isinstance(change, str) else {**GOOD_CONFIG, **change}
+    with pytest.raises(ConfigError, match=f"system.json: {message}"):
+        _load(tmp_path, config)

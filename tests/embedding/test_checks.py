@@ -1,0 +1,166 @@
+"""The shipped checks: every dispatcher passes them, and each of them can fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import DISPATCHERS
+
+from cpsched import checks
+from cpsched.check_sample import sample
+from cpsched.checks import CHECKS, CheckError, check_dispatcher, check_keeps_promises
+from cpsched.dispatch.conservative import Conservative
+from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.metrics.verify import verify
+from cpsched.model.decision import Decision, Plan, Start
+from cpsched.spec import build
+
+
+@pytest.mark.parametrize("name", DISPATCHERS)
+def test_dispatchers_keep_the_contract(name):
+    """All that are built in."""
+    check_dispatcher(lambda: build("dispatchers", name))
+
+
+@pytest.mark.parametrize("make", [Easy, lambda: Easy(backfill="sjf"), Conservative])
+def test_who_reserves_for_the_head_keeps_it(make):
+    """With requested times nothing ends later than expected."""
+    check_keeps_promises(make)
+
+
+def test_the_sample_has_everything_in_it():
+    """And no job that cannot run."""
+    jobs = sample().workload
+    assert not sample().rejected
+    assert jobs.contiguous.any()
+    assert jobs.exclusive.any()
+    assert jobs.split.any()
+    assert (jobs.runtime == 0).any()
+    assert (jobs.runtime > jobs.requested_time).any()
+    assert (np.diff(jobs.submit) == 0).any()
+    assert len(sample().eligible) == 2
+    assert verify(checks._Simulation(Fifo(), sample()).run()) == []
+
+
+class Nameless(Fifo):
+    name = ""
+
+
+class SaysNothing(Fifo):
+    def decide(self, view):
+        super().decide(view)
+
+
+class TakesTwice(Fifo):
+    """Gives the second job what the first has got."""
+
+    def decide(self, view):
+        decision = super().decide(view)
+        if len(decision.actions) < 2:
+            return decision
+        first, second = decision.actions[:2]
+        return Decision([first, Start(second.handle, first.allocation)])
+
+
+class Lazy(Fifo):
+    def decide(self, view):
+        return Decision()
+
+
+class Remembers(Prb):
+    """Counts on over resets, and starts nothing at every seventh decision."""
+
+    count = 0
+
+    def decide(self, view):
+        type(self).count += 1
+        if type(self).count % 7 == 0 and len(view.running):
+            return Decision()
+        return super().decide(view)
+
+
+class Forgets(Prb):
+    """Starts nothing at every seventh decision, and does not save how many there were."""
+
+    def reset(self, system, seed):
+        super().reset(system, seed)
+        self.count = 0
+
+    def decide(self, view):
+        self.count += 1
+        if self.count % 7 == 0 and len(view.running):
+            return Decision()
+        return super().decide(view)
+
+
+class SavesObjects(Fifo):
+    def state(self):
+        return {"all": {1, 2}}
+
+
+class Writes(Fifo):
+    def decide(self, view):
+        if len(view.waiting):
+            view.waiting.store.writable[view.waiting.rows[0], 16] = 1
+        return super().decide(view)
+
+
+class Knows(Prb):
+    """Orders by what it was told of the future."""
+
+    def decide(self, view):
+        if len(view.running) and checks.truth_for_test[int(view.running.handle[0])] % 2:
+            return Decision()
+        return super().decide(view)
+
+
+class Promises(Fifo):
+    """Promises every head this very second."""
+
+    def decide(self, view):
+        decision = super().decide(view)
+        heads = view.waiting.handle.tolist()
+        return decision._replace(plan=Plan(heads, [view.now] * len(heads)))
+
+
+@pytest.mark.parametrize(
+    ("make", "check", "message"),
+    [
+        (Nameless, checks.check_answers_in_kind, "has no name"),
+        (SaysNothing, checks.check_answers_in_kind, "decide gives NoneType"),
+        (TakesTwice, checks.check_schedules_are_valid, "job .* is given"),
+        (Lazy, checks.check_schedules_are_valid, "waiting for ever"),
+        (Remembers, checks.check_same_seed_same_schedule, "differ after reset: job"),
+        (Forgets, checks.check_survives_saving, "differ after save and load: job"),
+        (SavesObjects, checks.check_survives_saving, "no array, number or string"),
+        (Writes, checks.check_leaves_its_input_alone, "decide changes the view: job table"),
+        (Promises, check_keeps_promises, "was promised second"),
+        (Prb, check_keeps_promises, "never plans a start"),
+    ],
+)
+def test_checks_find_what_is_wrong(make, check, message):
+    """One bad dispatcher for each promise."""
+    with pytest.raises(CheckError, match=message):
+        check(make)
+
+
+def test_knowing_the_future_is_found_out(monkeypatch):
+    """Given the truth of whichever world is shown, decisions differ between the worlds."""
+    real = checks.Simulator
+
+    def telling(fitted, *rest, **more):
+        checks.truth_for_test = fitted.workload.runtime
+        return real(fitted, *rest, **more)
+
+    monkeypatch.setattr(checks, "Simulator", telling)
+    monkeypatch.setattr(checks, "truth_for_test", None, raising=False)
+    with pytest.raises(CheckError, match="depend on what happens later|waiting for ever"):
+        checks.check_knows_no_future(Knows)
+
+
+def test_all_checks_are_run():
+    """``check_dispatcher`` stops at the first that fails."""
+    assert len(CHECKS) == 6
+    with pytest.raises(CheckError, match="has no name"):
+        check_dispatcher(Nameless)

@@ -1,0 +1,85 @@
+"""A distribution of somebody else, installed for another Python: its names work everywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+
+@pytest.fixture
+def installed(data, tmp_path):
+    """Install ``tests/data/plugin`` as installers do: its module, and a dist-info beside it."""
+    source = data / "plugin"
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    site = tmp_path / "site"
+    info = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    shutil.copy(source / "widest_first.py", site)
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    lines = []
+    for group, names in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in names.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return site
+
+
+def _run(site, *command):
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_its_names_work_on_the_command_line(installed, data, tmp_path):
+    """Listed, with their options; simulated; verified."""
+    command = ("-m", "cpsched.cli.main")
+    if not (data.parents[1] / "cpsched" / "__main__.py").exists():
+        command = ("-c", "from cpsched.cli.main import main; main()")
+    assert "widest-first" in _run(installed, *command, "list", "dispatchers")
+    log = tmp_path / "log.swf"
+    log.write_text(
+        "1 0 -1 5 2 -1 -1 2 9 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+        "2 1 -1 5 1 -1 -1 1 9 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+        "3 1 -1 5 2 -1 -1 2 9 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+    )
+    system = tmp_path / "system.json"
+    system.write_text('{"groups": {"g": {"core": 2}}, "resources": {"g": 1}}')
+    out = tmp_path / "run"
+    spec = "widest-first:allocator=best-fit"
+    _run(
+        *(installed, *command, "simulate", log, "--system", system),
+        *("-d", spec, "-p", "half", "--out", out),
+    )
+    assert "nothing wrong" in _run(installed, *command, "verify", out)
+    code = (
+        "import sys; from cpsched.api import load_run\n"
+        "run = load_run(sys.argv[1])\n"
+        "print(run.about['dispatcher'], run.about['predictor'], run.schedule.start.tolist(),"
+        " run.schedule.plan.tolist())"
+    )
+    assert _run(installed, "-c", code, out) == f"{spec} half [0, 10, 5] [4, 4, 4]\n"
+
+
+def test_it_keeps_the_contracts(installed):
+    """Both check suites, as its own tests would run them."""
+    _run(
+        installed,
+        "-c",
+        "from widest_first import Half, WidestFirst\n"
+        "from cpsched.checks import check_dispatcher\n"
+        "from predictors.checks import check_predictor\n"
+        "check_dispatcher(WidestFirst)\n"
+        "check_predictor(Half)\n",
+    )

@@ -1,0 +1,114 @@
+"""AccaSim in a process of its own, on logs and machines of ours, with the starts that come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from cpsched.model.workload import Workload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_accasim = pytest.mark.skipif(
+    find_spec("accasim") is None, reason="AccaSim is not installed: pip install 'cpsched[accasim]'"
+)
+
+
+def in_process(code: str, *arguments: Any, **env: str) -> str:
+    """Run code in a new Python, with warnings as errors where we can; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TZ": "UTC", **env},
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+_SIMULATE = """
+import json, sys
+import accasim_adapter
+from cpsched import systems, traces
+from cpsched.model.types import MISSING
+
+log, system, dispatchers, out, first = json.loads(sys.argv[1])
+workload = traces.read(log).select(first=first)
+machine = systems.load(system)
+found = {}
+for name, options in dispatchers:
+    again = options.pop("again", False)
+    predicts = options.pop("additional", None)
+    if name.startswith("accasim:"):
+        from accasim.base import allocator_class, scheduler_class
+
+        dispatcher = getattr(scheduler_class, name[8:])(allocator_class.FirstFit())
+    else:
+        dispatcher = accasim_adapter.CpschedDispatcher(name, **options)
+    more = [accasim_adapter.DispatchAgain()] if again else []
+    if predicts:
+        more.append(accasim_adapter.CpschedPredictor(predicts))
+    writer = accasim_adapter.ScheduleWriter(f"{out}/schedule")
+    simulator = accasim_adapter.simulator(
+        workload, machine, dispatcher=dispatcher, out=out, additional_data=[*more, writer],
+        scheduling_output=False, statistics_output=False, show_statistics=False, LOG_LEVEL="ERROR",
+    )
+    simulator.start_simulation()
+    lines = open(f"{out}/schedule").read().splitlines()
+    from datetime import UTC, datetime
+    starts = {}
+    for line in lines:
+        moment = datetime.fromisoformat(line.rpartition("__")[2].partition(";")[0])
+        starts[line.partition(";")[0]] = int(moment.replace(tzinfo=UTC).timestamp())
+    found[json.dumps([name, options, again, predicts])] = starts
+print(json.dumps(list(found.values())))
+"""
+
+
+def accasim_starts(
+    log: Path, system: Path | str, dispatchers: list[tuple[str, dict[str, Any]]], out: Path,
+    first: int | None = None,
+) -> list[dict[str, int]]:  # fmt: skip
+    """
+    Simulate a log in AccaSim under each dispatcher, one after the other; return starts by job.
+
+    ``accasim:CLASS`` names one of AccaSim's own; options ``again`` and ``additional`` put a
+    DispatchAgain and a CpschedPredictor beside it, the others are of CpschedDispatcher.
+    """
+    out.mkdir(exist_ok=True)
+    task = json.dumps([str(log), str(system), dispatchers, str(out), first])
+    found: list[dict[str, int]] = json.loads(in_process(_SIMULATE, task).splitlines()[-1])
+    return found
+
+
+def generated(num_jobs: int = 250, seed: int = 3) -> Workload:
+    """Bursts, runtimes beyond the request and of 0, GPUs, memory, users and queues."""
+    rng = np.random.default_rng(seed)
+    requested = rng.choice([60, 300, 300, 900, 3600], num_jobs)
+    gpu = rng.random(num_jobs) < 0.2
+    units = np.where(gpu, rng.integers(1, 3, num_jobs), rng.choice([1, 1, 2, 4, 12], num_jobs))
+    return Workload.build(
+        title="small",
+        job_id=[str(job) for job in range(1, num_jobs + 1)],
+        submit=np.cumsum(rng.choice([0, 0, 3, 20, 60, 900], num_jobs)),
+        runtime=(requested * rng.choice([0, 0.1, 0.5, 1, 1.3], num_jobs)).astype(np.int64),
+        requested_time=requested,
+        units=units,
+        request=np.stack(
+            [rng.integers(1, 4, num_jobs), gpu, rng.integers(0, 2000, num_jobs)], axis=1
+        ),
+        resources=("core", "gpu", "mem"),
+        user=rng.choice(["ann", "bob", "eve", ""], num_jobs).tolist(),
+        name=rng.choice(["a", "b", ""], num_jobs).tolist(),
+        queue=rng.choice(["short", "long"], num_jobs).tolist(),
+    )
