@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpsched.cp.search import BuiltModel
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
+    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 
@@ -44,7 +44,8 @@ class PlanningDispatcher(Dispatcher):
     objective
         ``expected-wait`` or ``slowdown``.
     window
-        How many jobs, first by priority, are planned; None: all that wait.
+        How many jobs are planned: the first half by priority, then those that may fit now; None:
+        all that wait.
     limit
         Deterministic time a decision's solve may take.
     wall
@@ -100,7 +101,7 @@ class PlanningDispatcher(Dispatcher):
             decision = start_in_order(view, frozen(waiting.rows[order]), self.allocator, stop=True)
             if len(decision.actions) == len(waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        first = order[: self.window]
+        first = self._window_of(order, fits)
         if not fits[first].any():
             return _skipped(stats.SKIPPED_NONE_FIT)
         return self._planned(view, waiting.take(first))
@@ -119,7 +120,23 @@ class PlanningDispatcher(Dispatcher):
 
     def _in_window(self, view: View) -> JobTable:
         order = self.priority.order(view.waiting, view.now)
-        return view.waiting.take(order[: self.window])
+        return view.waiting.take(self._window_of(order, self._fits_now(view)))
+
+    def _window_of(self, order: IntArray, fits: BoolArray) -> IntArray:
+        """
+        Return the first half by priority, and then the first that may fit now, in their order.
+
+        The first alone would leave the machine empty while a few large ones wait for it.
+        """
+        if self.window is None or len(order) <= self.window:
+            return order
+        ahead = np.zeros(len(order), dtype=np.bool_)
+        ahead[: self.window - self.window // 2] = True
+        able = np.flatnonzero(fits[order] & ~ahead)
+        ahead[able[: self.window // 2]] = True
+        left = self.window - np.count_nonzero(ahead)
+        ahead[np.flatnonzero(~ahead)[:left]] = True
+        return order[ahead]
 
     def _fits_now(self, view: View) -> BoolArray:
         """Return which waiting jobs could start now on their own; never False for one that can."""

@@ -162,13 +162,24 @@ def test_no_solver_where_it_cannot_change_what_starts(name):
     assert later(bound) == {0: 9}
 
 
-def test_only_the_window_is_planned():
-    """The third job by priority would fit, but two are looked at, and neither does."""
+@pytest.mark.parametrize("name", ["cph-0", "cp-0"])
+def test_only_the_window_is_planned(name):
+    """Of three jobs the first one by priority, or also the first that fits; the second does not."""
     state = state_of([2], [((1,), 9)], (2, 5), (2, 6), (1, 3))
-    assert started(decide("cph-0", state, submits=[-9, -8, -7])) == {2: {0: 1}}
-    assert decide("cph-0:window=2", state, submits=[-9, -8, -7]).stats == {
-        stats.SKIPPED_NONE_FIT: 1
-    }
+    submits = [-9, -8, -7]
+    whole = decide(name, state, submits=submits)
+    assert (started(whole), set(later(whole))) == ({2: {0: 1}}, {0, 1})
+    two = decide(f"{name}:window=2", state, submits=submits)
+    assert (started(two), set(later(two))) == ({2: {0: 1}}, {0})
+    one = decide(f"{name}:window=1", state, submits=submits)
+    assert one.stats == {stats.SKIPPED_NONE_FIT: 1}
+
+
+def test_a_window_is_filled_by_priority_where_few_fit():
+    """Of five jobs four are planned: three by priority, and the last, which alone fits."""
+    state = state_of([2], [((1,), 9)], (2, 5), (2, 6), (2, 7), (2, 8), (1, 3))
+    decision = decide("cph-0:window=4", state, submits=[-9, -8, -7, -6, -5])
+    assert (set(started(decision)), set(later(decision))) == ({4}, {0, 1, 2})
 
 
 @given(drawn=decisions(max_nodes=3), limit=st.sampled_from(["1e-9", "1e-5", "1e-4"]))
