@@ -19,8 +19,7 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.types import Status
 from cpsched.prediction import Outcome, RuntimePredictor, listens
 from cpsched.simulation.enrolment import Enrolment, Request
-from cpsched.simulation.predicting import predict_into_store
-from cpsched.simulation.simulator import Correction
+from cpsched.simulation.predicting import Correction, correct_overdue, predict_into_store
 from cpsched.simulation.state import State
 from cpsched.spec import build
 
@@ -51,7 +50,7 @@ class Cluster:
         Specifications like ``easy:backfill=sjf``, or objects.
     correction
         Where a running job's end is expected once its prediction has passed, see
-        :class:`~cpsched.simulation.simulator.Correction`.
+        :class:`~cpsched.simulation.predicting.Correction`.
     any_queue
         Whether jobs may name queues that the system does not have. These have no rules, and the
         system's default expected wait.
@@ -236,7 +235,7 @@ class Cluster:
         """
         self._tick(now)
         if self.state.is_overdue(now):
-            self._correct_overdue(now)
+            correct_overdue(self.state, self.correction, now)
         decision = self.dispatcher.decide(self.view(now))
         for action in decision.actions:
             if not isinstance(action, Start):
@@ -293,16 +292,3 @@ class Cluster:
         masks = self._enrolment.masks
         if masks:
             self.state.set_eligible(np.stack(masks) & self.state.node_up)
-
-    def _correct_overdue(self, now: int) -> None:
-        """Expect running jobs later whose expected end has passed, as the simulator does."""
-        state = self.state
-        columns = state.store.columns
-        while state.is_overdue(now):
-            row = state.first_to_end()
-            start = columns.item(row, c.START)
-            end = start + columns.item(row, c.REQUESTED_TIME)
-            if self.correction is Correction.DOUBLE:
-                expected = columns.item(row, c.EXPECTED_END)
-                end = min(end, start + 2 * (expected - start))
-            state.expect_end(row, max(end, now + 1))

@@ -1,7 +1,8 @@
-"""A predictor's answers into the job store, for who asks without a simulator."""
+"""What is predicted of jobs: written down at submit, and corrected once it has passed."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,16 @@ from cpsched.prediction import listens
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
     from cpsched.prediction import RuntimePredictor
+    from cpsched.simulation.state import State
+
+
+class Correction(StrEnum):
+    """Where a running job's end is expected once its prediction has passed."""
+
+    REQUESTED = "requested"
+    """At its requested time."""
+    DOUBLE = "double"
+    """After twice the time expected so far, but no later than its requested time."""
 
 
 def predict_into_store(predictor: RuntimePredictor, jobs: JobTable, now: int) -> None:
@@ -24,3 +35,16 @@ def predict_into_store(predictor: RuntimePredictor, jobs: JobTable, now: int) ->
     if predictor.clipped:
         answers = np.clip(answers, 1, jobs.requested_time[:, None])
     jobs.store.writable[jobs.rows, c.PRIORITY : c.BOUND + 1] = answers
+
+
+def correct_overdue(state: State, correction: Correction, now: int) -> None:
+    """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
+    columns = state.store.columns
+    while state.is_overdue(now):
+        row = state.first_to_end()
+        start = columns.item(row, c.START)
+        end = start + columns.item(row, c.REQUESTED_TIME)
+        if correction is Correction.DOUBLE:
+            expected = columns.item(row, c.EXPECTED_END)
+            end = min(end, start + 2 * (expected - start))
+        state.expect_end(row, max(end, now + 1))

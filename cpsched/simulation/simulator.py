@@ -24,6 +24,7 @@ from cpsched.model.types import MISSING, Status
 from cpsched.prediction import Outcome, RuntimePredictor, listens
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, hooks
+from cpsched.simulation.predicting import Correction, correct_overdue, predict_into_store
 from cpsched.simulation.runtime_models import Recorded, RuntimeModel
 from cpsched.simulation.state import State
 
@@ -71,15 +72,6 @@ class Overrun(StrEnum):
     """It ends there."""
     EXTEND = "extend"
     """It runs on for as long as the log says (as in AccaSim)."""
-
-
-class Correction(StrEnum):
-    """Where a running job's end is expected once its prediction has passed."""
-
-    REQUESTED = "requested"
-    """At its requested time."""
-    DOUBLE = "double"
-    """After twice the time expected so far, but no later than its requested time."""
 
 
 class Simulator:
@@ -160,7 +152,7 @@ class Simulator:
         self._timer_time = -1
         self._set_hooks(tuple(observers))
         self._learns = listens(predictor, "observe")
-        self._sees_submits = listens(predictor, "on_submit")
+        self._predicts = not predictor.is_request
         self._sees_starts = listens(predictor, "on_start")
         dispatcher.reset(self.system, seed)
         predictor.reset(self.system, seed)
@@ -271,8 +263,8 @@ class Simulator:
         if arrivals.enter(state.store, first, end):
             state.set_eligible(arrivals.eligible(state.store))
         self._next_submit = end
-        if not self.predictor.is_request:
-            self._predict(JobTable(state.store, self._rows[first:end]), first, end)
+        if self._predicts:
+            predict_into_store(self.predictor, JobTable(state.store, self._rows[first:end]), now)
         for row in range(first, end):
             if self._has_holds and self._hold(row):
                 continue
@@ -280,22 +272,6 @@ class Simulator:
         self._pending = True
         for hook in self._on_submit:
             hook(first, end, now)
-
-    def _predict(self, jobs: JobTable, first: int, end: int) -> None:
-        """Ask the predictor about jobs that have just arrived."""
-        predictor, now = self.predictor, self.now
-        if self._sees_submits:
-            predictor.on_submit(jobs, now)
-        prediction = predictor.predict(jobs, now)
-        columns = self.state.store.writable
-        if prediction.plan is prediction.priority is prediction.bound:
-            columns[first:end, c.PRIORITY : c.BOUND + 1].T[:] = prediction.plan
-        else:
-            columns[first:end, c.PRIORITY : c.BOUND + 1] = np.stack(prediction, axis=1)
-        if predictor.clipped:
-            answers = columns[first:end, c.PRIORITY : c.BOUND + 1]
-            limit = columns[first:end, c.REQUESTED_TIME, None]
-            np.clip(answers, 1, limit, out=answers)
 
     def _hold(self, row: int) -> bool:
         """Keep a job out of the queue until its begin time and dependency allow it."""
@@ -397,7 +373,7 @@ class Simulator:
     def _dispatch(self, now: int) -> None:
         state = self.state
         if state.is_overdue(now):
-            self._correct_overdue(now)
+            correct_overdue(state, self.correction, now)
         view = state.view(now)
         before = perf_counter()
         decision = self.dispatcher.decide(view)
@@ -440,18 +416,6 @@ class Simulator:
         self._timer = self._counter
         self._timer_time = time
         heapq.heappush(self._heap, (time, Phase.TIMER, self._counter, self._counter))
-
-    def _correct_overdue(self, now: int) -> None:
-        """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
-        state = self.state
-        while state.is_overdue(now):
-            row = state.first_to_end()
-            start = self.start_time.item(row)
-            end = start + self._requested[row]
-            if self.correction is Correction.DOUBLE:
-                expected = state.store.columns.item(row, c.EXPECTED_END)
-                end = min(end, start + 2 * (expected - start))
-            state.expect_end(row, max(end, now + 1))
 
     def _check_nobody_left(self) -> None:
         left = self.state.num_waiting + self._num_held
