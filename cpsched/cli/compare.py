@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import threading
 from contextlib import contextmanager
@@ -213,7 +214,9 @@ def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     for titled in main_table(tables):
         echo(f"\n{escaped(titled.place)}\n\n{titled.table.text(width=width())}")
-    echo(f"\nTables: {escaped(str(files[0].parent))}")
+    folder = files[0].parent
+    echo(f"\nFigures and a report: cpsched report {escaped(shlex.quote(str(folder.parent)))}")
+    echo(f"Tables: {escaped(str(folder))}")
 
 
 def _complain(outcome: Outcome) -> None:

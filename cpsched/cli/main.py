@@ -9,7 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cpsched.cli import compare, explain, list_command, plan, simulate, verify, workload
+from cpsched.cli import (
+    compare,
+    explain,
+    list_command,
+    plan,
+    report_command,
+    simulate,
+    verify,
+    workload,
+)
 from cpsched.cli.errors import complain, guarded
 from cpsched.cli.parameters import read_plainly
 
@@ -24,6 +33,7 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.command)
 app.command("compare")(compare.command)
+app.command("report")(report_command.command)
 app.command("explain")(explain.command)
 app.command("plan")(plan.command)
 app.command("verify")(verify.command)

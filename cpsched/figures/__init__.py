@@ -1,0 +1,9 @@
+"""Figures of an experiment's runs, for papers and for the report: SVG, PNG or PDF."""
+
+from __future__ import annotations
+
+from cpsched.figures.data import RunData, read
+from cpsched.figures.figure_set import FigureFile, draw
+from cpsched.figures.style import FORMATS
+
+__all__ = ["FORMATS", "FigureFile", "RunData", "draw", "read"]

@@ -1,0 +1,34 @@
+"""Which day of a schedule to look at closely."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.metrics.steps import waiting
+from cpsched.metrics.window import Window, busy_window
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+
+DAY = 86400
+
+
+def busiest(schedule: Schedule, length: int = DAY) -> Window | None:
+    """
+    Return the day (or other length) over which most jobs wait on average.
+
+    Days begin at midnight UTC where the log says when its second 0 was. A schedule shorter than
+    that is returned whole; None if no job ran.
+    """
+    window = busy_window(schedule)
+    if window is None or window.length <= length:
+        return window
+    offset = (window.start + (schedule.workload.epoch or 0)) % length
+    edges = np.arange(window.start - offset, window.end + length, length)
+    values, seconds = waiting(schedule).within(int(edges[0]), int(edges[-1]))
+    at = np.concatenate([[edges[0]], edges[0] + np.cumsum(seconds)])
+    integral = np.concatenate([[0.0], np.cumsum(values * seconds, dtype=np.float64)])
+    most = int(np.argmax(np.diff(np.interp(edges, at, integral))))
+    return Window(max(int(edges[most]), window.start), min(int(edges[most]) + length, window.end))

@@ -1,0 +1,161 @@
+"""What a report says in words: what stands out, what was simulated, what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cpsched.metrics.workload import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.experiments.results import Results
+    from cpsched.experiments.tables import Cell, Tables
+    from cpsched.figures import RunData
+    from cpsched.report.choose import Place
+    from cpsched.runs import SavedRun
+
+Row = dict[str, "Cell"]
+_FIGURES = (
+    ("wait_mean_s", "Shortest mean wait"),
+    ("bounded_slowdown_mean", "Lowest mean bounded slowdown"),
+    ("queue_mean_jobs", "Shortest mean queue"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """
+    The best of a figure.
+
+    Attributes
+    ----------
+    title
+        Of what.
+    value, who
+        How much, and whose.
+    note
+        Against the baseline.
+    """
+
+    title: str
+    value: str
+    who: str
+    note: str
+
+
+def findings(tables: Tables, place: str) -> list[Finding]:
+    """Return the best runs of a place, and what the comparison with the baseline says."""
+    rows = [row for row in tables.summary.rows() if _place(row) == place]
+    differences = {
+        (row["dispatcher"], row["predictor"], row["figure"]): row
+        for row in tables.differences.rows()
+        if _place(row) == place and row["class"] == "all"
+    }
+    found = []
+    for figure, title in _FIGURES:
+        known = [row for row in rows if isinstance(row.get(figure), float)]
+        if len(known) < 2:
+            continue
+        best = min(known, key=lambda row: row[figure])  # type: ignore[arg-type,return-value]
+        against = differences.get((best["dispatcher"], best["predictor"], figure))
+        found.append(
+            Finding(
+                title=title,
+                value=_shown(figure, float(best[figure])),  # type: ignore[arg-type]
+                who=f"{best['dispatcher']} {best['predictor']}",
+                note=_against(against) if against else "the baseline itself",
+            )
+        )
+    return found
+
+
+def machine(run: SavedRun) -> list[tuple[str, str]]:
+    """Return what a run's machine is, as pairs of a name and a text."""
+    system = run.schedule.system
+    kinds = zip(system.resources, system.total.tolist(), strict=True)
+    nodes = "one pool" if system.num_nodes == 1 else f"{system.num_nodes:,}"
+    queues = ", ".join(system.queues) or "one, without a name"
+    return [
+        ("system", system.title),
+        ("nodes", nodes),
+        *((f"{kind} [KB]" if kind == "mem" else kind, f"{total:,}") for kind, total in kinds),
+        ("queues", queues),
+        ("at the requested time", {"kill": "jobs end", "extend": "jobs run on"}.get(
+            run.schedule.overrun, run.schedule.overrun)),
+    ]  # fmt: skip
+
+
+def log(run: SavedRun) -> list[tuple[str, str]]:
+    """Return what is in a run's workload, as pairs of a name and a text."""
+    return describe(run.schedule.workload)
+
+
+def left_out(
+    counts: Mapping[str, Any], place: Place, data: Sequence[RunData], results: Results
+) -> list[str]:
+    """Return what of a log is in no figure or table, a sentence each; ``counts`` are of a run."""
+    said = [f"{_jobs(counts['in_log'])} in the log, {counts['simulated']:,} simulated."]
+    for reason, number in counts["set_aside"].items():
+        said.append(f"Set aside: {number:,} ({reason}).")
+    for reason, number in counts["rejected_because"].items():
+        said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
+    for one in place.runs:
+        parts = [f"{one.counts[k]:,} {w}" for k, w in _ENDINGS.items() if one.counts[k]]
+        if parts:
+            said.append(f"Under {one.dispatcher} {one.predictor}: {', '.join(parts)}.")
+    if counts.get("requested_time_assumed"):
+        said.append(
+            f"{_jobs(counts['requested_time_assumed'])} named no time; the default was assumed."
+        )
+    never = [f"{one.dispatcher} {one.predictor} {100 * one.excluded:.1f} %" for one in data]
+    said.append(
+        "Box plots of slowdowns and waits leave out jobs that never waited (slowdown 1, wait 0):"
+        f" {', '.join(never)}. Tables have all jobs that ended."
+    )
+    if len(results.runs) > len({(r.dispatcher, r.predictor, r.workload, r.system)
+                                for r in results.runs}):  # fmt: skip
+        said.append(
+            f"Figures and schedules are of one repetition (seed {place.runs[0].seed}), tables are"
+            " means over all."
+        )
+    return said
+
+
+#: What may become of a job besides being completed.
+_ENDINGS = {
+    "timeout": "cut at the requested time (in the figures)",
+    "cancelled": "cancelled in the queue (in no figure)",
+    "not_ended": "not ended (in no figure of jobs)",
+}
+
+
+def _place(row: Row) -> str:
+    return f"{row['workload']} on {row['system']}"
+
+
+def _jobs(number: int) -> str:
+    return f"{number:,} job{'' if number == 1 else 's'}"
+
+
+def _shown(figure: str, value: float) -> str:
+    if figure == "wait_mean_s":
+        for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+            if value >= size:
+                return f"{value / size:,.1f} {unit}"
+        return f"{value:,.1f} s"
+    unit = " jobs" if figure == "queue_mean_jobs" else ""
+    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}{unit}"
+
+
+def _against(row: Row) -> str:
+    """Say how a figure differs from the baseline's, and whether that is sure."""
+    base = f"{row['base_dispatcher']} {row['base_predictor']}"
+    value, other = row["value"], row["base_value"]
+    if not isinstance(value, float) or not isinstance(other, float) or not other:
+        return f"against {base}"
+    change = 100 * (value / other - 1)
+    said = f"{change:+.0f} % against {base}".replace("-", "\N{MINUS SIGN}", int(change < 0))
+    sure = {"lower": ", every interval agrees", "unclear": ", which is not certain"}
+    return said + sure.get(str(row["verdict"]), "")

@@ -1,0 +1,140 @@
+"""Make a report: read the runs once, draw, and write everything to a folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from cpsched.errors import ConfigError, RunError
+from cpsched.experiments.table_files import write_tables
+from cpsched.figures.style import FORMATS, styled
+from cpsched.report import plot
+from cpsched.report.choose import places
+from cpsched.report.content import content
+from cpsched.report.page import render
+from cpsched.report.section import make_section
+from cpsched.report.source import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Rectangles of all schedules together, and of one: what a page holds, and what a browser draws
+#: without a pause.
+_RECTANGLES, _OF_ONE = 240_000, 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """
+    What was made.
+
+    Attributes
+    ----------
+    page
+        The HTML file.
+    figures, tables
+        Files.
+    runs
+        How many runs it is of.
+    """
+
+    page: Path
+    figures: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    runs: int
+
+
+class Progress(Protocol):
+    """Told how far it is."""
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Say that ``done`` of ``total`` steps are done, and which is next."""
+        ...
+
+
+class _Steps:
+    """Counts steps."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def __call__(self, step: str) -> None:
+        if self._progress is not None:
+            self._progress(step, self._done, self._total)
+        self._done += 1
+
+
+def make_report(
+    folder: str | Path,
+    *,
+    out: str | Path | None = None,
+    form: str = "svg",
+    progress: Progress | None = None,
+) -> Report:
+    """
+    Make tables, figures and the report of run folders.
+
+    Parameters
+    ----------
+    folder
+        Of an experiment; or a run, or a folder of runs.
+    out
+        Where ``report.html``, ``figures/`` and ``tables/`` go; ``folder`` where None.
+    form
+        Of the figures' files: ``svg``, ``png`` or ``pdf``. Those in the page are SVG.
+    progress
+        Told about every step.
+
+    Raises
+    ------
+    ConfigError
+        If ``form`` is none of these, or a library is missing.
+    RunError
+        If there is no run, one is damaged, or ``out`` cannot be written to.
+    """
+    if form not in FORMATS:
+        raise ConfigError(f"'{form}' is none of: {', '.join(FORMATS)}", key="format")
+    script = plot.library()
+    with styled("check"):
+        # Said now if matplotlib is missing, not after all runs have been read.
+        pass
+    source = open_source(folder)
+    target = Path(source.folder if out is None else out)
+    _write(target / "figures", {})
+    found = places(source.tables.results)
+    tell = _Steps(progress, sum(len(place.runs) for place in found) + len(found) + 1)
+    budget = min(_OF_ONE, _RECTANGLES // sum(len(place.shown) for place in found))
+    forms = tuple(dict.fromkeys(("svg", form)))
+    sections = [make_section(place, source.runs, forms, budget, tell) for place in found]
+    tell("writing")
+    drawings = {
+        f"{figure.name}.{form}": figure.content[form]
+        for section in sections
+        for figure in section.drawings
+    }
+    page = render(content(source, sections, script)).encode()
+    return Report(
+        page=_write(target, {"report.html": page})[0],
+        figures=tuple(_write(target / "figures", drawings)),
+        tables=tuple(write_tables(source.tables, target / "tables")),
+        runs=len(source.tables.results.runs),
+    )
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files, each in one step; make the folder if there is none."""
+    if folder.is_file() or folder.parent.is_file():
+        raise RunError(f"{folder} cannot be made: there is a file of that name; name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            fresh = folder / f"{name}.new"
+            fresh.write_bytes(data)
+            os.replace(fresh, folder / name)  # noqa: PTH105
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written to: {error.strerror or error}") from error
+    return [folder / name for name in files]

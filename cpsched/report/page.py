@@ -1,0 +1,118 @@
+"""The page: everything in one HTML file, text from logs escaped wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+from cpsched.figures.style import FAINT, INK, PAPER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.experiments.readable import Titled
+    from cpsched.figures import FigureFile
+
+_HERE = Path(__file__).resolve().parent
+#: The smaller the better.
+_LOW_IS_GOOD = re.compile(r"mean|median|p9\d|max|lost|makespan")
+_HIGH_IS_GOOD = re.compile(r"use$|throughput|never waited")
+#: Characters that end a script or a string in it, whatever surrounds them.
+_UNSAFE = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_TAG = re.compile(r"<[a-zA-Z][^<>]*>")
+_IDENTIFIER = re.compile(r'((?<![\w-])id="|href="#|url\(#)')
+
+
+def render(content: Mapping[str, Any]) -> str:
+    """
+    Return the page.
+
+    Raises
+    ------
+    ConfigError
+        If Jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ConfigError(
+            f"the report needs jinja2 ({error}); install it with: pip install 'cpsched[plots]'"
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["headline"] = lambda text: text[:1].upper() + text[1:]
+    return environment.get_template("page.html").render(content)
+
+
+def island(content: Any) -> str:
+    """Return JSON that may stand within a script element."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return "".join(_UNSAFE.get(char, char) for char in text)
+
+
+def inline_svg(figure: FigureFile) -> str:
+    """
+    Return an SVG figure as part of the page.
+
+    Its identifiers get its name in front, so that those of two figures differ; its text and paper
+    take the page's colours.
+    """
+    text = figure.content["svg"].decode()
+    text = text[text.index("<svg") :]
+    prefix = f"{figure.name}-"
+    return _TAG.sub(lambda tag: _in_page(tag.group(), prefix), text)
+
+
+def _in_page(tag: str, prefix: str) -> str:
+    for fixed, named in ((INK, "currentColor"), (PAPER, "var(--card)"), (FAINT, "var(--line)")):
+        tag = tag.replace(fixed, named)
+    return _IDENTIFIER.sub(lambda found: found.group() + prefix, tag)
+
+
+def html_table(titled: Titled) -> dict[str, Any]:
+    """Return a table for the template: headers, and cells with what they are sorted by."""
+    columns = titled.table.columns
+    shown = [column.cells() for column in columns]
+    best = [_best(column.header, column.values) for column in columns]
+    return {
+        "title": titled.title,
+        "caption": titled.table.caption,
+        "label": titled.label,
+        "heads": [
+            {"name": column.header, "unit": column.unit, "text": column.is_text}
+            for column in columns
+        ],
+        "rows": [
+            [
+                {
+                    "shown": shown[at][row],
+                    "value": column.values[row],
+                    "text": column.is_text,
+                    "best": best[at] is not None and column.values[row] == best[at],
+                    "verdict": column.header in ("is", "verdict"),
+                }
+                for at, column in enumerate(columns)
+            ]
+            for row in range(len(shown[0]) if shown else 0)
+        ],
+    }
+
+
+def _best(header: str, values: tuple[Any, ...]) -> float | None:
+    """Return the best value of a column in which there is one, and values differ."""
+    known = [value for value in values if isinstance(value, int | float)]
+    if len(known) < 2 or len(known) < len([v for v in values if v is not None]):
+        return None
+    if min(known) == max(known):
+        return None
+    if _HIGH_IS_GOOD.search(header):
+        return max(known)
+    return min(known) if _LOW_IS_GOOD.search(header) else None

@@ -1,0 +1,109 @@
+"""How to get the same runs again: the plan as a file, or the command lines."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+#: Options of simulate, by setting, and what they are where nobody gives them.
+_SETTINGS: tuple[tuple[str, str, Any], ...] = (
+    ("overrun", "--overrun", "kill"),
+    ("correction", "--correction", "requested"),
+    ("dispatch_interval", "--dispatch-interval", None),
+    ("seed", "--seed", 0),
+)
+
+
+def plan_text(plan: Mapping[str, Any]) -> str:
+    """
+    Return a plan as TOML, from what ``experiment.json`` says of it.
+
+    Raises
+    ------
+    LookupError, TypeError
+        If that is no plan.
+    """
+    workloads = plan["workloads"]
+    predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
+    settings = {key: plan["settings"][key] for key in ("overrun", "correction")}
+    for key in ("dispatch_interval", "enforce_limits"):
+        if plan["settings"][key] is not None:
+            settings[key] = plan["settings"][key]
+    lines = [
+        *_pairs({"title": plan["title"], "question": plan["question"]}),
+        *_pairs({"seeds": list(plan["seeds"]), "jitter": plan["jitter"]}),
+        *(line for workload in workloads for line in _workload(workload, predictors)),
+        *_section("predictors", predictors),
+        *_section("dispatchers", {one["label"]: one["spec"] for one in plan["dispatchers"]}),
+        *_section("run", settings),
+        *_section("baseline", {k: v for k, v in plan["baseline"].items() if v is not None}),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def simulate_line(about: Mapping[str, Any]) -> str | None:
+    """
+    Return the command that makes a run, from its ``run.json``; None if it was made otherwise.
+
+    Whatever its arguments contain, a shell takes them as they are.
+    """
+    said = about.get("arguments") or {}
+    log, system = said.get("workload"), said.get("system")
+    if "source" in said or not isinstance(log, str) or not isinstance(system, str):
+        return None
+    settings = about.get("settings") or {}
+    parts = ["cpsched", "simulate", log, "--system", system]
+    parts += ["-d", str(about.get("dispatcher")), "-p", str(about.get("predictor"))]
+    for name in ("first", "from", "to"):
+        if said.get(name) is not None:
+            parts += [f"--{name}", str(said[name])]
+    for key, option, usual in _SETTINGS:
+        if settings.get(key, usual) != usual:
+            parts += [option, str(settings[key])]
+    if settings.get("enforce_limits") is False:
+        parts.append("--no-enforce-limits")
+    return shlex.join(parts)
+
+
+def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> list[str]:
+    source = workload["source"]
+    content: dict[str, Any] = {"name": workload["label"]}
+    if "generator" in source:
+        content |= {"generator": source["generator"], "options": dict(source["options"])}
+    else:
+        content["file"] = source["path"]
+        content |= {key: source[key] for key in ("format", "skip_bad_lines") if source[key]}
+    content["systems"] = list(workload["systems"])
+    if len(workload["predictors"]) < len(predictors):
+        content["predictors"] = [one["label"] for one in workload["predictors"]]
+    for key, name in (("first", "first"), ("start", "from"), ("end", "to")):
+        if workload[key] is not None:
+            content[name] = workload[key]
+    return ["", "[[workloads]]", *_pairs(content)]
+
+
+def _section(name: str, content: Mapping[str, Any]) -> list[str]:
+    return ["", f"[{name}]", *_pairs(content)] if content else []
+
+
+def _pairs(content: Mapping[str, Any]) -> Iterable[str]:
+    return [f"{_key(key)} = {_value(value)}" for key, value in content.items()]
+
+
+def _key(key: str) -> str:
+    plain = key.replace("-", "").replace("_", "")
+    return key if plain.isascii() and plain.isalnum() else _value(key)
+
+
+def _value(value: Any) -> str:
+    """Return a value as TOML, whose strings, numbers and lists are JSON's but for one character."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,245 @@
+"""A schedule for the report's interactive chart: the jobs that matter, and a shade of the rest."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.figures.data import means
+from cpsched.figures.lanes import Rows, pieces, place
+from cpsched.metrics import system
+from cpsched.metrics.steps import waiting
+from cpsched.metrics.window import busy_window
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.types import MISSING
+from cpsched.model.workload import Labels
+from cpsched.runs.nodes import fold
+
+if TYPE_CHECKING:
+    from cpsched.figures.lanes import Rectangles
+    from cpsched.metrics.window import Window
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import BoolArray, FloatArray, IntArray
+
+#: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
+_POINTS, _ACROSS, _DOWN = 800, 1200, 64
+#: The part of the rectangles that the busiest days may take.
+_FOR_FOCUS = 0.6
+#: Longer texts are cut: names from logs may be of any length.
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """
+    A schedule, ready for the page.
+
+    Attributes
+    ----------
+    content
+        JSON, deflated, in base64.
+    jobs, of
+        How many jobs are drawn one by one, and how many ran.
+    share
+        Of what all jobs together held of the machine, what these did.
+    focus
+        The window in which every job is drawn; None if all are, everywhere.
+    """
+
+    content: str
+    jobs: int
+    of: int
+    share: float
+    focus: Window | None
+
+
+def drawn(schedule: Schedule, focus: Window | None, budget: int) -> Drawn | None:
+    """
+    Return what the page shows of a schedule, with about ``budget`` rectangles; None if no job ran.
+
+    All jobs are drawn if they fit into the budget. Else those that run within ``focus`` (cut in
+    half until they take no more than their part), and of the others those that hold most.
+    """
+    window = busy_window(schedule)
+    if window is None:
+        return None
+    rows = Rows.of(schedule)
+    held = _held(schedule)
+    kept, focus = _kept(schedule, held, focus, budget)
+    segments = schedule.segments
+    boxes = place(schedule, rows, np.flatnonzero(kept[segments.job]))
+    content = {
+        **_axes(schedule, rows, window),
+        **_jobs(schedule, boxes),
+        **_over_time(schedule, window),
+        "shade": "" if kept.all() else _shade(schedule, rows, window, ~kept[segments.job]),
+    }
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    ran = held > 0
+    total = float(held.sum())
+    return Drawn(
+        content=base64.b64encode(zlib.compress(text.encode(), 9)).decode(),
+        jobs=int((kept & ran).sum()),
+        of=int(ran.sum()),
+        share=float(held[kept].sum()) / total if total else 1.0,
+        focus=focus,
+    )
+
+
+def _held(schedule: Schedule) -> FloatArray:
+    """Return how much of the machine each job held: cores times seconds, at least its seconds."""
+    segments = schedule.segments
+    cores = np.maximum(segments.amount[:, 0], 1) * segments.count
+    area = (cores * (segments.end - segments.start)).astype(np.float64)
+    held = np.bincount(segments.job, weights=area, minlength=len(schedule.workload))
+    return held.astype(np.float64)
+
+
+def _kept(
+    schedule: Schedule, held: FloatArray, focus: Window | None, budget: int
+) -> tuple[BoolArray, Window | None]:
+    """Return which jobs are drawn, and within which window all are."""
+    segments = schedule.segments
+    num_jobs = len(schedule.workload)
+    cost = np.bincount(segments.job, weights=pieces(schedule), minlength=num_jobs)
+    if cost.sum() <= budget:
+        return np.ones(num_jobs, dtype=np.bool_), None
+    inside = np.zeros(num_jobs, dtype=np.bool_)
+    while focus is not None:
+        inside[:] = False
+        within = (segments.start < focus.end) & (segments.end > focus.start)
+        inside[segments.job[within]] = True
+        if cost[inside].sum() <= _FOR_FOCUS * budget or focus.length < 2:
+            break
+        focus = focus._replace(end=focus.start + focus.length // 2)
+    order = np.argsort(np.where(inside, -np.inf, -held), kind="stable")
+    kept = np.zeros(num_jobs, dtype=np.bool_)
+    kept[order[np.cumsum(cost[order]) <= budget]] = True
+    return kept | inside, focus
+
+
+def _axes(schedule: Schedule, rows: Rows, window: Window) -> dict[str, Any]:
+    names = schedule.system.node_names
+    return {
+        "epoch": schedule.workload.epoch,
+        "window": list(window),
+        "height": rows.height,
+        "unit": rows.unit,
+        "nodes": [_cut(name) for name in names] if rows.unit == "node" else [],
+    }
+
+
+def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
+    """Return the jobs that have rectangles, column by column, and the rectangles."""
+    workload = schedule.workload
+    chosen, index = np.unique(boxes.job, return_inverse=True)
+    outcomes = {item.value: item.name.lower().replace("_", " ") for item in JobOutcome}
+    texts = {
+        "id": _coded([str(name) for name in workload.job_id[chosen]]),
+        **{
+            key: _coded([label or "" for label in getattr(workload, key).take(chosen).decode()])
+            for key in ("user", "queue", "name")
+        },
+        "where": _coded(_where(schedule, chosen)),
+        "outcome": _coded([outcomes[code] for code in schedule.outcome[chosen].tolist()]),
+    }
+    numbers = {
+        "submit": workload.submit[chosen],
+        "start": schedule.start[chosen],
+        "end": schedule.end[chosen],
+        "cores": system.width(schedule)[chosen],
+        "requested": workload.requested_time[chosen],
+        "predicted": schedule.plan[chosen],
+    }
+    return {
+        "texts": texts,
+        "jobs": {name: _optional(values) for name, values in numbers.items()},
+        "rects": {
+            "job": index.tolist(),
+            "start": boxes.start.tolist(),
+            "end": boxes.end.tolist(),
+            "low": [round(value, 3) for value in boxes.low.tolist()],
+            "high": [round(value, 3) for value in boxes.high.tolist()],
+        },
+    }
+
+
+def _where(schedule: Schedule, chosen: IntArray) -> list[str]:
+    """Return the nodes each of some jobs (increasing rows) had first, as text."""
+    segments, names = schedule.segments, schedule.system.node_names
+    position = np.full(len(schedule.workload), -1, dtype=np.int64)
+    position[chosen] = np.arange(len(chosen))
+    rows = np.flatnonzero(
+        (position[segments.job] >= 0) & (segments.start == schedule.start[segments.job])
+    )
+    rows = rows[np.lexsort((segments.node[rows], segments.job[rows]))]
+    runs: list[list[tuple[int, int]]] = [[] for _ in range(len(chosen))]
+    for at, node, count in zip(
+        position[segments.job[rows]].tolist(),
+        segments.node[rows].tolist(),
+        segments.count[rows].tolist(),
+        strict=True,
+    ):
+        runs[at].append((node, count))
+    known: dict[tuple[tuple[int, int], ...], str] = {}
+    return [known.setdefault(key, fold(names, key)) for key in map(tuple, runs)]
+
+
+def _coded(texts: list[str]) -> dict[str, Any]:
+    """Return texts as codes into a list of the distinct ones; -1 where there is none."""
+    labels = Labels.encode(_cut(text) for text in texts)
+    return {"codes": labels.codes.tolist(), "values": list(labels.values)}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _optional(values: IntArray) -> list[int | None]:
+    return [None if value == MISSING else value for value in values.tolist()]
+
+
+def _over_time(schedule: Schedule, window: Window) -> dict[str, Any]:
+    queue = means(waiting(schedule), window, _POINTS)
+    return {
+        "times": [round(edge) for edge in queue.edges.tolist()],
+        "queue": [round(value, 2) for value in queue.values.tolist()],
+    }
+
+
+def _shade(schedule: Schedule, rows: Rows, window: Window, others: BoolArray) -> str:
+    """Return a picture (PNG, base64) of how full of other jobs the nodes are over time."""
+    from PIL import Image
+
+    segments = schedule.segments
+    down, across = min(_DOWN, schedule.system.num_nodes), min(_ACROSS, window.length)
+    seconds = window.length / across
+    chosen = np.flatnonzero(others & (segments.end > segments.start))
+    count = segments.count[chosen]
+    each = np.repeat(chosen, count)
+    node = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
+    node += segments.node[each]
+    middle = rows.base + rows.lane * rows.lanes / 2
+    band = np.minimum((middle * down / rows.height).astype(np.int64), down - 1)
+    weight = segments.amount[each, 0].astype(np.float64)
+    change = np.zeros((down, across + 2))
+    for times, sign in ((segments.start, 1.0), (segments.end, -1.0)):
+        at = (times[each] - window.start) / seconds
+        cell = np.clip(at.astype(np.int64), 0, across)
+        # A job counts in the cell it begins in for the part it is there.
+        part = np.clip(at - cell, 0, 1)
+        np.add.at(change, (band[node], cell), sign * weight * (1 - part))
+        np.add.at(change, (band[node], cell + 1), sign * weight * part)
+    capacity = np.bincount(band, weights=rows.lanes, minlength=down)
+    full = np.cumsum(change, axis=1)[:, :across] / np.maximum(capacity, 1)[:, None]
+    alpha = np.rint(np.clip(full, 0, 1) * 15) * 11
+    pixels = np.stack([np.full_like(alpha, 128), alpha], axis=2).astype(np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(pixels, "LA").save(out, format="PNG", optimize=True)
+    return base64.b64encode(out.getvalue()).decode()

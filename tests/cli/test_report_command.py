@@ -1,0 +1,97 @@
+"""``cpsched report`` as somebody types it."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+LOG = "; UnixStartTime: 1000000000\n" + "".join(
+    f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1\n"
+    for job in range(1, 31)
+)
+
+
+@pytest.fixture
+def run(four_cores, cpsched):
+    """A finished run; we are in the folder it is in."""
+    (four_cores / "log.swf").write_text(LOG)
+    code, _, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "--out", "run")
+    assert code == 0
+    return four_cores / "run"
+
+
+@pytest.fixture
+def _libraries():
+    pytest.importorskip("bokeh")
+    pytest.importorskip("matplotlib")
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_a_run_is_reported(run, cpsched):
+    """The files are named; the run still verifies."""
+    code, out, err = cpsched("report", "run")
+    assert (code, err) == (0, "")
+    assert out.startswith("1 run, ")
+    assert "Report:  run/report.html (" in out
+    assert (run / "figures").is_dir()
+    assert (run / "tables" / "summary.csv").is_file()
+    assert cpsched("verify", "run")[0] == 0
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_elsewhere_and_in_another_format(run, cpsched):
+    """The run's folder is left alone."""
+    before = sorted(path.name for path in run.iterdir())
+    code, out, _ = cpsched("report", "run", "--out", "there/new", "--format", "png")
+    assert code == 0
+    assert "Figures: there/new/figures" in out
+    assert list((run.parent / "there" / "new" / "figures").glob("*.png"))
+    assert sorted(path.name for path in run.iterdir()) == before
+
+
+@pytest.mark.usefixtures("_libraries")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", "nowhere"), "nowhere is no folder; name one made by cpsched compare or"),
+        (("report", "."), ". is a folder"),
+        (("report", "run", "--format", "gif"), "--format: 'gif' is not one of: svg, png, pdf"),
+        (
+            ("report", "run", "--out", "log.swf"),
+            "log.swf/figures cannot be made: there is a file of that name",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(run, cpsched, arguments, message):
+    """Exit code 2, nothing on stdout."""
+    if arguments == ("report", "."):
+        run.rename(run.parent / "deep")
+        (run.parent / "deep" / "run.json").unlink()
+        message = ". is no run and holds none: there is no run.json"
+    code, out, err = cpsched(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("library", ["bokeh", "matplotlib", "jinja2"])
+def test_a_missing_library_is_one_line(run, cpsched, monkeypatch, library):
+    """It says which, and how to get it."""
+    if library != "bokeh":
+        pytest.importorskip("bokeh")
+    if library == "jinja2":
+        pytest.importorskip("matplotlib")
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.partition(".")[0] == library:
+            raise ImportError(f"No module named '{library}'")
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    code, out, err = cpsched("report", "run")
+    assert (code, out) == (2, "")
+    assert f"No module named '{library}'" in err
+    assert "pip install 'cpsched[plots]'" in err
+    assert err.count("\n") == 1

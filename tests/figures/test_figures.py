@@ -1,0 +1,211 @@
+"""What figures show: numbers worked out by hand, places of jobs, marks of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tiny import jobs, machine, machines, run, workloads
+
+from cpsched.experiments.plan import Baseline
+from cpsched.figures.boxes import Box
+from cpsched.figures.calendar import marks
+from cpsched.figures.data import by_size, means
+from cpsched.figures.focus import DAY, busiest
+from cpsched.figures.lanes import Rows, place
+from cpsched.figures.style import duration, wrapped
+from cpsched.metrics.steps import Distribution, StepFunction
+from cpsched.metrics.window import Window
+from cpsched.report.choose import is_baseline
+from cpsched.report.schedule_data import drawn
+
+JAN_2014 = 1388534400
+
+
+def test_a_box_of_values():
+    """Five numbers and a mean; no value, no box."""
+    box = Box.of(np.array([1, 2, 3, 4, 10]))
+    assert box == Box(low=1, quartile_1=2, median=3, quartile_3=4, high=10, mean=4, number=5)
+    assert Box.of(np.array([])) is None
+
+
+def test_a_box_over_time():
+    """As if every second were a value: 0 for 3 s, 5 for 1 s."""
+    box = Box.over_time(Distribution(np.array([0, 5]), np.array([3, 1])))
+    assert (box.low, box.quartile_1, box.median, box.quartile_3, box.high) == (0, 0, 0, 0, 5)
+    assert (box.mean, box.number) == (1.25, 4)
+
+
+def test_means_over_time_are_exact():
+    """1 from 30 to 90 is half of each of two minutes; edges need not be steps."""
+    steps = StepFunction.over(np.array([30, 100]), np.array([90, 120]))
+    series = means(steps, Window(0, 120))
+    assert series.edges.tolist() == [0, 60, 120]
+    # [0, 60): 30 of 60 s; [60, 120): 30 + 20 of 60 s.
+    assert series.values.tolist() == [0.5, 50 / 60]
+    assert len(means(steps, Window(0, 10)).values) == 1
+
+
+def test_waits_by_size():
+    """1; 2 and 3; 4 to 7. A job without cores is in no class."""
+    found = by_size(np.array([1, 2, 3, 7, 0]), np.array([10, 20, 40, 5, 999]))
+    assert found.cores.tolist() == [1, 2, 4]
+    assert found.wait.tolist() == [10, 30, 5]
+    assert found.number.tolist() == [1, 2, 1]
+    assert len(by_size(np.array([], dtype=np.int64), np.array([])).cores) == 0
+
+
+def test_jobs_share_a_node_side_by_side():
+    """Two jobs of two cores on a node of four; the third takes the first's place."""
+    nodes = [(4,)] * 5
+    rows = [(0, 2, 10), (0, 2, 30), (10, 2, 10)]
+    schedule = run(jobs(*rows, nodes_max=[1, 1, 1]), machine(*nodes), "fifo").schedule
+    boxes = place(schedule, Rows.of(schedule), np.arange(3))
+    assert boxes.low.tolist() == [0, 0.5, 0]
+    assert boxes.high.tolist() == [0.5, 1, 0.5]
+
+
+def test_whole_nodes_are_one_rectangle():
+    """A job on three nodes, all of their cores."""
+    schedule = run(jobs((0, 12, 10)), machine(*[(4,)] * 5), "fifo").schedule
+    boxes = place(schedule, Rows.of(schedule), np.arange(len(schedule.segments.job)))
+    assert (boxes.low.tolist(), boxes.high.tolist()) == ([0], [3])
+
+
+def test_a_pool_is_drawn_core_by_core():
+    """A job that finds no cores side by side is drawn in pieces."""
+    #  cores 0 1: until 10; 2 3: until 30; 4 5: until 10; then a job of 4 cores at 10
+    rows = [(0, 2, 10), (0, 2, 30), (0, 2, 10), (10, 4, 5)]
+    schedule = run(jobs(*rows), machine((6,)), "fifo").schedule
+    axis = Rows.of(schedule)
+    boxes = place(schedule, axis, np.arange(4))
+    last = boxes.job == 3
+    assert axis.unit == "core"
+    assert sorted(zip(boxes.low[last], boxes.high[last], strict=True)) == [(0, 2), (4, 6)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(machine=machines(max_nodes=6), workload=workloads())
+def test_rectangles_never_overlap(machine, workload):
+    """Whatever is run; and together they are as high as the cores held."""
+    schedule = run(workload, machine, "easy", overrun="extend").schedule
+    boxes = place(schedule, Rows.of(schedule), np.arange(len(schedule.segments.job)))
+    for one in range(len(boxes.job)):
+        for other in range(one):
+            in_time = boxes.start[one] < boxes.end[other] and boxes.start[other] < boxes.end[one]
+            in_rows = (
+                boxes.low[one] < boxes.high[other] - 1e-9
+                and boxes.low[other] < boxes.high[one] - 1e-9
+            )
+            assert not (in_time and in_rows)
+
+
+def test_the_busiest_day():
+    """Where most jobs wait; a day begins at midnight of the log's clock."""
+    #  a job of 20 h on day 0, then on day 1 two that wait for one of 20 h
+    rows = [(0, 4, 20 * 3600), (DAY, 4, 20 * 3600), (DAY, 4, 60), (DAY, 4, 60), (2 * DAY, 4, 60)]
+    schedule = run(jobs(*rows, epoch=JAN_2014), machine((4,)), "fifo").schedule
+    assert busiest(schedule) == (DAY, 2 * DAY)
+    # Second 0 is 6 o'clock: midnight comes at 18 h.
+    schedule = run(jobs(*rows, epoch=JAN_2014 + 6 * 3600), machine((4,)), "fifo").schedule
+    assert busiest(schedule) == (18 * 3600, 42 * 3600)
+    assert busiest(run(jobs((0, 1, 60)), machine((4,)), "fifo").schedule) == (0, 60)
+
+
+def test_few_rectangles_are_the_largest_and_the_busiest():
+    """Within the budget; what is not drawn is in the shade."""
+    rows = [(10 * job, 1, 100 * (1 + job % 5)) for job in range(200)]
+    schedule = run(jobs(*rows), machine(*[(2,)] * 5), "fifo").schedule
+    whole = drawn(schedule, Window(0, 500), 10_000)
+    assert (whole.jobs, whole.of, whole.share, whole.focus) == (200, 200, 1, None)
+    part = drawn(schedule, Window(0, 500), 20)
+    assert part.jobs <= 20
+    assert part.of == 200
+    assert part.focus is not None
+    assert part.focus.end < 500
+    assert part.jobs / 200 < part.share < 1
+
+
+@pytest.mark.parametrize(
+    ("epoch", "start", "end", "texts"),
+    [
+        (JAN_2014, 0, 4 * 3600, ["1 Jan", "01:00", "02:00", "03:00", "04:00"]),
+        (JAN_2014, 0, 3 * DAY, ["1 Jan", "12:00", "2 Jan", "12:00", "3 Jan", "12:00", "4 Jan"]),
+        (JAN_2014, 0, 365 * DAY,
+         ["Jan 2014", "Mar 2014", "May 2014", "Jul 2014", "Sep 2014", "Nov 2014", "Jan 2015"]),
+        (JAN_2014, 0, 1200 * DAY,
+         ["Jan 2014", "Jul 2014", "Jan 2015", "Jul 2015", "Jan 2016", "Jul 2016", "Jan 2017"]),
+        (None, 0, 3 * DAY,
+         ["day 1", "12:00", "day 2", "12:00", "day 3", "12:00", "day 4"]),
+        (None, 0, 100 * DAY, [f"day {1 + 14 * week}" for week in range(8)]),
+        (None, 5, 6, []),
+    ],
+)  # fmt: skip
+def test_marks_of_moments(epoch, start, end, texts):
+    """As many as there is room for, at round moments."""
+    places, found = marks(epoch, start, end)
+    assert found == texts
+    assert all(start <= at <= end for at in places)
+
+
+def test_long_names_are_broken_between_options():
+    """A word that is too long in itself is cut."""
+    assert wrapped("easy:backfill=sjf,allocator=balanced  W", 20) == (
+        "easy:backfill=sjf,\nallocator=balanced\nW"
+    )
+    assert wrapped("EASY  W", 20) == "EASY  W"
+    assert wrapped("x" * 25, 20) == "x" * 20 + "\n" + "x" * 5
+
+
+def test_time_spans():
+    """The largest unit that fits."""
+    spans = [duration(seconds) for seconds in (0, 30, 90, 7200, 259200)]
+    assert spans == ["0", "30 s", "1.5 min", "2 h", "3 d"]
+
+
+def test_the_baseline_may_name_one_part_only():
+    """Then the run of each other part is compared with its own."""
+
+    class Result:
+        dispatcher, predictor = "EASY", "W"
+
+    def of(**base):
+        class Results:
+            baseline = Baseline(**base)
+
+        return is_baseline(Results, Result)
+
+    assert of(dispatcher="EASY")
+    assert of(predictor="W")
+    assert not of(dispatcher="EASY", predictor="R")
+
+
+def test_labels_with_dollars_are_text(runs_folder_with_labels):
+    """Mathematics is off; the same bytes every time, without a date."""
+    first, second = (runs_folder_with_labels() for _ in range(2))
+    assert [one.content for one in first] == [one.content for one in second]
+    text = first[0].content["svg"].decode()
+    assert "$x^2$ &lt;b&gt;" in text
+    assert "<dc:date>" not in text
+
+
+@pytest.fixture
+def runs_folder_with_labels(tmp_path):
+    """Draw the figures of a run whose labels are not harmless."""
+    pytest.importorskip("matplotlib")
+    from cpsched import figures
+    from cpsched.experiments.results import collect
+    from cpsched.runs import load, save
+
+    (tmp_path / "runs").mkdir()
+    rows = [(10 * job, 1 + job % 3, 50 + job) for job in range(30)]
+    save(run(jobs(*rows), machine((4,)), "easy"), tmp_path / "runs" / "one")
+
+    def draw():
+        from dataclasses import replace
+
+        result = replace(collect(tmp_path).runs[0], dispatcher="$x^2$ <b>")
+        data = figures.read(load(tmp_path / "runs" / "one"), result)
+        return list(figures.draw("a on b", [data], ["svg"]))
+
+    return draw

@@ -1,0 +1,78 @@
+"""Finished runs of jobs with hostile names, the report of them, and a browser to look at it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.runs import save
+
+#: Names that are scripts if anybody forgets that they are text.
+HOSTILE_USER = "<script>alert(1)</script>"
+HOSTILE_NAME = "</script><script>document.title='owned'</script>"
+HOSTILE_JOB = "$x^2$ <img src=x onerror=alert(3)>"
+
+
+def _workload():
+    rows = [(60 * job, 1 + job % 3, 600 + 37 * (job % 7), 1800) for job in range(40)]
+    return jobs(
+        *rows,
+        user=[HOSTILE_USER if job % 2 else "ann" for job in range(40)],
+        name=[HOSTILE_NAME if job % 2 else None for job in range(40)],
+        job_id=[HOSTILE_JOB + str(job) for job in range(40)],
+    )
+
+
+@pytest.fixture(scope="session")
+def runs_folder(tmp_path_factory) -> Path:
+    """A folder of two runs, as simulate makes it, on six nodes of four cores."""
+    folder = tmp_path_factory.mktemp("hostile")
+    system = machine((4,), (4,), (4,), (4,), (4,), (4,))
+    for dispatcher in ("fifo", "easy"):
+        done = run(_workload(), system, dispatcher)
+        arguments = {"workload": "a log; rm -rf '*'.swf", "system": "tiny", "first": 40}
+        save(done, folder / dispatcher, arguments=arguments)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def page(runs_folder, tmp_path_factory) -> Path:
+    """The report of them."""
+    pytest.importorskip("bokeh")
+    pytest.importorskip("matplotlib")
+    from cpsched.report import make_report
+
+    return make_report(runs_folder, out=tmp_path_factory.mktemp("out")).page
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
+    """A browser without a window, if there is one."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or driver is None:
+        pytest.skip("needs chromium and chromedriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for argument in (
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-quic",
+        "no-first-run",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-sync",
+        "window-size=1400,1000",
+        f"user-data-dir={tmp_path_factory.mktemp('profile')}",
+    ):
+        options.add_argument(f"--{argument}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    window = webdriver.Chrome(options=options, service=Service(driver))
+    yield window
+    window.quit()

@@ -1,0 +1,63 @@
+"""Which schedules a report shows, and what files are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cpsched.experiments.plan import Baseline
+from cpsched.figures.figure_set import slug
+from cpsched.report.choose import places
+
+
+@dataclass(frozen=True)
+class Result:
+    dispatcher: str
+    slowdown: float | None
+    seed: int = 1
+    workload: str = "log"
+    predictor: str = "W"
+    system: str = "four"
+    figures: dict = field(default_factory=dict, compare=False)
+
+    def __post_init__(self):
+        self.figures["bounded_slowdown_mean"] = self.slowdown
+
+
+@dataclass
+class Results:
+    runs: tuple
+    baseline: Baseline
+
+
+def test_few_schedules_are_all_shown():
+    """The baseline first, the others in their order; the first seed stands for all."""
+    runs = tuple(Result(name, 1, seed) for name in "abc" for seed in (2, 1))
+    (place,) = places(Results(runs, Baseline(dispatcher="b")))
+    assert place.name == "log on four"
+    assert [(run.dispatcher, run.seed) for run in place.runs] == [("a", 1), ("b", 1), ("c", 1)]
+    assert [run.dispatcher for run in place.shown] == ["b", "a", "c"]
+
+
+def test_of_many_the_baseline_and_the_best_are_shown():
+    """Six; one without a figure comes last."""
+    runs = tuple(Result(name, 9 - at if at else None) for at, name in enumerate("abcdefgh"))
+    (place,) = places(Results(runs, Baseline(dispatcher="b")))
+    assert [run.dispatcher for run in place.shown] == ["b", "h", "g", "f", "e", "d"]
+    assert len(place.runs) == 8
+    assert [run.dispatcher for run in place.charted] == ["b", "h"]
+
+
+def test_every_workload_has_a_schedule():
+    """However many there are."""
+    runs = tuple(Result(name, 1, workload=str(log)) for log in range(20) for name in "ab")
+    found = places(Results(runs, Baseline(dispatcher="a")))
+    assert [len(place.shown) for place in found] == [1] * 20
+
+
+def test_different_texts_have_different_names():
+    """Readable where nothing is lost, else with a hash."""
+    assert slug("log on four slowdown") == "log-on-four-slowdown"
+    assert slug("easy:backfill=sjf").startswith("easy-backfill-sjf-")
+    assert len({slug(text) for text in ("a.b", "a-b", "a_b", "a" * 200, "a" * 201)}) == 5
+    assert "/" not in slug("../../x")
+    assert "." not in slug("../../x")

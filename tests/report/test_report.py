@@ -1,0 +1,200 @@
+"""Reports of runs: what is in the file, of whatever folder, and bad folders."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("bokeh")
+pytest.importorskip("matplotlib")
+
+from tiny import jobs, machine, run
+
+from cpsched.errors import ConfigError, RunError
+from cpsched.experiments import carry_out, load_plan
+from cpsched.experiments.plan_file import parse_plan
+from cpsched.report import make_report
+from cpsched.report.page import island
+from cpsched.report.reproduce import plan_text, simulate_line
+from cpsched.runs import load, save
+
+PLAN = """\
+title = "two \\"rules\\""
+question = "which?"
+systems = ["four.toml"]
+seeds = [0, 3]
+jitter = 5
+[[workloads]]
+name = "few"
+file = "log.swf"
+to = 4000
+[predictors]
+W = "requested"
+R = "actual"
+[dispatchers]
+FIFO = "fifo"
+"EASY+" = "easy:backfill=sjf"
+[run]
+overrun = "extend"
+[baseline]
+dispatcher = "FIFO"
+predictor = "W"
+"""
+
+
+@pytest.fixture
+def experiment(four_cores: Path) -> Path:
+    """A carried-out plan of eight runs."""
+    lines = ["; UnixStartTime: 1000000000"]
+    lines += [
+        f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1"
+        for job in range(1, 31)
+    ]
+    (four_cores / "log.swf").write_text("\n".join(lines) + "\n")
+    (four_cores / "plan.toml").write_text(PLAN)
+    carry_out(load_plan("plan.toml"), "out")
+    return four_cores / "out"
+
+
+def test_an_experiment_has_all_its_parts(experiment):
+    """Question, tables, figures, the chart, what was left out, versions, the plan."""
+    report = make_report(experiment)
+    text = report.page.read_text()
+    assert report.runs == 8
+    assert "<h1>two &#34;rules&#34;</h1>" in text
+    for part in (
+        "which?",
+        "few on four",
+        "What was left out",
+        "numpy",
+        "cpsched compare plan.toml",
+    ):
+        assert part in text
+    assert text.partition("island")[0].count("<svg") == len(report.figures)
+    assert {path.suffix for path in report.figures} == {".svg"}
+    assert (experiment / "tables" / "summary.csv") in report.tables
+    assert "verdict" in text
+
+
+def test_it_is_the_same_again(experiment, tmp_path):
+    """Figures are equal bytes; timings are in no other."""
+    first = make_report(experiment, out=tmp_path / "a")
+    second = make_report(experiment, out=tmp_path / "b")
+    for one, other in zip(first.figures, second.figures, strict=True):
+        assert one.name == other.name
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_nothing_is_loaded_from_elsewhere(experiment):
+    """No address but those of XML's names and within the library; a policy forbids the rest."""
+    text = make_report(experiment).page.read_text()
+    assert re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[^>]*>", text) == []
+    assert "default-src 'none'" in text
+
+
+def test_identifiers_of_figures_differ(experiment):
+    """So that a clip path of one does not cut another."""
+    text = make_report(experiment).page.read_text()
+    figures = re.findall(r"<svg\b.*?</svg>", text.partition("island")[0], re.DOTALL)
+    found = [name for figure in figures for name in set(re.findall(r'\bid="([^"]+)"', figure))]
+    assert len(found) == len(set(found)) > 0
+    for figure in figures:
+        used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', figure))
+        assert used <= set(re.findall(r'\bid="([^"]+)"', figure))
+
+
+def test_missing_and_failed_runs_are_said(experiment):
+    """They are in no table, and the page says so."""
+    gone = next((experiment / "runs").iterdir())
+    gone.rename(experiment.parent / "elsewhere")
+    (experiment / "failed").mkdir()
+    (experiment / "failed" / "x.json").write_text('{"error": "<b>broken</b>"}')
+    text = make_report(experiment).page.read_text()
+    assert f"<code>{gone.name}</code>" in text
+    assert "&lt;b&gt;broken&lt;/b&gt;" in text
+
+
+@pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_other_formats(runs_folder, tmp_path, form, start):
+    """Files are as asked, the page has its SVG all the same."""
+    report = make_report(runs_folder, out=tmp_path, form=form)
+    assert all(path.read_bytes().startswith(start) for path in report.figures)
+    assert "<svg" in report.page.read_text()
+
+
+def test_a_single_run(runs_folder, tmp_path):
+    """A run folder alone is a report of one run, and stays a run that verifies."""
+    report = make_report(runs_folder / "easy", out=tmp_path)
+    assert report.runs == 1
+    assert "<title>easy</title>" in report.page.read_text()
+    load(runs_folder / "easy")
+
+
+def test_hostile_names_are_text(page):
+    """Nowhere in the file does a name from the log begin an element."""
+    text = page.read_text()
+    assert "<script>alert(1)" not in text
+    assert "owned'</script>" not in text
+    assert "<img" not in text
+    assert "&#39;a log; rm -rf &#39;" in text
+
+
+def test_an_island_cannot_be_left():
+    """JSON in a script element has no character that HTML looks at."""
+    hostile = {"</script>": "<!--&\u2028"}
+    text = island(hostile)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == hostile
+
+
+def test_the_plan_can_be_carried_out_again(experiment):
+    """What the page prints is a plan, and the same one."""
+    about = json.loads((experiment / "experiment.json").read_text())
+    again = plan_text(about["plan"])
+    plan = parse_plan(tomllib.loads(again), Path("plan.toml").absolute())
+    assert plan == load_plan("plan.toml")
+
+
+def test_a_command_line_is_quoted():
+    """A file's name is one word, whatever is in it."""
+    about = {
+        "arguments": {"workload": "a b;c.swf", "system": "x", "first": 3, "from": None},
+        "dispatcher": "easy",
+        "predictor": "requested",
+        "settings": {"overrun": "extend", "enforce_limits": False, "seed": 0},
+    }
+    assert simulate_line(about) == (
+        "cpsched simulate 'a b;c.swf' --system x -d easy -p requested --first 3 --overrun extend"
+        " --no-enforce-limits"
+    )
+    assert simulate_line({"arguments": {}}) is None
+
+
+def test_a_log_nobody_can_run(tmp_path):
+    """All jobs rejected: there is nothing to draw, and the report says so."""
+    save(run(jobs((0, 9, 10), (5, 9, 10)), machine((2,)), "easy"), tmp_path / "run")
+    text = make_report(tmp_path / "run").page.read_text()
+    assert "they can never run here: 2" in text
+
+
+def test_bad_input_is_an_error(runs_folder, tmp_path):
+    """A folder that is none or holds nothing; a damaged run; an unknown format."""
+    with pytest.raises(RunError, match="none is no folder"):
+        make_report(tmp_path / "none")
+    with pytest.raises(RunError, match=r"is no run and holds none"):
+        make_report(tmp_path)
+    with pytest.raises(ConfigError, match="format: 'gif' is none of: svg, png, pdf"):
+        make_report(runs_folder, form="gif")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{")
+    with pytest.raises(
+        RunError, match=re.escape(f"{tmp_path / 'run' / 'run.json'} cannot be read")
+    ):
+        make_report(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot be made: there is a file"):
+        make_report(runs_folder, out=tmp_path / "file")
