@@ -27,9 +27,12 @@ def library() -> str:
     Raises
     ------
     ConfigError
-        If Bokeh is not installed.
+        If Bokeh, or something it needs, is not installed.
     """
     try:
+        # What :func:`document` needs, with what that needs in turn: told here, in one line.
+        import bokeh.document
+        import bokeh.plotting  # noqa: F401
         from bokeh.resources import Resources
     except ImportError as error:
         raise ConfigError(
