@@ -8,8 +8,6 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched.cli.main import main
-
 #: One user repeats a job of 4 s, then one of 40; the last line is no job.
 LOG = """\
 ; UnixStartTime: 1000000000
@@ -20,43 +18,13 @@ LOG = """\
 5 80 0 0 1 -1 -1 1 100 -1 0 2 1 6 1 -1 -1 -1
 6 90 0 -1 1 -1 -1 1 100 -1 5 2 1 6 1 -1 -1 -1
 """
-SYSTEM = """\
-name = "four"
-title = "four cores"
-source = "made up"
-resources = ["core"]
-default_expected_wait = 3600
-
-[[nodes]]
-group = "all"
-count = 4
-core = 1
-
-[log]
-processors = "pool"
-"""
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(four_cores):
     """A folder with a log and a system in it, and we are there."""
-    (tmp_path / "log.swf").write_text(LOG)
-    (tmp_path / "four.toml").write_text(SYSTEM)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def cpsched(capsys):
-    """Run a command line; return exit code, stdout and stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return stop.value.code or 0, out, err
-
-    return run
+    (four_cores / "log.swf").write_text(LOG)
+    return four_cores
 
 
 EVALUATE = ("evaluate", "log.swf", "--warmup", "0")
