@@ -98,7 +98,7 @@ def make_report(
     """
     if form not in FORMATS:
         raise ConfigError(f"'{form}' is none of: {', '.join(FORMATS)}", key="format")
-    script = plot.library()
+    script = plot.script()
     with styled("check"):
         # Said now if matplotlib is missing, not after all runs have been read.
         pass

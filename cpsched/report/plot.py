@@ -20,7 +20,7 @@ _DAY = 86_400_000
 _COLUMNS = ("left", "right", "bottom", "top", "color", *_HOVER)
 
 
-def library() -> str:
+def script() -> str:
     """
     Return BokehJS as text to go into the page.
 
