@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,27 @@ core = 1
 [log]
 processors = "pool"
 """
+
+
+#: Between them, these compile nearly every kernel, and hardly one twice.
+COMPILING = ("easy", "conservative")
+COMPILE = """\
+import sys
+from cpsched.check_sample import sample
+from cpsched.simulation.simulate import simulate
+simulate(sample(60), dispatcher=sys.argv[1])
+"""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the kernels once, side by side, before several workers each compile all of them."""
+    config = session.config
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        return
+    compilers = [subprocess.Popen([sys.executable, "-c", COMPILE, name]) for name in COMPILING]
+    for compiler in compilers:
+        compiler.wait()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

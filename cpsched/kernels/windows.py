@@ -115,7 +115,6 @@ def shortage(machine, level, profile, request, rooms):
     num_groups = profile.num[GROUPS]
     total = 0
     count = 0
-    most = 0
     for i in range(num_groups):
         g = line[i]
         room = group_room(level, g, first[g], capacity, eligible, shapes, shape, units)
@@ -123,18 +122,13 @@ def shortage(machine, level, profile, request, rooms):
         if room > 0:
             total += size[g] * room
             count += size[g]
-            most = max(most, room)
             if total >= units and count >= request.nodes_min and request.nodes_max >= units:
                 for k in range(i + 1, num_groups):
                     rooms[line[k]] = 0
                 return FITS if units >= request.nodes_min else FAR
     if total < units:
         return total
-    if count < request.nodes_min or units < request.nodes_min:
-        return FAR
-    if request.nodes_max >= min(units, count) or _roomiest(profile, rooms, most, request):
-        return FITS
-    return FAR
+    return FITS if _within_bounds(profile, rooms, request) else FAR
 
 
 @kernel
@@ -143,21 +137,37 @@ def _roomiest(profile, rooms, most, request):
     left = request.nodes_max
     if most * left < request.units:
         return False
-    num_groups = profile.num[GROUPS]
-    key = np.empty(num_groups)
-    order = np.empty(num_groups, dtype=np.int64)
-    for g in range(num_groups):
-        order[g] = g
-        key[g] = -rooms[g]
-    sort_by(key, order, num_groups)
     held = 0
-    for i in range(num_groups):
-        taken = min(profile.size[order[i]], left)
-        held += taken * rooms[order[i]]
+    # From one room to the next smaller: nodes are many, how much room they have takes few values.
+    room = most
+    while room > 0 and left > 0 and held < request.units:
+        count = 0
+        smaller = 0
+        for g in range(profile.num[GROUPS]):
+            if rooms[g] == room:
+                count += profile.size[g]
+            elif rooms[g] < room:
+                smaller = max(smaller, rooms[g])
+        taken = min(count, left)
+        held += taken * room
         left -= taken
-        if held >= request.units or left == 0:
-            break
+        room = smaller
     return held >= request.units
+
+
+@kernel
+def _within_bounds(profile, rooms, request):
+    """Say whether nodes with room for all units together are enough, and not too many."""
+    count = 0
+    most = 0
+    for g in range(profile.num[GROUPS]):
+        if rooms[g] > 0:
+            count += profile.size[g]
+            most = max(most, rooms[g])
+    if count < request.nodes_min or request.units < request.nodes_min:
+        return False
+    few = request.nodes_max < min(request.units, count)
+    return not few or _roomiest(profile, rooms, most, request)
 
 
 @kernel
@@ -204,9 +214,8 @@ def _last_too_little(machine, request, known, profile, low, rooms, most):
         most[profile.rows[s]] = min(most[profile.rows[s]], total)
         return s
     bounded = request.nodes_min > 1 or request.nodes_max < units
-    scratch = np.empty(num_groups if bounded else 0, dtype=np.int64)
     while total >= units:
-        if bounded and shortage(machine, low, profile, request, scratch) != FITS:
+        if bounded and not _within_bounds(profile, rooms, request):
             return s
         s -= 1
         level = profile.levels[profile.rows[s]]
@@ -476,6 +485,47 @@ def _least(profile, at, known, num_kinds, low):
 
 
 @kernel
+def _next_enough(machine, request, at, until, profile, most, rooms):
+    """
+    Return the first segment behind ``at``, which is too little, that may be enough by itself.
+
+    Up to where a planned start takes something away, there is only ever more: steps that double,
+    then halves. Spoils ``rooms``.
+    """
+    rows, levels, falls = profile.rows, profile.levels, profile.falls
+    low = at
+    high = at + 1
+    step = 1
+    while high < until and not falls[rows[high]]:
+        row = rows[high]
+        if most[row] >= request.units:
+            short = shortage(machine, levels[row], profile, request, rooms)
+            if short == FITS:
+                break
+            most[row] = min(most[row], short)
+        low = high
+        # No further than the next planned start.
+        for _ in range(step):
+            high += 1
+            if high == until or falls[rows[high]]:
+                break
+        step *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        row = rows[middle]
+        short = most[row]
+        if short >= request.units:
+            short = shortage(machine, levels[row], profile, request, rooms)
+            if short != FITS:
+                most[row] = min(most[row], short)
+        if short == FITS:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@kernel
 def find_window(machine, request, begin, until, profile, most, low):
     """
     Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
@@ -515,10 +565,12 @@ def find_window(machine, request, begin, until, profile, most, low):
             short = shortage(machine, levels[row], profile, request, rooms)
             if short != FITS:
                 most[row] = min(most[row], short)
-                at += 1
+                at = _next_enough(machine, request, at, until, profile, most, rooms)
                 continue
         _least(profile, at, known, num_kinds, low)
         if shortage(machine, low, profile, request, rooms) != FITS:
+            if at + 1 == until:
+                break
             sure = known
             at = 1 + _last_too_little(machine, request, known, profile, low, rooms, most)
             continue
