@@ -63,7 +63,7 @@ class _Plus(Dispatcher):
         patience: int = 64800,
         scenarios: int = 10,
         arrivals: int = 10,
-        neighbourhoods: int = 1,
+        neighbourhoods: int = 0,
         trust: str = "auto",
         limit: float = 0.001,
         wall: float | None = None,
@@ -248,7 +248,8 @@ class CphPlus(_Plus):
     arrivals
         How many of the last arrivals plans and scenarios let come once more.
     neighbourhoods
-        How many groups of planned jobs CP-SAT replans in a decision.
+        How many groups of planned jobs CP-SAT replans in a decision. None by default: the plans
+        get better by a few percent, the schedules do not (docs/plus.md).
     trust
         When the whole queue is planned: ``always``, ``never``, or ``auto``: while nine in ten
         of the last predictions were within 5 % of the runtime.
