@@ -129,11 +129,13 @@ class Results:
     ----------
     path
         Made when the first result is added.
+    kind
+        The dataclass of its cases.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: dict[Case, dict[str, Any]] = {}
+    def __init__(self, path: Path, kind: Any = Case) -> None:
+        self.path, self._kind = path, kind
+        self.rows: dict[Any, dict[str, Any]] = {}
         if path.is_file():
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 self._take(line, number)
@@ -141,13 +143,13 @@ class Results:
     def _take(self, line: str, number: int) -> None:
         try:
             row = json.loads(line)
-            self.rows[Case(**row["case"])] = row
+            self.rows[self._kind(**row["case"])] = row
         except (ValueError, KeyError, TypeError) as error:
             raise measure.BenchmarkError(
                 f"{self.path}, line {number}: no result of a run ({error}); delete the line"
             ) from None
 
-    def add(self, case: Case, found: dict[str, Any]) -> None:
+    def add(self, case: Any, found: dict[str, Any]) -> None:
         """Keep a result."""
         row = {"case": asdict(case), **found}
         self.rows[case] = row

@@ -111,6 +111,16 @@ class Fifo(Priority):
         return np.arange(len(jobs), dtype=np.int64)
 
 
+class Basic(Fifo):
+    """
+    Slurm's ``priority/basic``: earlier submit first.
+
+    The first job gets a large number and every later one a number less (IPSCHED, section IV).
+    """
+
+    name = "basic"
+
+
 class Sjf(Priority):
     """Shortest predicted runtime first."""
 

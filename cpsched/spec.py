@@ -100,6 +100,20 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
         raise ConfigError(str(error), where=spec) from error
 
 
+def canonical(group: str, text: str) -> str:
+    """
+    Return a specification in its one form, checked by making the thing once.
+
+    Raises
+    ------
+    UnknownNameError, ConfigError
+        As :func:`build`.
+    """
+    spec = Spec.parse(text)
+    build(group, spec)
+    return str(spec)
+
+
 def options_of(group: str, name: str) -> dict[str, Any]:
     """Return the options a registered thing takes and their defaults."""
     parameters = inspect.signature(registry.load(group, name)).parameters

@@ -34,7 +34,8 @@ def command(
         str,
         typer.Argument(
             metavar="PLAN",
-            help="A plan: a TOML file, or demo or remediani; or a job log, with --system.",
+            help="A plan: a TOML file, or one of demo, remediani, ipsched, aucsched; or a job"
+            " log, with --system.",
         ),
     ],
     out: Annotated[
@@ -93,6 +94,10 @@ def command(
             help="For a log: reject jobs that ask for more than their queue allows. [yes]",
         ),
     ] = None,
+    runtime_model: Annotated[
+        str | None,
+        typer.Option(help="For a log: how long jobs run, NAME:KEY=VALUE,... [recorded]"),
+    ] = None,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
@@ -113,6 +118,7 @@ def command(
         "correction": correction,
         "dispatch_interval": dispatch_interval,
         "enforce_limits": enforce_limits,
+        "runtime_model": runtime_model,
     }
     if scheduler is not None and jobs > 1:
         raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
@@ -179,7 +185,9 @@ def _of_log(given: Mapping[str, Any]) -> Plan:
         "dispatchers": list(dict.fromkeys(given["dispatchers"] or ["easy"])),
         "predictors": list(dict.fromkeys(given["predictors"] or ["requested"])),
         "workloads": [{"file": str(path), **said("format", "skip_bad_lines")}],
-        "run": said("overrun", "correction", "dispatch_interval", "enforce_limits"),
+        "run": said(
+            "overrun", "correction", "dispatch_interval", "enforce_limits", "runtime_model"
+        ),
         "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
         **said("seeds", "jitter"),
     }

@@ -13,6 +13,7 @@ from cpsched.cli.options import (
     First,
     Format,
     From,
+    RuntimeModel,
     SkipBadLines,
     SystemName,
     To,
@@ -60,7 +61,8 @@ def command(
         typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
     ] = None,
     enforce_limits: EnforceLimits = True,
-    seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
+    runtime_model: RuntimeModel = "recorded",
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
@@ -74,7 +76,7 @@ def command(
     from cpsched.explain.text import text
     from cpsched.mapping import fit
     from cpsched.simulation.simulate import Settings
-    from cpsched.spec import Spec
+    from cpsched.spec import Spec, canonical
 
     one_of("--overrun", overrun, ("kill", "extend"))
     one_of("--correction", correction, ("requested", "double"))
@@ -83,6 +85,7 @@ def command(
         correction=correction,
         dispatch_interval=dispatch_interval,
         enforce_limits=enforce_limits,
+        runtime_model=canonical("runtime_models", runtime_model),
         seed=seed,
     )
     dump = None if dump_model is None else _dump(dump_model, dispatcher)

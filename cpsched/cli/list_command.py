@@ -19,6 +19,7 @@ _KINDS = (
     "traces",
     "formats",
     "generators",
+    "runtime_models",
     "systems",
 )
 

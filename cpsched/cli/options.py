@@ -44,6 +44,13 @@ EnforceLimits = Annotated[
         help="Reject jobs that ask for more time than their queue allows.",
     ),
 ]
+RuntimeModel = Annotated[
+    str,
+    typer.Option(
+        "--runtime-model",
+        help="How long jobs run: recorded (as in the log) or gpu-scaling; NAME:KEY=VALUE,...",
+    ),
+]
 
 
 def read_workload(

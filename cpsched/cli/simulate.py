@@ -14,6 +14,7 @@ import typer
 from cpsched.cli.options import (
     First,
     From,
+    RuntimeModel,
     SkipBadLines,
     To,
     WorkloadFile,
@@ -72,6 +73,7 @@ def command(
     enforce_limits: Annotated[
         bool, typer.Option(help="Reject jobs that ask for more time than their queue allows.")
     ] = True,
+    runtime_model: RuntimeModel = "recorded",
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Keep the state in this file; go on from it if it is there."),
@@ -79,7 +81,7 @@ def command(
     checkpoint_interval: Annotated[
         float, typer.Option(min=0, help="Seconds between two writes of it.", metavar="S")
     ] = 60.0,
-    seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     formats: Annotated[
         list[str] | None,
         typer.Option(
@@ -98,6 +100,7 @@ def command(
     from cpsched.cli.choice import one_of
     from cpsched.mapping import fit
     from cpsched.simulation.simulate import Checkpoint, Settings
+    from cpsched.spec import canonical
 
     one_of("--on-infeasible", on_infeasible, ("reject", "error"))
     one_of("--overrun", overrun, ("kill", "extend"))
@@ -107,6 +110,7 @@ def command(
         correction=correction,
         dispatch_interval=dispatch_interval,
         enforce_limits=enforce_limits,
+        runtime_model=canonical("runtime_models", runtime_model),
         seed=seed,
     )
     format_name, writers = _formats(formats or [], out, _log_name(workload))
@@ -264,17 +268,18 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         return
     from cpsched.cli.report import heading, width
     from cpsched.metrics.decisions import decision_table
-    from cpsched.metrics.table import comparison
+    from cpsched.metrics.table import comparison, placement_table
 
     echo(heading(fitted, done[0].summary))
     echo("")
     rows = [(one.task.dispatcher, one.task.predictor, one.summary) for one in done]
     echo(comparison(rows).text(width=width()))
-    found = decision_table(
+    decided = decision_table(
         [(one.task.dispatcher, one.task.predictor, one.decisions, one.timing) for one in done]
     )
-    if found is not None:
-        echo(f"\n{found.text(width=width())}")
+    for found in (placement_table(rows), decided):
+        if found is not None:
+            echo(f"\n{found.text(width=width())}")
     written = [one.task.folder for one in done if one.task.folder is not None]
     if written:
         echo("")

@@ -25,7 +25,8 @@ def command(
     wrong = 0
     for path in (run for given in folder for run in find_runs(given)):
         run = load(path)
-        findings = [f"{found.rule}: {found.message}" for found in verify(run.schedule)]
+        found = verify(run.schedule, recorded=run.recorded)
+        findings = [f"{violation.rule}: {violation.message}" for violation in found]
         if not findings:
             # Nothing can be derived from a schedule that is wrong in itself.
             findings = [f"files: {sentence}" for sentence in contradictions(run)]

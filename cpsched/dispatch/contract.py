@@ -28,10 +28,14 @@ class Dispatcher(ABC):
         As registered.
     acts_when_idle
         Whether it wants to be asked when no job waits (to resize running ones, say).
+    interval
+        Seconds of the grid on which it decides where nobody says otherwise; None: at every event.
+        Who runs it may choose another grid, so it is a wish and not a promise.
     """
 
     name: ClassVar[str]
     acts_when_idle: ClassVar[bool] = False
+    interval: int | None = None
 
     def reset(self, system: System, seed: int) -> None:  # noqa: B027
         """Forget everything and prepare for a system, before a run starts."""

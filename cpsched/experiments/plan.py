@@ -47,10 +47,21 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """A workload made by a registered generator, with the options that differ from its own."""
+    """
+    A workload made by a registered generator.
+
+    Attributes
+    ----------
+    options
+        Those that differ from the generator's own.
+    seeded
+        Whether every seed of the plan is another workload: it is the generator's option ``seed``,
+        and no submit is moved.
+    """
 
     generator: str
     options: tuple[tuple[str, Any], ...] = ()
+    seeded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +78,15 @@ class PlannedWorkload:
         seconds of the log's clock or dates (text, UTC). All, where None.
     systems
         Names or TOML files.
-    predictors
-        Those that make sense for it.
+    predictors, dispatchers
+        Those that make sense for it; dispatchers: all of the plan, where there are none.
     """
 
     label: str
     source: LogFile | Generated
     systems: tuple[str, ...]
     predictors: tuple[Choice, ...]
+    dispatchers: tuple[Choice, ...] = ()
     first: int | None = None
     start: int | str | None = None
     end: int | str | None = None
@@ -125,7 +137,7 @@ class Plan:
     workloads
         Each with its systems and predictors.
     dispatchers
-        Run on all of them.
+        Run on all of them that do not name their own.
     seeds
         Repetitions: each seeds the jitter, the dispatcher and the predictor. With seed 0 the
         log is left as it is.
@@ -151,7 +163,7 @@ class Plan:
         for workload in self.workloads:
             for system in workload.systems:
                 for seed in self.seeds:
-                    for dispatcher in self.dispatchers:
+                    for dispatcher in workload.dispatchers or self.dispatchers:
                         for predictor in workload.predictors:
                             yield Case(
                                 workload=workload,

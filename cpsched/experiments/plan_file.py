@@ -27,7 +27,7 @@ from cpsched.experiments.plan import (
 from cpsched.experiments.plan_section import PlanSection
 from cpsched.generators.contract import describe
 from cpsched.simulation.simulate import Settings
-from cpsched.spec import Spec, build
+from cpsched.spec import Spec, build, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +100,8 @@ def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
     predictors = _choices(top, "predictors", "predictors", default=("requested",))
     shared = _systems(top, file, default=())
     workloads = [
-        _workload(section, file, shared, predictors) for section in top.tables("workloads")
+        _workload(section, file, shared, predictors, dispatchers)
+        for section in top.tables("workloads")
     ]
     if not workloads:
         raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
@@ -170,14 +171,13 @@ def _systems(section: PlanSection, file: Path, default: tuple[str, ...] | None) 
 
 
 def _workload(
-    section: PlanSection, file: Path, shared: tuple[str, ...], predictors: tuple[Choice, ...]
+    section: PlanSection,
+    file: Path,
+    shared: tuple[str, ...],
+    predictors: tuple[Choice, ...],
+    dispatchers: tuple[Choice, ...],
 ) -> PlannedWorkload:
     source = _source(section, file)
-    named = section.texts("predictors")
-    known = {one.label: one for one in predictors}
-    for label in named:
-        if label not in known:
-            raise section.error("predictors", f"'{label}' is not one of: {', '.join(known)}")
     usual = source.path.name.split(".")[0] if isinstance(source, LogFile) else source.generator
     label = section.text("name", as_label(usual))
     try:
@@ -188,7 +188,8 @@ def _workload(
         label=label,
         source=source,
         systems=_systems(section, file, ()) or shared,
-        predictors=tuple(known[label] for label in named) if named else predictors,
+        predictors=_named(section, "predictors", predictors) or predictors,
+        dispatchers=_named(section, "dispatchers", dispatchers),
         first=section.count("first"),
         start=section.moment("from"),
         end=section.moment("to"),
@@ -197,6 +198,16 @@ def _workload(
         raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')
     section.finish()
     return workload
+
+
+def _named(section: PlanSection, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Read labels of dispatchers or predictors that the plan has."""
+    known = {one.label: one for one in there}
+    named = section.texts(key)
+    for label in named:
+        if label not in known:
+            raise section.error(key, f"'{label}' is not one of: {', '.join(known)}")
+    return tuple(known[label] for label in dict.fromkeys(named))
 
 
 def _source(section: PlanSection, file: Path) -> LogFile | Generated:
@@ -232,7 +243,11 @@ def _generated(section: PlanSection, name: str) -> Generated:
         raise given.error("", str(error)) from error
     except (TypeError, ValueError) as error:
         raise given.error("", f"'{name}' does not take these values: {error}") from error
-    return Generated(generator=name, options=tuple(options.items()))
+    seeded = section.flag("seeded", False)
+    if seeded and ("seed" in options or "seed" not in known):
+        why = "has a seed of its own in options" if "seed" in options else "takes no seed"
+        raise section.error("seeded", f"is true, and '{name}' {why}")
+    return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
 
 def _settings(section: PlanSection) -> Settings:
@@ -242,9 +257,18 @@ def _settings(section: PlanSection) -> Settings:
         or "requested",
         dispatch_interval=section.seconds("dispatch_interval"),
         enforce_limits=section.flag("enforce_limits", True),
+        runtime_model=_runtime_model(section),
     )
     section.finish()
     return settings
+
+
+def _runtime_model(section: PlanSection) -> str:
+    spec = section.text("runtime_model", "recorded")
+    try:
+        return canonical("runtime_models", spec)
+    except CpschedError as error:
+        raise section.error("runtime_model", str(error)) from error
 
 
 def _baseline(

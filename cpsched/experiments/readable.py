@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.experiments.results import MEASURES, STATISTICS, column
+from cpsched.experiments.results import MEASURES, PLACES, STATISTICS, column
 from cpsched.metrics.table import Column, Table
 
 if TYPE_CHECKING:
@@ -38,7 +38,12 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
         "summary": [
             titled
             for place, rows in _places(tables.summary)
-            for titled in (*_measures(place, rows), _queue(place, rows), _system(place, rows))
+            for titled in (
+                *_measures(place, rows),
+                _queue(place, rows),
+                _system(place, rows),
+                *_placement(place, rows),
+            )
         ],
         "classes": [
             Titled(
@@ -150,11 +155,24 @@ def _system(place: str, rows: Sequence[Row]) -> Titled:
         *_who(rows),
         *_size(rows),
         *shares,
+        _number(rows, "theoretical_utilization", "theoretical use", "%", 100, 1),
         _number(rows, "makespan_s", "makespan", "h", 1 / 3600, 1),
         _number(rows, "throughput_jobs_per_hour", "throughput", "jobs/h"),
         _number(rows, "share_that_never_waited", "never waited", "%", 100, 1),
     )
     return Titled(place, "the machine", Table("", columns))
+
+
+def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
+    """Return how jobs lie on the nodes, mean and deviation over jobs; nothing on pools."""
+    columns = [
+        _number(rows, column(name, one), f"{name.replace('_', ' ')}{said}", "", 1, 2)
+        for name in PLACES
+        for one, said in (("mean", ""), ("std", ", deviation"))
+        if any(row.get(column(name, one)) is not None for row in rows)
+    ]
+    table = Table("", (*_who(rows), *_size(rows), *columns))
+    return [Titled(place, "where jobs lie", table)] if columns else []
 
 
 def _means(rows: Sequence[Row]) -> Table:

@@ -31,6 +31,8 @@ MEASURES = {
     "slowdown": ("slowdown", ""),
     "bounded_slowdown": ("bounded_slowdown", ""),
 }
+#: Measures of where jobs lie, as in ``metrics.json``.
+PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 CLASSES = ("short", "medium", "long")
 GROUPS = ("all", *CLASSES)
@@ -225,9 +227,24 @@ def _of_system(run: Path, summary: Mapping[str, Any]) -> dict[str, Figure]:
     found["queue_p99_jobs"] = _queue_p99(run / "queue.parquet", summary["window_s"])
     for name in ("utilization", "loss_of_capacity"):
         found |= {column(name, kind): value for kind, value in summary[name].items()}
+    found["theoretical_utilization"] = summary.get("theoretical_utilization")
+    found |= _of_places(summary.get("placement") or {})
     found["makespan_s"] = summary["makespan_s"]
     found["throughput_jobs_per_hour"] = summary["throughput_jobs_per_hour"]
     found["share_that_never_waited"] = summary["excluded_in_plots"]["wait = 0"]["share"]
+    return found
+
+
+def _of_places(summary: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return how jobs lie on the nodes by column; nothing on a machine without places."""
+    found: dict[str, Figure] = {
+        column(name, statistic): summary[name][statistic]
+        for name in PLACES
+        if summary.get(name)
+        for statistic in ("mean", "std")
+    }
+    for level, shares in (summary.get("by_switch_level") or {}).items():
+        found |= {column("switch_level", level, name): shares[name] for name in shares}
     return found
 
 

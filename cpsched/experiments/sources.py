@@ -89,9 +89,14 @@ class Input:
         return [*self.source.identity(), part, jitter, machine_digest(self.system)]
 
 
-def source_of(planned: LogFile | Generated) -> LogSource | GeneratedSource:
+def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | GeneratedSource:
     """
     Return where a planned workload comes from; a file is read to know its content.
+
+    Parameters
+    ----------
+    seed
+        Of the run; counts for a generated workload that is another one for every seed.
 
     Raises
     ------
@@ -99,7 +104,8 @@ def source_of(planned: LogFile | Generated) -> LogSource | GeneratedSource:
         If the file cannot be read.
     """
     if isinstance(planned, Generated):
-        return _generated(planned.generator, planned.options)
+        own = (("seed", seed),) if planned.seeded else ()
+        return _generated(planned.generator, (*planned.options, *own))
     return LogSource(
         digest=file_digest(planned.path),
         format=planned.format,

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
 from cpsched.errors import ConfigError
+from cpsched.experiments.plan import Generated
 from cpsched.experiments.sources import Input, file_digest, source_of, system_source
 from cpsched.spec import Spec
 from cpsched.versions import versions
 
 if TYPE_CHECKING:
-    from cpsched.experiments.plan import Case, Plan
+    from cpsched.experiments.plan import Case, Plan, PlannedWorkload
     from cpsched.simulation.simulate import Settings
 
 #: Hexadecimal digits of the hash in a folder's name.
@@ -65,20 +66,26 @@ def tasks_of(plan: Plan) -> list[Task]:
     ConfigError
         If a file of the plan cannot be read, or a run is there twice under two names.
     """
-    sources = {w.label: source_of(w.source) for w in plan.workloads}
+    sources = {
+        (w.label, seed): source_of(w.source, seed)
+        for w in plan.workloads
+        for seed in (plan.seeds if _is_seeded(w) else (0,))
+    }
     machines = {name: system_source(name) for w in plan.workloads for name in w.systems}
     tasks: dict[str, Task] = {}
     for case in plan.cases():
         workload = case.workload
+        seeded = _is_seeded(workload)
+        jitter = 0 if seeded else plan.jitter
         made_of = Input(
-            source=sources[workload.label],
+            source=sources[workload.label, case.seed if seeded else 0],
             system=machines[case.system],
             first=workload.first,
             start=workload.start,
             end=workload.end,
-            jitter=plan.jitter if case.seed else 0,
-            # Without jitter all repetitions are of the same jobs.
-            seed=case.seed if plan.jitter else 0,
+            jitter=jitter if case.seed else 0,
+            # Without jitter all repetitions are of the same jobs, or of other ones by their source.
+            seed=case.seed if jitter else 0,
             enforce_limits=plan.settings.enforce_limits,
         )
         task = _task(case, made_of, replace(plan.settings, seed=case.seed))
@@ -89,6 +96,10 @@ def tasks_of(plan: Plan) -> list[Task]:
             )
         tasks[task.identity] = task
     return list(tasks.values())
+
+
+def _is_seeded(workload: PlannedWorkload) -> bool:
+    return isinstance(workload.source, Generated) and workload.source.seeded
 
 
 def _task(case: Case, made_of: Input, settings: Settings) -> Task:

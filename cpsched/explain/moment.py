@@ -98,7 +98,8 @@ def _simulator(
         build("predictors", predictor, truth=lambda handle: made[0].arrivals.runtime[handle]),
         overrun=settings.overrun,
         correction=settings.correction,
-        dispatch_interval=settings.dispatch_interval,
+        dispatch_interval=settings.dispatch_interval or dispatcher.interval,
+        runtime_model=settings.runtime_model,
         seed=settings.seed,
         observers=observers,
     )

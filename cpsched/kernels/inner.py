@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numba import _dynfunc, njit
+from numba import _dynfunc, njit  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class _Part(JITCodeLibrary):  # type: ignore[misc]
+class _Part(JITCodeLibrary):
     """The code of a function to be linked into its callers, and nowhere else."""
 
     def _optimize_final_module(self) -> None:
@@ -33,7 +33,7 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerPart(NativeLowering):  # type: ignore[misc]
+class _LowerPart(NativeLowering):
     """Lower a function to a :class:`_Part`."""
 
     _name = "cpsched_lower_part"
@@ -60,7 +60,7 @@ class _LowerPart(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class _PartCompiler(CompilerBase):  # type: ignore[misc]
+class _PartCompiler(CompilerBase):
     """numba's compiler, but for the last step."""
 
     def define_pipelines(self) -> list[Any]:

@@ -16,6 +16,7 @@ from cpsched.model.columns import (
     SHAPE,
     SHAPE_CLASS,
     SHAPE_CONTIGUOUS,
+    SHAPE_EXCLUSIVE,
     SHAPE_REQUEST,
     SHAPE_SPLIT,
     START,
@@ -57,7 +58,13 @@ def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amoun
                 units[k] * shapes[shape, SHAPE_REQUEST + r]
                 + shapes[shape, SHAPE_REQUEST + num_kinds + r]
             )
-            if amount[k, r] != amount_on(shapes, shape, capacity, n, units[k], r):
+            least = amount_on(shapes, shape, capacity, n, units[k], r)
+            most = least
+            if shapes[shape, SHAPE_EXCLUSIVE] == 0:
+                # A range: on each node more than the fewest, up to the most it can use.
+                at = SHAPE_REQUEST + num_kinds + r
+                most += max(shapes[shape, at + num_kinds] - shapes[shape, at], 0)
+            if amount[k, r] < least or amount[k, r] > most:
                 return BAD_AMOUNT, k, r
             # A job alone on its nodes takes all of them; its units must fit in them too.
             if amount[k, r] > free[n, r] or need > capacity[n, r]:

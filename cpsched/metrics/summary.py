@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.metrics import jobs, system
+from cpsched.metrics.placement import placement, places, theoretical_runtime
 from cpsched.metrics.steps import exact_sum, waiting
 from cpsched.metrics.window import busy_window, ended
 from cpsched.model.schedule import JobOutcome
@@ -38,6 +39,8 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     and for short, medium and long ones.
     """
     window = busy_window(schedule)
+    found = places(schedule)
+    theory = theoretical_runtime(schedule, found)
     done = ended(schedule)
     submit = schedule.workload.submit[done]
     start, end = schedule.start[done], schedule.end[done]
@@ -55,8 +58,11 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "window_s": list(window) if window else None,
         "makespan_s": system.makespan(schedule),
         "throughput_jobs_per_hour": system.throughput(schedule),
+        "theoretical_runtime_s": theory,
+        "theoretical_utilization": _ratio(theory, window.length if window else None),
         "utilization": system.utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
+        "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),
         "wait_s": _by_group(wait, groups),
         "turnaround_s": _by_group(response, groups),
@@ -137,6 +143,10 @@ def _queue(schedule: Schedule, window: Window | None) -> dict[str, Any]:
         "p95": seconds.quantile(0.95),
         "max": seconds.maximum(),
     }
+
+
+def _ratio(part: float | None, whole: int | None) -> float | None:
+    return part / whole if part is not None and whole else None
 
 
 def _share(chosen: BoolArray) -> dict[str, Any]:

@@ -130,6 +130,40 @@ def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
     return Table("; ".join(filter(None, [caption, predicted])), columns)
 
 
+def placement_table(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table | None:
+    """
+    Return how jobs lie on the nodes: means over jobs; None if no run is on a machine of nodes.
+
+    Parameters
+    ----------
+    rows
+        As for :func:`comparison`. Columns of switches only if a machine has some.
+    """
+    summaries = [summary for _, _, summary in rows]
+    predicted, named = common_predictor(tuple(predictor for _, predictor, _ in rows))
+
+    def column(header: str, unit: str, *path: str, digits: int = 2, scale: float = 1) -> Column:
+        found = [_at(summary, "placement", *path) for summary in summaries]
+        return Column(header, unit, tuple(None if v is None else v * scale for v in found), digits)
+
+    level = ("lowest_common_switch", "mean")
+    columns = [
+        column("mean nodes", "", "nodes", "mean"),
+        column("packing factor", "", "packing_factor", "mean", digits=3),
+        column("mean fragmentation", "", "fragmentation", "mean"),
+        column("mean spread", "", "spread", "mean"),
+        column("mean span", "nodes", "span_nodes", "mean", digits=1),
+        column("mean switch level", "", *level),
+        column("within one leaf", "%", "by_switch_level", "0", "jobs", digits=1, scale=100),
+    ]
+    columns = [item for item in columns if any(value is not None for value in item.values)]
+    if not columns:
+        return None
+    who = Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows))
+    caption = "; ".join(filter(None, ["where jobs lie", predicted]))
+    return Table(caption, (who, *named, *columns))
+
+
 def common_predictor(predictors: tuple[str, ...]) -> tuple[str, list[Column]]:
     """Return words for a caption if all runs share a predictor, else a column."""
     if len(set(predictors)) == 1:

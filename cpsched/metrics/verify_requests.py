@@ -101,18 +101,22 @@ def _check_amount(schedule: Schedule, findings: Findings, phases: Phases) -> Non
     for kind, name in enumerate(system.resources):
         request, per_node = workload.request[job, kind], workload.per_node[job, kind]
         need = units * request + per_node
+        # A range: up to the most a job can use of each node.
+        most = need + np.maximum(workload.per_node_max[job, kind] - per_node, 0)
         # The same in floating point, where products do not wrap around.
         huge = units.astype(np.float64) * request > _MOST
         capacity, amount = system.capacity[node, kind], segments.amount[order, kind]
-        wrong = huge | (amount != np.where(alone, capacity, need)) | (alone & (need > capacity))
+        wrong = huge | np.where(alone, amount != capacity, (amount < need) | (amount > most))
+        wrong |= alone & (need > capacity)
 
         def say(
             at: int,
             name: str = name,
-            columns: tuple[IntArray, ...] = (amount, units, request, per_node, capacity),
+            columns: tuple[IntArray, ...] = (amount, units, request, per_node, capacity, most),
         ) -> str:
-            taken, each, of, besides, there = (int(values[at]) for values in columns)
-            own = f", must take all of its {there}" if alone[at] else ""
+            taken, each, of, besides, there, limit = (int(values[at]) for values in columns)
+            own = f", at most {limit}" if limit > each * of + besides else ""
+            own = f", must take all of its {there}" if alone[at] else own
             where = node_name(schedule, int(node[at]))
             return (
                 f"takes {taken} {name} of node {where}, its units need {each * of + besides}{own}"

@@ -67,6 +67,7 @@ class JobTable:
         units: AnyArray,
         request: AnyArray,
         per_node: AnyArray | None = None,
+        per_node_max: AnyArray | None = None,
         strings: Mapping[str, Sequence[str]] | None = None,
         **more: AnyArray,
     ) -> Self:
@@ -79,7 +80,7 @@ class JobTable:
             A stable number for each job, chosen by the caller.
         units
             At least 1.
-        request, per_node
+        request, per_node, per_node_max
             Shape ``(n, R)``, not negative.
         strings
             ``queue``, ``user``, ``name``, ``group``: one string a job ('' where unknown).
@@ -130,10 +131,10 @@ class JobTable:
                 axis=1,
             ),
             given.whole_numbers("request", request, (num, kinds), least=0),
-            zeros
-            if per_node is None
-            else given.whole_numbers("per_node", per_node, (num, kinds), least=0),
-            zeros,
+            *(
+                zeros if asked is None else given.whole_numbers(name, asked, (num, kinds), least=0)
+                for name, asked in (("per_node", per_node), ("per_node_max", per_node_max))
+            ),
         )
         store = JobStore(resources, num)
         block = np.zeros((num, c.NUM_SUBMIT), dtype=np.int64)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from cpsched.model.system import System
     from cpsched.model.types import IntArray
 
 
@@ -65,3 +66,25 @@ class Topology:
             if a // size == b // size:
                 return level + 1
         return self.num_levels
+
+    def common_level(self, a: IntArray, b: IntArray) -> IntArray:
+        """
+        Return the level of the lowest switch above both nodes of each pair (0 = leaf switches).
+
+        With the first and last of a set of nodes it is the lowest switch above all of them, for
+        switches have consecutive nodes. The root where there are no other switches.
+        """
+        level = np.zeros(len(a), dtype=np.int64)
+        for size in self.level_sizes:
+            level += a // size != b // size
+        return level
+
+
+def is_counted_pool(system: System) -> bool:
+    """
+    Say whether a system's nodes are counted pools and no places.
+
+    That is what :func:`cpsched.mapping.fit` makes of a ``pool`` for a log that only counts
+    processors: each node group merged into one node that has the group's name.
+    """
+    return system.log.processors == "pool" and system.node_names == system.node_groups

@@ -14,6 +14,7 @@ _SETTINGS: tuple[tuple[str, str, Any], ...] = (
     ("overrun", "--overrun", "kill"),
     ("correction", "--correction", "requested"),
     ("dispatch_interval", "--dispatch-interval", None),
+    ("runtime_model", "--runtime-model", "recorded"),
     ("seed", "--seed", 0),
 )
 
@@ -33,8 +34,11 @@ def plan_text(plan: Mapping[str, Any]) -> str:
     for key in ("dispatch_interval", "enforce_limits"):
         if plan["settings"][key] is not None:
             settings[key] = plan["settings"][key]
+    # Not there in what was written before there was a choice.
+    if plan["settings"].get("runtime_model", "recorded") != "recorded":
+        settings["runtime_model"] = plan["settings"]["runtime_model"]
     lines = [
-        *_pairs({"title": plan["title"], "question": plan["question"]}),
+        *_pairs({key: plan[key] for key in ("title", "question") if plan[key]}),
         *_pairs({"seeds": list(plan["seeds"]), "jitter": plan["jitter"]}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
@@ -74,12 +78,16 @@ def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> lis
     content: dict[str, Any] = {"name": workload["label"]}
     if "generator" in source:
         content |= {"generator": source["generator"], "options": dict(source["options"])}
+        if source.get("seeded"):
+            content["seeded"] = True
     else:
         content["file"] = source["path"]
         content |= {key: source[key] for key in ("format", "skip_bad_lines") if source[key]}
     content["systems"] = list(workload["systems"])
     if len(workload["predictors"]) < len(predictors):
         content["predictors"] = [one["label"] for one in workload["predictors"]]
+    if workload.get("dispatchers"):
+        content["dispatchers"] = [one["label"] for one in workload["dispatchers"]]
     for key, name in (("first", "first"), ("start", "from"), ("end", "to")):
         if workload[key] is not None:
             content[name] = workload[key]

@@ -52,6 +52,11 @@ class SavedRun:
     timing: Mapping[str, float]
     schedule: Schedule
 
+    @property
+    def recorded(self) -> bool:
+        """Whether jobs ran as long as the log says."""
+        return bool(self.about["settings"].get("runtime_model", "recorded") == "recorded")
+
 
 def load(folder: str | Path) -> SavedRun:
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +34,21 @@ class Settings:
 
     Attributes
     ----------
+    dispatch_interval
+        None: the dispatcher's own (:attr:`~cpsched.dispatch.contract.Dispatcher.interval`), which
+        most do not have. A finished run's settings say which one it was.
     enforce_limits
         Whether jobs that ask for more time than their queue allows are rejected.
+    runtime_model
+        Specification of how long jobs run, see
+        :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
     """
 
     overrun: str = "kill"
     correction: str = "requested"
     dispatch_interval: int | None = None
     enforce_limits: bool = True
+    runtime_model: str = "recorded"
     seed: int = 0
 
 
@@ -128,6 +135,8 @@ def simulate(
     settings = settings or Settings()
     fitted = _fitted(workload, system, settings)
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+    if settings.dispatch_interval is None:
+        settings = replace(settings, dispatch_interval=decides.interval)
     allocations = AllocationRecorder(len(fitted.system.resources))
     decisions = DecisionRecorder()
     truth = _Truth()
@@ -141,6 +150,7 @@ def simulate(
         overrun=settings.overrun,
         correction=settings.correction,
         dispatch_interval=settings.dispatch_interval,
+        runtime_model=settings.runtime_model,
         seed=settings.seed,
         observers=(allocations, decisions, *observers),
     )

@@ -25,8 +25,8 @@ from cpsched.prediction import Outcome, RuntimePredictor, listens
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, hooks
 from cpsched.simulation.predicting import Correction, correct_overdue, predict_into_store
-from cpsched.simulation.runtime_models import Recorded, RuntimeModel
 from cpsched.simulation.state import State
+from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cpsched.mapping import Fitted
     from cpsched.model.decision import Decision
     from cpsched.model.types import IntArray
+    from cpsched.simulation.runtime_models import RuntimeModel
 
 
 class Phase(IntEnum):
@@ -91,9 +92,9 @@ class Simulator:
         0): a dispatch at grid points only, and only if something happened since the last one or
         the dispatcher asked for it.
     runtime_model
-        How long jobs run; the log's runtimes by default.
+        How long jobs run, a specification or an object.
     seed
-        Given to dispatcher and predictor.
+        Given to dispatcher, predictor and runtime model.
     observers
         Told about everything that happens.
     """
@@ -107,7 +108,7 @@ class Simulator:
         overrun: Overrun | str = Overrun.KILL,
         correction: Correction | str = Correction.REQUESTED,
         dispatch_interval: int | None = None,
-        runtime_model: RuntimeModel | None = None,
+        runtime_model: RuntimeModel | str = "recorded",
         seed: int = 0,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -125,7 +126,11 @@ class Simulator:
         self._kills = self.overrun is Overrun.KILL
         self.correction = Correction(correction)
         self.interval = dispatch_interval
-        self.runtime_model = runtime_model or Recorded(self.arrivals.runtime)
+        self.runtime_model: RuntimeModel = (
+            build("runtime_models", runtime_model)
+            if isinstance(runtime_model, str)
+            else runtime_model
+        )
         self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
@@ -154,6 +159,7 @@ class Simulator:
         self._learns = listens(predictor, "observe")
         self._predicts = not predictor.is_request
         self._sees_starts = listens(predictor, "on_start")
+        self.runtime_model.reset(self.arrivals, seed)
         dispatcher.reset(self.system, seed)
         predictor.reset(self.system, seed)
 

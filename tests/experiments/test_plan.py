@@ -6,9 +6,14 @@ import pytest
 
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.experiments import Baseline, Choice, Generated, load_plan, plan_names
+from cpsched.experiments.sources import prepare
+from cpsched.experiments.task import tasks_of
+from cpsched.generators.esp import ESP as ESP_GENERATOR
+from cpsched.generators.esp import EspOptions
 
 TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
 LOG = '[[workloads]]\nfile = "log.swf"\n'
+ESP = '[[workloads]]\ngenerator = "esp"\nseeded = true\n'
 
 
 def test_a_plan_is_all_combinations(plan):
@@ -80,6 +85,54 @@ def test_everything_can_be_said(read):
     assert plan.baseline == Baseline(predictor="R")
 
 
+def test_a_workload_may_name_its_dispatchers(read):
+    """Two of log a, one of log b, three seeds."""
+    plan = read(
+        TOP + "seeds = 3\n" + LOG + 'name = "a"\n' + LOG + 'name = "b"\ndispatchers = ["easy"]\n'
+    )
+    cases = [(case.workload.label, case.dispatcher.label) for case in plan.cases()]
+    assert sorted(set(cases)) == [("a", "easy"), ("a", "fifo"), ("b", "easy")]
+    assert len(cases) == 9
+
+
+def test_a_seeded_workload_is_another_one_for_every_seed(read):
+    """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
+    plan = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
+    one, two = tasks_of(plan)
+    assert [dict(task.made_of.source.options)["seed"] for task in (one, two)] == [1, 2]
+    assert (one.made_of.jitter, one.made_of.seed) == (0, 0)
+    submits = [prepare(task.made_of).workload.submit for task in (one, two)]
+    assert submits[0].tolist() == ESP_GENERATOR.generate(EspOptions(seed=1)).submit.tolist()
+    assert submits[0].tolist() != submits[1].tolist()
+    mixed = read(TOP + "seeds = 2\n" + ESP + LOG)
+    assert [task.made_of.jitter for task in tasks_of(mixed)] == [0] * 4 + [5] * 4
+
+
+def test_the_runtime_model_is_the_same_for_all_runs(read):
+    """In its one form; another one is another run."""
+    plain = read(TOP + LOG)
+    scaled = read(TOP + '[run]\nruntime_model = "gpu-scaling: sigma=0.2"\n' + LOG)
+    assert plain.settings.runtime_model == "recorded"
+    assert scaled.settings.runtime_model == "gpu-scaling:sigma=0.2"
+    assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
+
+
+def test_the_plans_of_co_allocation_are_those_of_the_papers():
+    """
+    IPSCHED: six experiments and two with random sizes, seven seeds.
+
+    AUCSCHED: 8 methods on 5 workloads (A.2), 3 on 12 (A.3), 2 on 6 and AUCSCHED3 on 5' and 6'
+    (A.4), 2 on 9 (A.5), seven seeds.
+    """
+    assert len(list(load_plan("ipsched").cases())) == 7 * (6 + 2)
+    auctions = load_plan("aucsched")
+    assert len(list(auctions.cases())) == 7 * (8 * 5 + 3 * 12 + 2 * 6 + 2 + 2 * 9)
+    assert auctions.settings.runtime_model == "gpu-scaling"
+    assert all(
+        isinstance(one.source, Generated) and one.source.seeded for one in auctions.workloads
+    )
+
+
 def test_the_plan_of_the_thesis_has_42_runs():
     """14 dispatchers x W, D, R, as they are counted for Remediani (2017)."""
     plan = load_plan("remediani")
@@ -138,7 +191,11 @@ def test_a_part_of_all_workloads(plan):
         (TOP + LOG + 'from = "monday"', r"workloads\[1\].from: is 'monday', must be seconds"),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: eurora"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, eurora, heterogeneous"),
+        (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: there is no such key"),
+        (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has a seed of its own in options"),
+        (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
+        (TOP + '[run]\nruntime_model = "gpu"\n' + LOG, "run.runtime_model: no runtime model is called 'gpu'"),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
             r"workloads\[1\].options.job: there is no such key; .*Did you mean 'jobs'",

@@ -8,7 +8,7 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.metrics.summary import summarize
-from cpsched.metrics.table import Column, Table, comparison
+from cpsched.metrics.table import Column, Table, comparison, placement_table
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -144,3 +144,33 @@ def test_a_run_in_which_nothing_ran_is_shown():
     text = comparison([("fifo", "requested", found)]).text()
     assert text.startswith("0 jobs simulated, 1 rejected; runtimes predicted by requested")
     assert set(text.splitlines()[-1].split()) == {"fifo", "-"}
+
+
+def test_where_jobs_lie():
+    """Only of machines with nodes; columns of switches only where there are some."""
+    plain = {
+        name: {"mean": value}
+        for name, value in (
+            ("nodes", 4.0), ("packing_factor", 1.0213), ("fragmentation", 2.4), ("spread", 17.36),
+            ("span_nodes", 110.7),
+        )
+    } | {"lowest_common_switch": None, "by_switch_level": None}  # fmt: skip
+    switches = {
+        **plain,
+        "lowest_common_switch": {"mean": 1.06},
+        "by_switch_level": {"0": {"jobs": 0.25, "job_time": 0.5}},
+    }
+    assert placement_table([("fifo", "requested", summary())]) is None
+    assert placement_table([("fifo", "requested", summary(placement=None))]) is None
+    table = placement_table(
+        [("fifo", "requested", summary(placement=plain)), ("easy", "last-2", summary())]
+    )
+    assert [column.header for column in table.columns] == [
+        "dispatcher", "predictor", "mean nodes", "packing factor", "mean fragmentation",
+        "mean spread", "mean span",
+    ]  # fmt: skip
+    text = placement_table([("fifo", "requested", summary(placement=switches))]).text()
+    assert text.splitlines()[0] == "where jobs lie; runtimes predicted by requested"
+    assert text.splitlines()[-1].split() == [
+        "fifo", "4.00", "1.021", "2.40", "17.36", "110.7", "1.06", "25.0",
+    ]  # fmt: skip

@@ -52,6 +52,9 @@ class Halved:
     def __init__(self, runtime) -> None:
         self._runtime = runtime
 
+    def reset(self, arrivals, seed) -> None:
+        pass
+
     def start(self, job: int, allocation: Allocation, now: int) -> int:
         return int(self._runtime[job]) // 2
 

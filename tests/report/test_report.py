@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,27 @@ def test_the_plan_can_be_carried_out_again(experiment):
     again = plan_text(about["plan"])
     plan = parse_plan(tomllib.loads(again), Path("plan.toml").absolute())
     assert plan == load_plan("plan.toml")
+
+
+def test_a_plan_of_generated_workloads_comes_back(tmp_path):
+    """Seeds that are the generator's, a workload's own dispatchers, a runtime model."""
+    text = """
+        title = "co-allocation"
+        systems = ["esp-1024"]
+        dispatchers = ["fifo", "easy"]
+        seeds = 2
+        [[workloads]]
+        name = "esp"
+        generator = "esp"
+        options = { gpus = 0 }
+        seeded = true
+        dispatchers = ["easy"]
+        [run]
+        runtime_model = "gpu-scaling:sigma=0.2"
+        """
+    plan = parse_plan(tomllib.loads(text), tmp_path / "plan.toml")
+    again = plan_text(json.loads(json.dumps(asdict(plan))))
+    assert parse_plan(tomllib.loads(again), tmp_path / "plan.toml") == plan
 
 
 def test_a_command_line_is_quoted():

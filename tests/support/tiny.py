@@ -109,6 +109,8 @@ DISPATCHERS = (
     "cp+:scenarios=3,allocator=best-fit",
     "cph+:trust=always,allocator=balanced",
     "cp+:trust=always,arrivals=3",
+    "slurm-backfill",
+    "slurm-backfill:backfill_interval=0,reserve=amounts,priority=multifactor",
 )
 
 

@@ -1,0 +1,452 @@
+"""
+Co-allocation on CPU-GPU machines: the experiments of IPSCHED and AUCSCHED1 to 3, and the papers'.
+
+Five studies, each a table of the papers (``coallocation_printed.py``) run again on our generated
+workloads, once a seed: ``ESP`` (experiments 1 to 8 of IPSCHED), ``A.2`` (workloads I to V), ``A.3``
+(TSUBAME), ``A.4`` (1,024 nodes on a tree), ``A.5`` (TSUBAME's tree).
+
+Every run is kept in a file at once, and is not done again: a campaign can be cut into pieces.
+Without ``--minutes``, or when all is done, prints for each study ours beside the paper's, which way
+each method differs from backfilling there and here, and what decisions cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import campaign
+import coallocation_printed as printed
+import measure
+import numpy as np
+import paired
+
+from cpsched import registry, systems
+from cpsched.mapping import Fitted, fit
+from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics import placement
+from cpsched.metrics.system import utilization
+from cpsched.metrics.verify import verify
+from cpsched.simulation.simulate import Settings, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from coallocation_printed import Printed
+
+    from cpsched.simulation.simulate import Run
+
+#: Methods of the papers as dispatchers. A.3 to A.5 do not say which priority; basic is taken.
+METHODS = {
+    "Backfill": "slurm-backfill:priority=basic",
+    "Backfill multifactor": "slurm-backfill:priority=multifactor",
+    "Backfill tree": "slurm-backfill:priority=basic,topology=tree",
+    "IPSCHED P": "ipsched:priority=basic,objective=priority",
+    "IPSCHED P*r": "ipsched:priority=basic,objective=priority-cores",
+    "IPSCHED P multifactor": "ipsched:priority=multifactor,objective=priority",
+    "IPSCHED P*r multifactor": "ipsched:priority=multifactor,objective=priority-cores",
+    "AUCSCHED1": "aucsched1:priority=basic",
+    "AUCSCHED1 multifactor": "aucsched1:priority=multifactor",
+    "AUCSCHED2": "aucsched2:priority=basic",
+    "AUCSCHED3": "aucsched3:priority=basic",
+}
+STUDIES: dict[str, tuple[Printed, ...]] = {
+    "ESP": printed.ESP,
+    "A.2": printed.A2,
+    "A.3": printed.A3,
+    "A.4": printed.A4,
+    "A.5": printed.A5,
+}
+#: Machines by the beginning of a workload's name.
+SYSTEMS = {"8.4": "tsubame2", "8.5": "tree-1024", "8.6": "tsubame2"}
+#: What the measures are called in tables.
+TITLES = {
+    "wait_h": "wait [h]",
+    "slowdown": "slowdown",
+    "utilization": "utilization [%]",
+    "runtime_h": "run time [h]",
+    "packing_factor": "packing",
+    "fragmentation": "fragmentation",
+    "spread": "spread (ratio)",
+    "span": "spread (span)",
+    "switch": "common switch",
+}
+#: Jobs of a run that only warms up.
+_FEW = 40
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """
+    One simulation.
+
+    Attributes
+    ----------
+    workload
+        As in the tables of the papers.
+    method
+        A name of :data:`METHODS`.
+    faithful
+        Whether an auction is held as the thesis prints it, not as corrected.
+    """
+
+    workload: str
+    method: str
+    seed: int
+    faithful: bool = False
+
+    @property
+    def dispatcher(self) -> str:
+        """The specification."""
+        return f"{METHODS[self.method]}{',faithful=true' if self.faithful else ''}"
+
+    @property
+    def system(self) -> str:
+        """The machine's name."""
+        return SYSTEMS.get(self.workload[:3], "esp-1024")
+
+    def source(self) -> tuple[str, tuple[tuple[str, Any], ...]]:
+        """
+        Return generator and options.
+
+        Backfilling has no ranges of GPUs, and AUCSCHED2 has them in Table A.3 (T 8.3).
+        """
+        if self.workload.startswith("ESP"):
+            jitter = 4 if self.workload != "ESP" else 0
+            return "esp", (("seed", self.seed), ("size_jitter", jitter))
+        ranges = self.workload.endswith("r") and not self.method.startswith("Backfill")
+        if self.workload.startswith("8.4-") and self.method == "AUCSCHED2":
+            ranges = True
+        name = self.workload.removesuffix("r")
+        return "heterogeneous", (("ranges", ranges), ("seed", self.seed), ("workload", name))
+
+
+def cases(studies: Iterable[str], seeds: int, *, faithful: bool = False) -> Iterator[Case]:
+    """Yield the runs of studies, a seed after the other, each run once."""
+    rows = list(dict.fromkeys((row.workload, row.method) for s in studies for row in STUDIES[s]))
+    for seed in range(1, seeds + 1):
+        for workload, method in rows:
+            yield Case(workload, method, seed, faithful and method.startswith("AUCSCHED"))
+
+
+@lru_cache(maxsize=2)
+def fitted(source: tuple[str, tuple[tuple[str, Any], ...]], system: str) -> Fitted:
+    """Return a generated workload on its machine."""
+    name, options = source
+    generator = registry.load("generators", name)
+    found = fit(generator.generate(generator.options(**dict(options))), systems.load(system))
+    if found.rejected:
+        raise measure.BenchmarkError(
+            f"a job of {source} does not fit {system}: {found.rejected[0]}"
+        )
+    return found
+
+
+def figures(run: Run) -> dict[str, Any]:
+    """
+    Return what is kept of a run: means and deviations over jobs as the papers have them.
+
+    The theoretical run time is of the log's run times, also where ranges of GPUs made jobs faster:
+    A.3's utilization times run time gives Table 8.4's length.
+    """
+    schedule = run.schedule
+    workload = schedule.workload
+    wait = job_metrics.wait(workload.submit, schedule.start)
+    ran = schedule.end - schedule.start
+    places = placement.places(schedule)
+    seconds = int(schedule.end.max() - workload.submit.min())
+    cores = workload.units * workload.request[:, 0]
+    per_job = {
+        "wait_h": wait / 3600,
+        "slowdown": job_metrics.slowdown(wait, ran),
+        "packing_factor": placement.packing_factor(schedule, places),
+        "fragmentation": placement.fragmentation(places),
+        "spread": placement.spread(places),
+        "span": places.span,
+    }
+    topology = schedule.system.topology
+    if topology.level_sizes:
+        per_job["switch"] = topology.common_level(places.first, places.last)
+    return {
+        **{name: (float(v.mean()), float(v.std())) for name, v in per_job.items()},
+        "runtime_h": seconds / 3600,
+        "utilization": 100
+        * float((cores * workload.runtime).sum() / (seconds * schedule.system.total[0])),
+        "used": utilization(schedule),
+        "jobs": len(wait),
+    }
+
+
+def cost(run: Run) -> dict[str, Any]:
+    """Return what decisions took (seconds, the process alone on its core), and their counts."""
+    return {
+        "timing": dict(run.timing),
+        "decisions": dict(run.decisions),
+        "deterministic": run.deterministic,
+    }
+
+
+def carry_out(wanted: Sequence[Case], results: campaign.Results, options: Any) -> int:
+    """Run the cases that have no result yet; return how many are left when time is up."""
+    begin, digest, left = time.monotonic(), campaign.source(), 0
+    warm: set[str] = set()
+    for case in wanted:
+        known = results.rows.get(case)
+        if known and not (options.redo and known["source"] != digest):
+            continue
+        if options.minutes is not None and time.monotonic() - begin > 60 * options.minutes:
+            left += 1
+            continue
+        jobs = fitted(case.source(), case.system)
+        if case.dispatcher not in warm:
+            # Kernels are compiled, or loaded, at their first call: not on a run's account.
+            warm.add(case.dispatcher)
+            few = jobs.workload.select(first=_FEW)
+            simulate(few, jobs.system, dispatcher=case.dispatcher)
+        settings = Settings(runtime_model="gpu-scaling", seed=case.seed)
+        run = simulate(jobs, dispatcher=case.dispatcher, settings=settings)
+        wrong = verify(run.schedule, recorded=not jobs.workload.per_node_max.any())
+        if wrong:
+            raise measure.BenchmarkError(f"{case}: {wrong[0].message}")
+        found = figures(run)
+        results.add(case, {**found, **cost(run), "source": digest})
+        print(
+            f"{case.workload} {case.method} seed {case.seed}: utilization"
+            f" {found['utilization']:.1f} %, wait {found['wait_h'][0]:.2f} h,"
+            f" {run.timing['loop_cpu_s']:.1f} CPU s",
+            flush=True,
+        )
+    return left
+
+
+def baseline(method: str) -> str:
+    """Return the backfilling that the papers compare a method with."""
+    if method == "AUCSCHED3":
+        return "Backfill tree"
+    return "Backfill multifactor" if method.endswith("multifactor") else "Backfill"
+
+
+class Study:
+    """
+    The runs of one table of the papers.
+
+    Parameters
+    ----------
+    rows
+        The table.
+    results
+        All runs there are.
+    faithful
+        Whether those of auctions as the thesis prints them are looked at.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rows: Sequence[Printed],
+        results: campaign.Results,
+        *,
+        faithful: bool = False,
+    ) -> None:
+        self.name, self.rows = name, rows
+        self._runs: dict[tuple[str, str], dict[int, dict[str, Any]]] = defaultdict(dict)
+        for case, row in sorted(results.rows.items()):
+            if case.faithful == (faithful and case.method.startswith("AUCSCHED")):
+                self._runs[case.workload, case.method][case.seed] = row
+        self._printed = {(row.workload, row.method): row.figures for row in rows}
+        self.measures = [name for name in TITLES if any(name in row.figures for row in rows)]
+
+    def runs(self, workload: str, method: str) -> dict[int, dict[str, Any]]:
+        """Return the runs of one row of the table by seed."""
+        return self._runs.get((workload, method), {})
+
+    def beside(self) -> None:
+        """Print ours beside the paper's."""
+        columns = ["workload", "method", "seeds"]
+        columns += [f"{TITLES[m]} {who}" for m in self.measures for who in ("paper", "ours")]
+        rows = []
+        for row in self.rows:
+            runs = list(self.runs(row.workload, row.method).values())
+            if runs:
+                cells: list[object] = [row.workload, row.method, len(runs)]
+                for name in self.measures:
+                    cells += [_paper(row.figures.get(name)), _ours([run.get(name) for run in runs])]
+                rows.append(cells)
+        measure.table(f"{self.name}: the paper's and ours", columns, rows)
+        print("\nMeans; in brackets the deviation over a run's jobs, after ± that over the seeds.")
+
+    def directions(self) -> None:
+        """Print how each method differs from backfilling, in the paper and here."""
+        columns = ["workload", "method"]
+        columns += [f"{TITLES[m]} {who}" for m in self.measures for who in ("paper", "ours")]
+        rows, counts = [], {"same": 0, "other": 0, "unclear": 0}
+        for row in self.rows:
+            base = self._printed.get((row.workload, baseline(row.method)))
+            ours = self.runs(row.workload, row.method)
+            if base is None or row.method == baseline(row.method) or not ours:
+                continue
+            cells: list[object] = [row.workload, row.method]
+            theirs = self.runs(row.workload, baseline(row.method))
+            for name in self.measures:
+                said = _change(row.figures.get(name), base.get(name))
+                found = _paired(ours, theirs, name)
+                cells += [_percent(said), "-" if found is None else _interval(found)]
+                if said is not None and found is not None:
+                    counts[_agreement(said, found)] += 1
+            rows.append(cells)
+        measure.table(f"{self.name}: against backfilling", columns, rows)
+        print(
+            "\nChange in percent, ours with the 95 % interval of the geometric mean over the seeds."
+            f" {counts['same']} go the paper's way, {counts['other']} the other way,"
+            f" {counts['unclear']} cannot be told (the interval holds no change, or the paper"
+            " prints none)."
+        )
+
+    def costs(self) -> None:
+        """Print what decisions took."""
+        by_method: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in self.rows:
+            by_method[row.method] += self.runs(row.workload, row.method).values()
+        measure.table(
+            f"{self.name}: what decisions cost",
+            ("method", "runs", "decisions", "solver calls", "median [ms]", "p99 [ms]", "max [ms]",
+             "halved", "CPU a run [s]"),
+            [_cost_row(method, runs) for method, runs in by_method.items() if runs],
+        )  # fmt: skip
+        print("\nDecisions, solver calls, CPU: a run's mean. Median, p99: the largest of all runs.")
+
+
+def _cost_row(method: str, runs: Sequence[dict[str, Any]]) -> list[object]:
+    def mean(name: str) -> float:
+        return float(np.mean([run["decisions"].get(name, 0) for run in runs]))
+
+    def most(name: str) -> float:
+        return 1000 * max(float(run["timing"][name]) for run in runs)
+
+    return [
+        method,
+        len(runs),
+        round(mean("decisions")),
+        round(mean("solver_calls")),
+        most("decision_median_s"),
+        most("decision_p99_s"),
+        most("decision_max_s"),
+        round(sum(run["decisions"].get("window_halved", 0) for run in runs)),
+        float(np.mean([run["timing"]["loop_cpu_s"] for run in runs])),
+    ]
+
+
+def _mean(value: Any) -> float:
+    return float(value[0] if isinstance(value, list | tuple) else value)
+
+
+def _paper(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value[0]:g} ({value[1]:g})" if isinstance(value, tuple) else f"{value:g}"
+
+
+def _ours(values: Sequence[Any]) -> str:
+    """Return a mean over seeds, the jobs' deviation, and the seeds'."""
+    if any(value is None for value in values):
+        return "-"
+    means = [_mean(value) for value in values]
+    digits = 1 if np.mean(means) >= 30 else 3 if np.mean(means) < 1.1 else 2
+    jobs = [value[1] for value in values if isinstance(value, list | tuple)]
+    text = f"{np.mean(means):.{digits}f}"
+    if jobs:
+        text += f" ({np.mean(jobs):.{digits}f})"
+    return text if len(means) == 1 else f"{text} ±{np.std(means, ddof=1):.{digits}f}"
+
+
+def _change(value: Any, base: Any) -> float | None:
+    if value is None or base is None or not _mean(base):
+        return None
+    return _mean(value) / _mean(base) - 1
+
+
+def _paired(ours: dict[int, Any], theirs: dict[int, Any], name: str) -> paired.Ratio | None:
+    """Return the ratio of a measure over the seeds both have."""
+    seeds = sorted(ours.keys() & theirs.keys())
+    pairs = [(ours[seed].get(name), theirs[seed].get(name)) for seed in seeds]
+    if not pairs or any(None in pair for pair in pairs):
+        return None
+    return paired.ratio(
+        *([_mean(value) for value in values] for values in zip(*pairs, strict=True))
+    )
+
+
+def _agreement(said: float, found: paired.Ratio) -> str:
+    """Tell whether the paper's change and ours have the same direction."""
+    low, high = (found.mean, found.mean) if found.low is None else (found.low, found.high)
+    if said == 0 and low == high == 1:
+        return "same"
+    if said == 0 or high is None or low <= 1 <= high:
+        return "unclear"
+    return "same" if (said > 0) == (found.mean > 1) else "other"
+
+
+def _percent(change: float | None) -> str:
+    if change is None:
+        return "-"
+    return f"{100 * change:+.0f}" if abs(change) >= 0.1 else f"{100 * change:+.1f}"
+
+
+def _interval(found: paired.Ratio) -> str:
+    text = _percent(found.mean - 1)
+    if found.low is None or found.high is None:
+        return text
+    return f"{text} ({_percent(found.low - 1)} to {_percent(found.high - 1)})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run IPSCHED's and AUCSCHED's experiments again.")
+    parser.add_argument("--results", type=Path, required=True, help="file of results, kept")
+    parser.add_argument("--study", action="append", choices=STUDIES, help="repeat; [all]")
+    parser.add_argument("--seeds", type=int, default=7, help="1 to N [7, as the thesis]")
+    parser.add_argument("--workload", action="append", help="only this one; repeat")
+    parser.add_argument("--method", action="append", choices=METHODS, help="only this; repeat")
+    parser.add_argument(
+        "--faithful", action="store_true", help="auctions as the thesis prints them"
+    )
+    parser.add_argument("--minutes", type=float, help="begin no run after so many")
+    parser.add_argument("--redo", action="store_true", help="also what another source has run")
+    options = parser.parse_args()
+    if options.seeds < 1:
+        raise measure.BenchmarkError(f"--seeds is {options.seeds}, must be at least 1")
+    studies = options.study or list(STUDIES)
+    known = {row.workload for name in studies for row in STUDIES[name]}
+    for name in options.workload or ():
+        if name not in known:
+            raise measure.BenchmarkError(
+                f"no workload {name}; there are: {', '.join(sorted(known))}"
+            )
+    results = campaign.Results(options.results, Case)
+    wanted = [
+        case
+        for case in cases(studies, options.seeds, faithful=options.faithful)
+        if case.workload in (options.workload or known)
+        and case.method in (options.method or METHODS)
+    ]
+    left = carry_out(wanted, results, options)
+    sources = {row["source"] for row in results.rows.values()}
+    if len(sources) > 1:
+        print(
+            f"\nResults of {len(sources)} versions of the source; --redo runs the old ones again."
+        )
+    for name in studies:
+        study = Study(name, STUDIES[name], results, faithful=options.faithful)
+        study.beside()
+        study.directions()
+        study.costs()
+    if left:
+        print(f"\n{left} runs are left; the same command goes on.")
+
+
+if __name__ == "__main__":
+    main()

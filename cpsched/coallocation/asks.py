@@ -1,0 +1,110 @@
+"""What the jobs of a window ask for, as bid generation needs it: the thesis's three job types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import IntArray
+
+#: More steps than this of a range of generic resources are not bid for.
+MOST_LEVELS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ask:
+    """
+    A request that one or more jobs of a window make; R resource kinds.
+
+    Attributes
+    ----------
+    units, nodes_min, nodes_max
+        As in a job table; the most nodes are no more than the units.
+    even, contiguous, exclusive
+        The same number of units on each node; consecutive nodes only; alone on its nodes.
+    eligible_class
+        Row of ``View.eligible``.
+    request
+        Amounts of one unit, shape ``(R,)``.
+    levels
+        What may be taken on every node besides, least first, shape ``(L, R)``: one row where the
+        job names no range.
+    """
+
+    units: int
+    nodes_min: int
+    nodes_max: int
+    even: bool
+    contiguous: bool
+    exclusive: bool
+    eligible_class: int
+    request: IntArray
+    levels: IntArray
+
+    @property
+    def job_type(self) -> int:
+        """
+        The thesis's type (4.1).
+
+        1: only units are asked for; 2: the number of nodes is bounded; 3: and units on each node
+        are fixed.
+        """
+        if self.even:
+            return 3
+        return 1 if self.nodes_min == 1 and self.nodes_max >= self.units else 2
+
+
+def asks_of(jobs: JobTable) -> tuple[list[Ask], list[int]]:
+    """Return the different requests of some jobs, and which of them each job makes."""
+    shapes = jobs.shape.tolist()
+    keys = list(
+        zip(
+            shapes,
+            jobs.units.tolist(),
+            jobs.nodes_min.tolist(),
+            jobs.nodes_max.tolist(),
+            strict=True,
+        )
+    )
+    first = {key: position for position, key in reversed(list(enumerate(keys)))}
+    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    table = jobs.take(np.array([first[key] for key in number], dtype=np.int64))
+    columns = {
+        name: getattr(table, name).tolist()
+        for name in ("units", "nodes_min", "nodes_max", "split", "contiguous", "exclusive",
+                     "eligible_class")
+    }  # fmt: skip
+    request, least, most = table.request, table.per_node, table.per_node_max
+    asks = [
+        Ask(
+            units=columns["units"][at],
+            nodes_min=columns["nodes_min"][at],
+            nodes_max=min(columns["nodes_max"][at], columns["units"][at]),
+            even=bool(columns["split"][at]),
+            contiguous=bool(columns["contiguous"][at]),
+            exclusive=bool(columns["exclusive"][at]),
+            eligible_class=columns["eligible_class"][at],
+            request=request[at],
+            levels=levels_between(least[at], most[at]),
+        )
+        for at in range(len(table))
+    ]
+    return asks, [number[key] for key in keys]
+
+
+def levels_between(least: IntArray, most: IntArray) -> IntArray:
+    """
+    Return the amounts on each node that are bid for, least first, shape ``(L, R)``.
+
+    All kinds with a range go up together, one by one, or in at most ``MOST_LEVELS`` even steps.
+    """
+    span = np.maximum(most - least, 0)
+    longest = int(span.max(initial=0))
+    steps = min(longest + 1, MOST_LEVELS)
+    part = np.arange(steps, dtype=np.int64)[:, None]
+    levels: IntArray = least + (span * part // max(steps - 1, 1))
+    return levels

@@ -1,0 +1,340 @@
+"""What AUCSCHED 1, 2 and 3 have in common: bids for a window of jobs, and an auction of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cpsched import cpsat
+from cpsched.coallocation import stats
+from cpsched.coallocation.auction import Auction, Program
+from cpsched.coallocation.auction_search import best_greedy, search
+from cpsched.coallocation.bids import BidMaker
+from cpsched.coallocation.window import (
+    SCALES,
+    Window,
+    priority_values,
+    program_priorities,
+    window_rows,
+)
+from cpsched.cp import stats as solver_stats
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import (
+    decision_of,
+    fits_now,
+    frozen,
+    list_pass,
+    make_allocator,
+    make_priority,
+)
+from cpsched.errors import ConfigError
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import NOTHING, Decision, Start
+from cpsched.model.jobtable import JobTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.coallocation.asks import Ask
+    from cpsched.coallocation.bids import Bid, Offer, Spots
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+#: ``MAXBIDSPERJOB`` of the thesis.
+BIDS_PER_JOB = 15
+LIMIT = 0.2
+#: Auctions with no more bids, and nodes in them, are solved as a whole.
+EXACT_BIDS = 400
+EXACT_NODES = 20_000
+#: In how many bids each node of the machine may be, on average, if the thesis is not followed.
+NODES_PER_NODE = 100
+
+
+class Auctioneer(Dispatcher):
+    """
+    Bids of a window of jobs for places that are free now, and an integer program that sells them.
+
+    Parameters
+    ----------
+    priority
+        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+    scale
+        How priorities become whole numbers: ``ranks`` plus an offset, ``points`` as they are, or
+        ``auto``: points for multifactor, ranks for the rest.
+    window
+        How many jobs, first by priority, may bid; of those that may fit now.
+    bids_per_job, bids
+        Bids of one job, and of all together.
+    interval
+        Seconds between decisions; ``none``: a decision at every event.
+    limit
+        Deterministic time a decision's solve may take.
+    wall
+        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
+    faithful
+        As the thesis prints it: its constants, a window of all jobs, also of those that fit
+        nowhere, no bid for the place that a list schedule would give the job, and nothing starts
+        where the limit passes before the proof (then the window is halved, as in IPSCHED).
+        Otherwise the best selection found wins.
+    """
+
+    #: Whether generic resources are bid for in ranges.
+    ranges: ClassVar[bool]
+    #: The program.
+    program: ClassVar[type[Program]] = Program
+    #: Whether partial auctions stand in for a program that is too large for one decision.
+    searches: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        priority: str,
+        scale: str,
+        window: int,
+        bids_per_job: int,
+        bids: int,
+        interval: int | None,
+        limit: float,
+        wall: float | None,
+        faithful: bool,
+    ) -> None:
+        if scale not in SCALES:
+            raise ConfigError(f"scale is '{scale}', must be one of {', '.join(SCALES)}")
+        for name, value in (("bids_per_job", bids_per_job), ("bids", bids)):
+            if value < 1:
+                raise ConfigError(f"{name} is {value}, must be 1 or more")
+        if interval is not None and interval < 1:
+            raise ConfigError(f"interval is {interval}, must be 1 or more, or 'none'")
+        self.priority = make_priority(priority)
+        self.scale = scale
+        self.window = Window(window)
+        self.bids_per_job = bids_per_job
+        self.bids = bids
+        self.interval = interval
+        self.limits = cpsat.Limits(deterministic=limit, wall=wall)
+        self.faithful = faithful
+        self.allocator = make_allocator("consolidate")
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        self.system = system
+        self.priority.reset(system)
+        self.allocator.reset(system)
+        self.window.met()
+        self.limits = replace(self.limits, seed=seed)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the window."""
+        return self.window.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up a window."""
+        self.window.restore(state)
+
+    def decide(self, view: View) -> Decision:
+        """Answer one view: hold an auction, without the solver where its outcome is plain."""
+        if not len(view.waiting):
+            return NOTHING
+        jobs = self._jobs(view)
+        auction, listed = self._auction(view, jobs)
+        if auction is None:
+            return self._settled(view, Decision(stats={solver_stats.SKIPPED_NONE_FIT: 1}))
+        known = best_greedy(auction, listed)
+        if auction.is_best(known):
+            return self._won(view, jobs, auction, known, {solver_stats.SKIPPED_ALL_FIT: 1})
+        if self.faithful or not self.searches or _is_small(auction):
+            return self._solved(view, jobs, auction, known)
+        return self._searched(view, jobs, auction, known, {})
+
+    def build(self, view: View) -> Program | None:
+        """
+        Return the program of a decision, for a look at it; None if there is no bid.
+
+        It is built whether or not :meth:`decide` would need it.
+        """
+        auction, _ = self._auction(view, self._jobs(view))
+        return None if auction is None else self.program(auction, self.name)
+
+    @abstractmethod
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer."""
+
+    @abstractmethod
+    def weights(
+        self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
+    ) -> list[int]:
+        """Return what each bid is worth, as whole numbers; ``ask`` is the request behind it."""
+
+    def _jobs(self, view: View) -> JobTable:
+        """Return the window: the first by priority of all jobs, or of those that may fit now."""
+        waiting = view.waiting
+        if not self.faithful:
+            # A job that fits nowhere bids for nothing; it must not keep others from bidding.
+            waiting = waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
+        values = priority_values(self.priority, waiting, view.now)
+        return JobTable(waiting.store, window_rows(waiting, values, self.window.size))
+
+    def _auction(self, view: View, jobs: JobTable) -> tuple[Auction | None, list[int]]:
+        """Return the auction, None without bids, and the bids that a list schedule would take."""
+        maker = BidMaker(
+            view,
+            jobs,
+            per_job=self.bids_per_job,
+            most=self.bids,
+            most_nodes=None if self.faithful else NODES_PER_NODE * view.system.num_nodes,
+            spots=self.spots,
+            ranges=self.ranges,
+        )
+        given = [] if self.faithful else self._listed(view, jobs, maker)
+        bids = maker.make(given)
+        if not bids:
+            return None, []
+        values = priority_values(self.priority, jobs, view.now)
+        priorities = program_priorities(self.priority, values, self.scale).tolist()
+        ask = [maker.asks[maker.ask_of[bid.job]] for bid in bids]
+        weights = self.weights(view, bids, ask, priorities)
+        auction = Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
+        return auction, [index for index, bid in enumerate(bids) if _is_given(bid, given)]
+
+    def _listed(self, view: View, jobs: JobTable, maker: BidMaker) -> list[Bid | None]:
+        """Return a bid for each job that starts in a list schedule of the window, in order."""
+        decision = decision_of(view, list_pass(view, jobs.rows, self.allocator, stop=False))
+        place = {handle: job for job, handle in enumerate(jobs.handle.tolist())}
+        given: list[Bid | None] = [None] * len(jobs)
+        for action in decision.actions:
+            if isinstance(action, Start):
+                job = place[action.handle]
+                given[job] = maker.bid_on(job, action.allocation.node, action.allocation.units)
+        return given
+
+    def _solved(self, view: View, jobs: JobTable, auction: Auction, known: list[int]) -> Decision:
+        """Solve the program; the better of its answer and a known selection wins."""
+        program = self.program(auction, self.name)
+        if not self.faithful:
+            cpsat.add_hints(program.model, program.variables, program.hints(known))
+        solved = cpsat.solve(program.model, program.variables, self.limits)
+        numbers = _numbers(auction, program, solved, auction.value(known))
+        optimal = solved.status is cpsat.Status.OPTIMAL
+        if self.faithful and not optimal:
+            self.window.missed()
+            numbers[stats.WINDOW_HALVED] = 1
+            return Decision(again_at=self._next(view), stats=numbers)
+        found = program.winners(solved.values) if solved.has_solution else []
+        winners = [bid for bid, _ in found]
+        if auction.value(winners) < auction.value(known):
+            return self._won(view, jobs, auction, known, numbers)
+        if not optimal and self.searches:
+            return self._searched(view, jobs, auction, winners, numbers)
+        return self._settled(view, _started(auction, jobs, found, numbers))
+
+    def _searched(
+        self,
+        view: View,
+        jobs: JobTable,
+        auction: Auction,
+        known: list[int],
+        numbers: Mapping[str, float],
+    ) -> Decision:
+        """Improve a known selection by partial auctions."""
+        rng = np.random.default_rng([self.limits.seed, view.now])
+        found = search(auction, known, self.name, self.limits, rng)
+        before, after = auction.value(known), auction.value(found.winners)
+        more = {
+            solver_stats.SOLVER_CALLS: 0 if numbers else 1,
+            stats.SEARCHED: 1,
+            solver_stats.MODELLED_JOBS: 0 if numbers else _num_jobs(auction),
+            solver_stats.IMPROVED: int(after > before),
+            solver_stats.GAIN: (after - before) / before if before > 0 else 0.0,
+            solver_stats.DETERMINISTIC_TIME: found.deterministic,
+            stats.MODEL_VARIABLES: found.variables,
+            stats.MODEL_CONSTRAINTS: found.constraints,
+        }
+        total = {name: numbers.get(name, 0) + value for name, value in more.items()}
+        return self._won(view, jobs, auction, found.winners, {**numbers, **total})
+
+    def _won(
+        self,
+        view: View,
+        jobs: JobTable,
+        auction: Auction,
+        winners: Sequence[int],
+        numbers: Mapping[str, float],
+    ) -> Decision:
+        """Return the decision that starts some bids with the units in them."""
+        with_units = [(bid, auction.bids[bid].units) for bid in winners]
+        return self._settled(view, _started(auction, jobs, with_units, numbers))
+
+    def _settled(self, view: View, decision: Decision) -> Decision:
+        """Return a decision that met the limit; a halved window left jobs to look at."""
+        again_at = None if self.window.is_full else self._next(view)
+        self.window.met()
+        return decision._replace(again_at=again_at)
+
+    def _next(self, view: View) -> int:
+        return view.now + (self.interval or 1)
+
+
+def _is_given(bid: Bid, given: Sequence[Bid | None]) -> bool:
+    return bid.job < len(given) and bid is given[bid.job]
+
+
+def _started(
+    auction: Auction,
+    jobs: JobTable,
+    winners: Sequence[tuple[int, IntArray]],
+    numbers: Mapping[str, float],
+) -> Decision:
+    """Return the decision that starts the winning bids with their units."""
+    handles = jobs.handle.tolist()
+    actions = []
+    for index, units in winners:
+        bid, ask = auction.bids[index], auction.ask[index]
+        if ask.exclusive:
+            amount = auction.capacity[bid.node]
+        else:
+            amount = units[:, None] * ask.request + bid.level
+        actions.append(Start(handles[bid.job], Allocation(bid.node, units, amount)))
+    return Decision(actions, stats={**numbers, stats.BIDS: len(auction.bids)})
+
+
+def _is_small(auction: Auction) -> bool:
+    """Tell whether the program of all bids is likely to be solved within a decision's limit."""
+    return len(auction.bids) <= EXACT_BIDS and len(auction.node) <= EXACT_NODES
+
+
+def _num_jobs(auction: Auction) -> int:
+    return len({bid.job for bid in auction.bids})
+
+
+def _numbers(
+    auction: Auction, program: Program, solved: cpsat.Solved, known: int
+) -> dict[str, float]:
+    optimal = solved.status is cpsat.Status.OPTIMAL
+    value = max(known, round(-solved.objective)) if solved.has_solution else known
+    # Without a proof of its own, the solver may know no bound at all.
+    bound = max(min(-solved.bound, auction.most), value)
+    return {
+        solver_stats.SOLVER_CALLS: 1,
+        solver_stats.MODELLED_JOBS: _num_jobs(auction),
+        solver_stats.PROVEN_OPTIMAL: int(optimal),
+        solver_stats.LIMIT_HITS: int(not optimal and not solved.wall_limit_hit),
+        solver_stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
+        solver_stats.NO_SOLUTION: int(not solved.has_solution),
+        solver_stats.IMPROVED: int(value > known),
+        solver_stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
+        solver_stats.GAIN: (value - known) / known if known > 0 else 0.0,
+        solver_stats.DETERMINISTIC_TIME: solved.deterministic,
+        stats.MODEL_VARIABLES: program.num_variables,
+        stats.MODEL_CONSTRAINTS: program.num_constraints,
+    }
+
+
+def generic_kinds(system: System) -> IntArray:
+    """Return the kinds that are generic resources: all but cores and memory."""
+    return np.array(
+        [kind for kind, name in enumerate(system.resources) if kind and name != "mem"],
+        dtype=np.int64,
+    )

@@ -1,0 +1,73 @@
+"""AUCSCHED2: a compact program, and generic resources in ranges (Soner's thesis, chapter 5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT
+from cpsched.coallocation.aucsched1 import LineAuctioneer
+from cpsched.coallocation.bids import line_spots
+from cpsched.coallocation.preference import TABLE_5_2, TABLE_5_2_CORRECTED, BidClass, Constants
+from cpsched.coallocation.window import SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.coallocation.bids import Offer, Spots
+
+#: All that a full window may make.
+BIDS = BIDS_PER_JOB * SIZE
+
+
+class Aucsched2(LineAuctioneer):
+    """
+    Auction of contiguous nodes with units fixed in the bids (5.1-5.4), and GPU ranges.
+
+    Parameters
+    ----------
+    priority
+        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+    scale
+        How priorities become whole numbers: ``ranks`` plus an offset, ``points`` as they are, or
+        ``auto``: points for multifactor, ranks for the rest.
+    window
+        How many jobs, first by priority of those that may fit now, may bid.
+    bids_per_job, bids
+        Bids of one job, and of all together.
+    interval
+        Seconds between decisions; ``none``: a decision at every event.
+    limit
+        Deterministic time a decision's solve may take.
+    wall
+        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
+    faithful
+        As the thesis prints it, see ``docs/aucsched.md``.
+    """
+
+    name = "aucsched2"
+    ranges = True
+
+    def __init__(
+        self,
+        priority: str = "basic",
+        scale: str = "auto",
+        window: int = SIZE,
+        bids_per_job: int = BIDS_PER_JOB,
+        bids: int = BIDS,
+        interval: int | None = 3,
+        limit: float = LIMIT,
+        wall: float | None = None,
+        faithful: bool = False,
+    ) -> None:
+        super().__init__(
+            priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
+        )
+
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer, and bids over many nodes for core-only jobs."""
+        unions = None if self.faithful else 1
+        return line_spots(offer, unions=unions, fragments=True, most=self.bids_per_job)
+
+    def constants(self) -> Mapping[tuple[int, BidClass], Constants]:
+        """Return the constants of the preference values: Table 5.2."""
+        return TABLE_5_2 if self.faithful else TABLE_5_2_CORRECTED

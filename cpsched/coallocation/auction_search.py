@@ -1,0 +1,170 @@
+"""
+Better and better selections of bids where the whole program is too much for one decision.
+
+Good selections come from taking bids one after the other in a few orders. From the best of these
+on, a part of the winners is set free and an auction is held of what they and the losers could have
+of what they leave: a program small enough to be solved, of which the present selection is a
+solution. Whatever comes out is at least as good.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched import cpsat
+from cpsched.coallocation.auction import Auction, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cpsched.model.types import BoolArray, IntArray
+
+#: Bids of the largest partial auction, and nodes of all its losers' bids together.
+_MOST_BIDS = 300
+_MOST_NODES = 6000
+#: Deterministic time of one partial auction.
+_STEP = 0.01
+#: Winners that are set free at a time, and partial auctions held, at most.
+_MOST_FREED = 10
+_ROUNDS = 12
+
+
+class Searched(NamedTuple):
+    """
+    What a search came to.
+
+    Attributes
+    ----------
+    winners
+        The best selection found.
+    deterministic
+        Time spent in the solver, in deterministic units.
+    variables, constraints
+        Of all programs solved.
+    """
+
+    winners: list[int]
+    deterministic: float
+    variables: int
+    constraints: int
+
+
+def best_greedy(auction: Auction, *known: Sequence[int]) -> list[int]:
+    """
+    Return the best of some selections and of those made in two orders.
+
+    Job by job, the best bid of each first; and the bids that are worth most for what they take.
+    """
+    found = [
+        auction.greedy(auction.best_first()),
+        auction.greedy(_densest_first(auction)),
+        *map(list, known),
+    ]
+    return max(found, key=auction.value)
+
+
+def _densest_first(auction: Auction) -> list[int]:
+    """Return the bids by worth for what they take, of the kind of which they take most."""
+    total = np.maximum(auction.free.sum(axis=0), 1)
+    taken = np.add.reduceat(auction.amount, auction.first[:-1], axis=0)
+    share = (taken / total).max(axis=1)
+    density = np.array(auction.weight, dtype=np.float64) / np.maximum(share, 1e-12)
+    order: list[int] = np.argsort(-density, kind="stable").tolist()
+    return order
+
+
+def search(
+    auction: Auction,
+    start: Sequence[int],
+    name: str,
+    limits: cpsat.Limits,
+    rng: np.random.Generator,
+) -> Searched:
+    """
+    Improve a selection until the deterministic time is spent, or nothing seems left to improve.
+
+    Parameters
+    ----------
+    start
+        A selection that can win.
+    limits
+        Their deterministic time is that of all partial auctions together.
+    rng
+        Chooses who is set free.
+    """
+    weight = np.array(auction.weight, dtype=np.int64)
+    winners = np.zeros(len(auction.bids), dtype=np.bool_)
+    winners[list(start)] = True
+    job = np.array([bid.job for bid in auction.bids], dtype=np.int64)
+    spent, variables, constraints = 0.0, 0, 0
+    for freed in _neighbourhoods(auction, winners, rng):
+        if spent >= limits.deterministic:
+            break
+        part = _part(auction, winners, freed, job, weight)
+        if part is None:
+            continue
+        chosen, smaller = part
+        program = Program(smaller, name)
+        hint = np.flatnonzero(winners[chosen]).tolist()
+        cpsat.add_hints(program.model, program.wins, program.hints(hint))
+        solved = cpsat.solve(program.model, program.wins, _step(limits))
+        spent += solved.deterministic
+        variables += program.num_variables
+        constraints += program.num_constraints
+        if solved.has_solution and smaller.value(_ones(solved.values)) > smaller.value(hint):
+            winners[chosen] = np.array(solved.values, dtype=np.bool_)
+    return Searched(np.flatnonzero(winners).tolist(), spent, variables, constraints)
+
+
+def _step(limits: cpsat.Limits) -> cpsat.Limits:
+    return cpsat.Limits(deterministic=_STEP, wall=limits.wall, seed=limits.seed, presolve=False)
+
+
+def _ones(values: Sequence[int]) -> list[int]:
+    return [index for index, value in enumerate(values) if value]
+
+
+def _neighbourhoods(
+    auction: Auction, winners: BoolArray, rng: np.random.Generator
+) -> Iterable[IntArray]:
+    """Yield winners to set free: those about a place on the line, and any, in turn."""
+    middle = np.array([int(bid.node[len(bid.node) // 2]) for bid in auction.bids])
+    for turn in range(_ROUNDS):
+        now = np.flatnonzero(winners)
+        count = min(len(now), _MOST_FREED)
+        if turn % 2:
+            yield rng.permutation(now)[:count]
+        else:
+            place = rng.integers(len(auction.free))
+            yield now[np.argsort(np.abs(middle[now] - place), kind="stable")[:count]]
+
+
+def _part(
+    auction: Auction, winners: BoolArray, freed: IntArray, job: IntArray, weight: IntArray
+) -> tuple[IntArray, Auction] | None:
+    """
+    Return the bids of a partial auction and the auction; None if nobody new could win.
+
+    Bidding are those who are set free and those who lose, for what the other winners leave.
+    """
+    kept = winners.copy()
+    kept[freed] = False
+    left = auction.free.copy()
+    for bid in np.flatnonzero(kept).tolist():
+        part = auction.of_bid(bid)
+        left[auction.node[part]] -= auction.amount[part]
+    fits = (auction.amount <= left[auction.node]).all(axis=1)
+    able = np.logical_and.reduceat(fits, auction.first[:-1]) & (weight > 0)
+    able &= ~np.isin(job, job[kept])
+    able[freed] = False
+    others = np.flatnonzero(able)
+    if not len(others):
+        return None
+    size = np.diff(auction.first)[others]
+    fewest = np.argsort(size, kind="stable")
+    count = np.searchsorted(np.cumsum(size[fewest]), _MOST_NODES, side="right")
+    others = others[fewest[: min(int(count), _MOST_BIDS)]]
+    chosen = np.sort(np.concatenate([freed, others]))
+    return chosen, auction.take(chosen, left)

@@ -1,0 +1,186 @@
+"""AUCSCHED1's program (4.1)-(4.8): besides which bids win, how many units go on which node."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.coallocation.auction import Auction, Place, Program, places_of, weighted
+from cpsched.coallocation.bids import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched import cpsat
+    from cpsched.model.types import BoolArray, IntArray
+
+
+class UnitProgram(Program):
+    """
+    The program (4.1)-(4.8) of an auction.
+
+    A job whose units are not split evenly has one or more of them on every node of its winning
+    bid, as the program likes. Units of one core, or of one of any other kind, are a quantity:
+    for the nodes of a place together it says how many they get, and any way of giving every node
+    one and filling up the rest is a solution. Units of another form are packed node by node.
+
+    All bids of a job take the same on each node besides its units: AUCSCHED1 has no ranges.
+    """
+
+    def __init__(self, auction: Auction, name: str) -> None:
+        self._room = _room(auction)
+        #: Jobs whose units are not settled by which of their bids wins.
+        self._free_jobs = _free_jobs(auction, self._room)
+        #: Units of a job on a place, by job and place.
+        self._units: dict[tuple[int, int], cpsat.IntVar] = {}
+        self._places: list[Place] = []
+        super().__init__(auction, name)
+
+    @property
+    def variables(self) -> tuple[cpsat.IntVar, ...]:
+        """All variables, ``wins`` first."""
+        return (*self.wins, *self._units.values())
+
+    def hints(self, winners: Sequence[int]) -> list[int]:
+        """Return the variables' values for a selection that can win, units as in the bids."""
+        bids = self.auction.bids
+        units: dict[int, dict[int, int]] = {
+            bids[bid].job: dict(zip(bids[bid].node.tolist(), bids[bid].units.tolist(), strict=True))
+            for bid in winners
+        }
+        put = [
+            sum(units.get(job, {}).get(node, 0) for node in self._places[place].nodes.tolist())
+            for job, place in self._units
+        ]
+        return [*super().hints(winners), *put]
+
+    def winners(self, values: Sequence[int]) -> list[tuple[int, IntArray]]:
+        """Return the winning bids of a solution, and their units on each of their nodes."""
+        auction = self.auction
+        chosen = np.flatnonzero(values[: len(self.wins)]).tolist()
+        given = dict(zip(self._units, values[len(self.wins) :], strict=True))
+        left = auction.free.copy()
+        for bid in chosen:
+            left[auction.bids[bid].node] -= self._least(auction.of_bid(bid), bid)
+        found: list[tuple[int, IntArray]] = []
+        for bid in chosen:
+            job = auction.bids[bid].job
+            if job not in self._free_jobs:
+                found.append((bid, auction.bids[bid].units))
+                continue
+            put = self._fill(bid, {place: n for (of, place), n in given.items() if of == job}, left)
+            found.append((bid, put))
+        return found
+
+    def _fill(self, bid: int, given: dict[int, int], left: IntArray) -> IntArray:
+        """Put a bid's units on its nodes, one on each is taken already; take them from ``left``."""
+        ask, node = self.auction.ask[bid], self.auction.bids[bid].node
+        units = np.ones(len(node), dtype=np.int64)
+        kinds = np.flatnonzero(ask.request)
+        for place, amount in given.items():
+            members = self._places[place].nodes
+            if not amount:
+                continue
+            room = (left[members][:, kinds] // ask.request[kinds]).min(axis=1, initial=amount)
+            put = spread(1 + room, amount, evenly=True)
+            units[np.searchsorted(node, members)] = put
+            left[members] -= (put - 1)[:, None] * ask.request
+        return units
+
+    def _least(self, part: slice, bid: int) -> IntArray:
+        """Return what a bid takes of its nodes at least: of free units, one on each."""
+        auction, ask = self.auction, self.auction.ask[bid]
+        if auction.bids[bid].job not in self._free_jobs:
+            return auction.amount[part]
+        return np.broadcast_to(ask.request + auction.bids[bid].level, auction.amount[part].shape)
+
+    def _add_nodes(self) -> None:
+        """State (4.3)-(4.8) place by place."""
+        auction = self.auction
+        least, most = auction.amount.copy(), auction.amount.copy()
+        single = np.zeros(len(auction.bids), dtype=np.bool_)
+        for index, bid in enumerate(auction.bids):
+            if bid.job in self._free_jobs:
+                part, ask = auction.of_bid(index), auction.ask[index]
+                least[part] = ask.request + bid.level
+                most[part] = self._room[part, None] * ask.request + bid.level
+                single[index] = ask.request.sum() != 1
+        self._places = places_of(auction, least, most, single=single)
+        units_of: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
+        for number, place in enumerate(self._places):
+            self._add_place(number, place, units_of)
+        for job, wins in self._by_job().items():
+            if job in self._free_jobs:
+                # (4.4): all of the job's units, on the nodes of the bid that wins.
+                variables = [*units_of[job], *wins]
+                ones, total = [1] * len(units_of[job]), self._free_jobs[job]
+                self.model.add(weighted(variables, ones + [-total] * len(wins)) == 0)
+
+    def _add_place(
+        self, number: int, place: Place, units_of: dict[int, list[cpsat.IntVar]]
+    ) -> None:
+        bids, size = self.auction.bids, len(place.nodes)
+        of_job: defaultdict[int, list[int]] = defaultdict(list)
+        for at, bid in enumerate(place.bids.tolist()):
+            if bids[bid].job in self._free_jobs:
+                of_job[bids[bid].job].append(at)
+        for job, members in of_job.items():
+            units = self._add_units(number, place, job, members)
+            units_of[job].append(units)
+        for kind in np.flatnonzero(place.binding).tolist():
+            free = int(self.auction.free[place.nodes[0], kind])
+            takes = place.amount[:, kind].copy()
+            variables: list[cpsat.IntVar] = []
+            weights: list[int] = []
+            for job, members in of_job.items():
+                request = int(self.auction.ask[int(place.bids[members[0]])].request[kind])
+                if request:
+                    takes[members] -= request
+                    variables.append(self._units[job, number])
+                    weights.append(request)
+            if not variables:
+                self._add_node(place, kind)
+                continue
+            some = np.flatnonzero(takes)
+            variables += [self.wins[bid] for bid in place.bids[some].tolist()]
+            weights += (size * takes[some]).tolist()
+            self.model.add(weighted(variables, weights) <= size * free)
+
+    def _add_units(self, number: int, place: Place, job: int, members: list[int]) -> cpsat.IntVar:
+        """Add a job's units on a place: one a node or more where a bid for it wins, else none."""
+        size, bid = len(place.nodes), int(place.bids[members[0]])
+        at = int(self.auction.first[bid]) + int(
+            np.searchsorted(self.auction.bids[bid].node, place.nodes[0])
+        )
+        room = min(int(self._room[at]) * size, self._free_jobs[job])
+        units = self.model.new_int_var(0, room, "")
+        self._units[job, number] = units
+        wins = [self.wins[bid] for bid in place.bids[members].tolist()]
+        ones = [1] * len(wins)
+        self.model.add(weighted([units, *wins], [1, *(-size * one for one in ones)]) >= 0)
+        self.model.add(weighted([units, *wins], [1, *(-room * one for one in ones)]) <= 0)
+        return units
+
+
+def _room(auction: Auction) -> IntArray:
+    """Return how many units of its job fit on each node of each bid, shape ``(E,)``."""
+    request = np.stack([ask.request for ask in auction.ask])[auction.owner]
+    level = np.stack([bid.level for bid in auction.bids])[auction.owner]
+    units = np.array([ask.units for ask in auction.ask], dtype=np.int64)[auction.owner]
+    left = auction.free[auction.node] - level
+    each = np.where(request > 0, left // np.maximum(request, 1), units[:, None])
+    room: IntArray = np.minimum(each.min(axis=1), units)
+    return room
+
+
+def _free_jobs(auction: Auction, room: IntArray) -> dict[int, int]:
+    """Return the jobs whose units can be put on a bid's nodes in several ways, and their units."""
+    total = np.add.reduceat(room, auction.first[:-1])
+    found: dict[int, int] = {}
+    for index, (bid, ask) in enumerate(zip(auction.bids, auction.ask, strict=True)):
+        several: bool | BoolArray = len(bid.node) < ask.units < total[index]
+        if several and not (ask.even or ask.exclusive):
+            found[bid.job] = ask.units
+    return found

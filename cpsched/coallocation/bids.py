@@ -1,0 +1,450 @@
+"""
+Bids: places a job could have now, a few for each job of the window (thesis, 4.1, Figure 4.5).
+
+A bid names nodes, units on each, and how much of the generic resources is taken on each. For one
+kind of request at one level of generic resources, the usable nodes form a :class:`Line`; bids of
+class A are the shortest windows at the beginning or the end of a nodeset, those of class B the
+shortest windows elsewhere in one, and those of class C cross into the next nodeset.
+
+The thesis does not say how many bids of each class a job makes when it could make more than it
+may. Here the classes, and the levels of a range from the most down, take turns. Nodesets are
+taken fullest last, so that a job prefers the smallest that holds it; where in a nodeset bids of
+class B lie differs from job to job, so that equal jobs do not all bid for the same nodes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from cpsched.coallocation.asks import asks_of
+from cpsched.coallocation.nodesets import Line, room_on
+from cpsched.coallocation.preference import BidClass
+from cpsched.model.types import MAX_AMOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cpsched.coallocation.asks import Ask
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+#: Positions in a line: a window, or any nodes of it in ascending order.
+Spot: TypeAlias = "slice | IntArray"
+
+#: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.
+_MOST_UNIONS = 2
+#: In how many ways an even job's nodes are counted where their number is open.
+_MOST_SHARES = 4
+#: Successive multiples of it modulo 1 stay far from each other (the golden section).
+_PHASE = 0.6180339887498949
+
+
+class Spots(NamedTuple):
+    """
+    Candidates for bids, best first.
+
+    Attributes
+    ----------
+    aligned, joined
+        Of class A and of class C.
+    inside
+        Windows of class B, begin and end, shape ``(n, 2)``: all there are.
+    """
+
+    aligned: list[Spot]
+    inside: IntArray
+    joined: list[Spot]
+
+
+class Bid(NamedTuple):
+    """
+    A place that a job could have now; K nodes, R resource kinds.
+
+    Attributes
+    ----------
+    job
+        Position of the job in the window.
+    kind
+        Class of the bid.
+    node, units
+        Nodes in ascending order, and the job's units on each, shape ``(K,)``.
+    level
+        What is taken on each node besides, shape ``(R,)``.
+    num_nodesets
+        From how many nodesets its nodes come.
+    """
+
+    job: int
+    kind: BidClass
+    node: IntArray
+    units: IntArray
+    level: IntArray
+    num_nodesets: int
+
+
+class Offer:
+    """
+    What one kind of request can be offered at one level of generic resources.
+
+    Parameters
+    ----------
+    ask
+        The request.
+    level
+        What is taken on each node besides, shape ``(R,)``.
+    line
+        The nodes that are usable for it.
+    share
+        Units on each node where the job's units are split evenly; 0 where they are not.
+    """
+
+    def __init__(self, ask: Ask, level: IntArray, line: Line, share: int = 0) -> None:
+        self.ask = ask
+        self.level = level
+        self.line = line
+        self.share = share
+        nodes = ask.units // share if share else 0
+        #: Bounds on the number of nodes.
+        self.nodes_min = nodes or ask.nodes_min
+        self.nodes_max = nodes or ask.nodes_max
+        #: The candidates, once somebody has looked for them.
+        self.spots: Spots | None = None
+
+    def forward(self, begin: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the shortest windows from some positions on."""
+        return self.line.forward(begin, self.ask.units, self.nodes_min, self.nodes_max)
+
+    def backward(self, end: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the shortest windows up to some positions."""
+        return self.line.backward(end, self.ask.units, self.nodes_min, self.nodes_max)
+
+    def bid(self, job: int, spot: Spot) -> Bid:
+        """Return the bid of a job for a spot."""
+        line = self.line
+        node, room, run = line.node[spot], line.room[spot], line.run[spot]
+        fixed = self.nodes_min == self.nodes_max
+        return Bid(
+            job,
+            kind_of(line, spot),
+            node,
+            spread(room, self.ask.units, evenly=fixed),
+            self.level,
+            int(run[-1] - run[0]) + 1 if isinstance(spot, slice) else len(np.unique(run)),
+        )
+
+
+def spot_of(positions: IntArray) -> Spot:
+    """Return the spot of some positions of a line, in any order."""
+    found: IntArray = np.sort(positions)
+    first, last = int(found[0]), int(found[-1])
+    return slice(first, last + 1) if last - first + 1 == len(found) else found
+
+
+def kind_of(line: Line, spot: Spot) -> BidClass:
+    """Return the class of a bid for some positions of a line."""
+    if isinstance(spot, slice):
+        first, last, contiguous = spot.start, spot.stop - 1, True
+    else:
+        first, last = int(spot[0]), int(spot[-1])
+        contiguous = last - first + 1 == len(spot)
+    run = line.run[first]
+    if run != line.run[last] or not contiguous:
+        return BidClass.C
+    aligned = first == line.begins[run] or last + 1 == line.ends[run]
+    return BidClass.A if aligned else BidClass.B
+
+
+def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
+    """
+    Put units on nodes, at least one on each.
+
+    Parameters
+    ----------
+    room
+        Units each node holds, at least 1, shape ``(K,)``; together they hold all.
+    units
+        At least K.
+    evenly
+        As even as the room allows; otherwise nodes are filled in order, unless fewer would do. The
+        thesis leaves it open. Where a job names the number of its nodes, an even spread leaves
+        cores for the generic resources of all of them; where it does not, filling leaves whole
+        nodes free.
+    """
+    count = len(room)
+    if not evenly:
+        taken = room.copy()
+        taken[-1] -= int(room.sum()) - units
+        if taken[-1] >= 1:
+            return taken
+    each, extra = divmod(units, count)
+    taken = np.full(count, each, dtype=np.int64)
+    taken[:extra] += 1
+    if (taken <= room).all():
+        return taken
+    # The most that every node can have at least, if it has the room for it.
+    low, high = 1, int(room.max())
+    while low < high:
+        middle = (low + high + 1) // 2
+        if int(np.minimum(room, middle).sum()) <= units:
+            low = middle
+        else:
+            high = middle - 1
+    taken = np.minimum(room, low)
+    taken[np.flatnonzero(room > low)[: units - int(taken.sum())]] += 1
+    return taken
+
+
+class BidMaker:
+    """
+    Makes the bids of a decision.
+
+    Parameters
+    ----------
+    view
+        What is free now.
+    jobs
+        The window, highest priority first.
+    per_job, most
+        Bids of one job, and of all together (``MAXBIDSPERJOB``, ``MAXBIDS``).
+    most_nodes
+        Nodes of all bids together, in equal parts for all jobs; a job may make two bids anyway,
+        whatever they take. None: no such limit.
+    spots
+        Finds the candidates of an offer.
+    ranges
+        Whether generic resources are bid for in ranges; otherwise the least amount is taken.
+
+    Attributes
+    ----------
+    asks, ask_of
+        The different requests, and which of them each job makes.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        jobs: JobTable,
+        *,
+        per_job: int,
+        most: int,
+        most_nodes: int | None,
+        spots: Callable[[Offer], Spots],
+        ranges: bool,
+    ) -> None:
+        self.asks, self.ask_of = asks_of(jobs)
+        self._nodes_per_job = None if most_nodes is None else most_nodes // max(len(jobs), 1)
+        self._view = view
+        self._per_job = per_job
+        self._most = most
+        self._spots = spots
+        self._ranges = ranges
+        self._idle = (view.free == view.system.capacity).all(axis=1)
+        self._offers: dict[int, list[Offer]] = {}
+        self._lines: dict[tuple[object, ...], Line] = {}
+
+    def make(self, given: Sequence[Bid | None] = ()) -> list[Bid]:
+        """
+        Return the bids, job by job from the highest priority on, until there are too many.
+
+        Parameters
+        ----------
+        given
+            A bid each job makes before all others; None or nothing where there is none.
+        """
+        made: list[Bid] = []
+        for job, number in enumerate(self.ask_of):
+            if len(made) >= self._most:
+                break
+            first = given[job] if job < len(given) else None
+            found = [] if first is None else [first]
+            for offer, spot in self._in_turn(self.offers(number), job):
+                if self._enough(found):
+                    break
+                bid = offer.bid(job, spot)
+                if first is None or not _same(bid, first):
+                    found.append(bid)
+            made += found[: self._most - len(made)]
+        return made
+
+    def _enough(self, found: list[Bid]) -> bool:
+        """Tell whether a job has made all the bids it may make."""
+        if len(found) >= self._per_job:
+            return True
+        most = self._nodes_per_job
+        return most is not None and len(found) > 1 and sum(len(bid.node) for bid in found) >= most
+
+    def offers(self, number: int) -> list[Offer]:
+        """Return the offers for a request, that with the most generic resources first."""
+        if number not in self._offers:
+            ask = self.asks[number]
+            levels = ask.levels[::-1] if self._ranges else ask.levels[:1]
+            self._offers[number] = [
+                offer for level in levels for offer in self._at_level(ask, level)
+            ]
+        return self._offers[number]
+
+    def bid_on(self, job: int, node: IntArray, units: IntArray) -> Bid:
+        """Return the bid of a job for nodes that hold it, at the least level."""
+        ask = self.asks[self.ask_of[job]]
+        level = ask.levels[0]
+        line = self._line(ask, level, int(units[0]) if ask.even else 0)
+        spot = np.searchsorted(line.node, node)
+        run = len(np.unique(line.run[spot]))
+        return Bid(job, kind_of(line, spot), node, units, level, run)
+
+    def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
+        # A job that asks for nothing fits anywhere, all of it.
+        most = MAX_AMOUNT if ask.request.any() else ask.units
+        request, besides = ask.request.tobytes(), level.tobytes()
+        key = (ask.eligible_class, ask.exclusive, request, besides, share, most)
+        if key not in self._lines:
+            usable: BoolArray = self._view.eligible[ask.eligible_class]
+            if ask.exclusive:
+                usable = usable & self._idle
+            room = room_on(self._view.free, usable, ask.request, level, most)
+            if share:
+                room = np.where(room >= share, np.int64(share), np.int64(0))
+            self._lines[key] = Line.of(room)
+        return self._lines[key]
+
+    def _at_level(self, ask: Ask, level: IntArray) -> list[Offer]:
+        if not ask.even:
+            line = self._line(ask, level, 0)
+            enough = line.before[-1] >= ask.units and len(line.node) >= ask.nodes_min
+            return [Offer(ask, level, line)] if enough else []
+        found: list[Offer] = []
+        for nodes in range(ask.nodes_min, min(ask.nodes_max, self._view.system.num_nodes) + 1):
+            if ask.units % nodes:
+                continue
+            line = self._line(ask, level, ask.units // nodes)
+            if len(line.node) >= nodes:
+                found.append(Offer(ask, level, line, ask.units // nodes))
+            if len(found) == _MOST_SHARES:
+                break
+        return found
+
+    def _in_turn(self, offers: list[Offer], job: int) -> Iterable[tuple[Offer, Spot]]:
+        """Yield spots: of each class and offer the first, then of each the second, and so on."""
+        for offer in offers:
+            if offer.spots is None:
+                offer.spots = self._spots(offer)
+        found = [(offer, offer.spots) for offer in offers if offer.spots is not None]
+        queues = [(offer, spots.aligned) for offer, spots in found]
+        queues += [(offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in found]
+        queues += [(offer, spots.joined) for offer, spots in found]
+        seen: set[tuple[int, object]] = set()
+        for turn in range(max((len(queue) for _, queue in queues), default=0)):
+            for offer, queue in queues:
+                if turn < len(queue):
+                    spot = queue[turn]
+                    place: object = (
+                        (spot.start, spot.stop) if isinstance(spot, slice) else spot.tobytes()
+                    )
+                    key = id(offer), place
+                    if key not in seen:
+                        seen.add(key)
+                        yield offer, spot
+
+
+def _spaced(windows: IntArray, job: int, count: int) -> list[Spot]:
+    """Return some windows, evenly spaced from a place of the job's own on."""
+    total = len(windows)
+    if total > count:
+        begin = (job * _PHASE) % 1.0
+        picked = ((np.arange(count) + begin) * (total / count)).astype(np.int64) % total
+        windows = windows[picked]
+    return [slice(low, high) for low, high in windows.tolist()]
+
+
+def _same(bid: Bid, other: Bid) -> bool:
+    return (
+        len(bid.node) == len(other.node)
+        and bool((bid.node == other.node).all())
+        and bool((bid.units == other.units).all())
+        and bool((bid.level == other.level).all())
+    )
+
+
+def line_spots(offer: Offer, *, unions: int | None, fragments: bool, most: int) -> Spots:
+    """
+    Return the candidates of an offer on a line of nodes, by class.
+
+    Parameters
+    ----------
+    unions
+        Of how many neighbouring nodesets at least a job that asks for units alone bids for *all*
+        nodes, more than it needs; None: it does not. In AUCSCHED1 the program then chooses how
+        many units go where; otherwise they are spread evenly.
+    fragments
+        Whether such a job also bids for the nodes with the least to give, wherever they are: the
+        bids over many nodes that AUCSCHED2 makes (8.3).
+    most
+        Candidates of classes A and C, each.
+    """
+    line, ask = offer.line, offer.ask
+    begin, end = offer.forward(line.begins)
+    begins, ends = offer.backward(line.ends)
+    begin, end = np.concatenate([begin, begins]), np.concatenate([end, ends])
+    within = line.run[begin] == line.run[end - 1]
+    if line.ends.size:
+        size = line.before[line.ends] - line.before[line.begins]
+        order = np.argsort(size[line.run[begin]], kind="stable")
+        begin, end, within = begin[order], end[order], within[order]
+    aligned = _unique(begin[within], end[within], most)
+    start, stop = offer.forward(np.arange(len(line.node), dtype=np.int64))
+    run = line.run[start]
+    inner = (run == line.run[stop - 1]) & (start > line.begins[run]) & (stop < line.ends[run])
+    joined: list[Spot] = []
+    if not ask.contiguous:
+        if ask.job_type == 1:
+            joined += fragments_of(offer) if fragments else []
+            joined += unions_of(offer, unions) if unions is not None else []
+        begin, end = begin[~within], end[~within]
+        fewest = np.lexsort((end - begin, line.run[end - 1] - line.run[begin]))
+        joined += _unique(begin[fewest], end[fewest], most)
+    inside = np.stack([start[inner], stop[inner]], axis=1)
+    return Spots(aligned, inside, joined[:most])
+
+
+def _unique(begin: IntArray, end: IntArray, most: int) -> list[Spot]:
+    """Return the first few different windows."""
+    pairs = list(dict.fromkeys(zip(begin.tolist(), end.tolist(), strict=True)))[:most]
+    return [slice(low, high) for low, high in pairs]
+
+
+def unions_of(offer: Offer, least: int) -> list[Spot]:
+    """
+    Return all nodes of neighbouring nodesets that hold a job, of the fewest nodes first.
+
+    Parameters
+    ----------
+    least
+        Nodesets of a union: 1 for single ones and unions of two or more, 2 for these alone; no
+        more than that unless the job needs them.
+    """
+    line, ask = offer.line, offer.ask
+    held = line.before[line.ends]
+    found: list[Spot] = []
+    for count in range(least, 3):
+        last = np.searchsorted(held, line.before[line.begins] + ask.units)
+        last = np.maximum(last, np.arange(count - 1, len(held) + count - 1))
+        begin, last = line.begins[last < len(held)], last[last < len(held)]
+        end = line.ends[last]
+        good = (end - begin >= offer.nodes_min) & (end - begin <= offer.nodes_max)
+        fewest = np.argsort(end[good] - begin[good], kind="stable")
+        found += _unique(begin[good][fewest], end[good][fewest], _MOST_UNIONS)
+    return found
+
+
+def fragments_of(offer: Offer) -> list[Spot]:
+    """Return the nodes with the least room that hold a job, the first of equal ones."""
+    line = offer.line
+    order = np.argsort(line.room, kind="stable")
+    held = np.cumsum(line.room[order])
+    count = int(np.searchsorted(held, offer.ask.units)) + 1
+    if not offer.nodes_min <= count <= offer.nodes_max:
+        return []
+    return [spot_of(order[:count])]

@@ -1,0 +1,379 @@
+"""
+IPSCHED's program (thesis 3.1 to 3.7, paper 1 to 6) on classes of equal nodes.
+
+For each job j and class k of m_k nodes, ``x_kj`` and ``t_kj`` are the sums of the thesis's
+``x_nj`` and ``t_nj`` over the nodes of the class; with one node in it they are these themselves.
+``c_j`` is replaced by its definition 3.5, and 3.1 multiplied by ``2 |N|`` is in whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched import cpsat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpsched.coallocation.ipsched_problem import Problem
+
+#: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.
+_DIVISORS = 6
+
+
+class Share(NamedTuple):
+    """How much of a job lies on the nodes of a class: units, and nodes touched."""
+
+    units: int
+    nodes: int
+
+
+class Part(NamedTuple):
+    """
+    What a job may have on a class of nodes.
+
+    Attributes
+    ----------
+    job, k
+        Positions in the problem.
+    each
+        Units on every node of it, for jobs that are split evenly; 0 where any number may be.
+    units
+        ``x_kj``; None for an even split: ``each`` times the nodes.
+    nodes
+        ``t_kj``.
+    """
+
+    job: int
+    k: int
+    each: int
+    units: cpsat.IntVar | None
+    nodes: cpsat.IntVar
+
+    @property
+    def all_units(self) -> cpsat.LinearExprT:
+        """Units on the class."""
+        return self.each * self.nodes if self.units is None else self.units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answer:
+    """
+    What a solve came to.
+
+    Attributes
+    ----------
+    shares
+        Of the jobs that start, by position: what lies on each class, by position.
+    value, bound
+        Of the objective 3.1 times ``2 |N|``: no solution is above ``bound``.
+    """
+
+    solved: cpsat.Solved
+    shares: Mapping[int, Mapping[int, Share]]
+    value: int
+    bound: float
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Program:
+    """A program in the making: ``s_j`` of each job, and its parts."""
+
+    problem: Problem
+    model: cpsat.CpModel
+    selected: list[cpsat.IntVar] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of variables and of constraints."""
+        proto = self.model.proto
+        return len(proto.variables), len(proto.constraints)
+
+    def cut(self, jobs: Sequence[int], cost: int | None) -> None:
+        """
+        Put in what is known of some jobs: the least ``sum_j P_j nodes_j``, if all of them start.
+
+        It holds whoever starts besides. None: no nodes hold all of them.
+        """
+        selected = sum(self.selected[job] for job in jobs)
+        if cost is None:
+            self.model.add(selected <= len(jobs) - 1)
+            return
+        weight = self.problem.weight
+        nodes = sum(weight[part.job] * part.nodes for part in self.parts if part.job in set(jobs))
+        self.model.add(nodes >= cost * (selected - (len(jobs) - 1)))
+
+    def hint(self, shares: Mapping[int, Mapping[int, Share]]) -> None:
+        """Propose a solution to the solver."""
+        values: dict[int, tuple[cpsat.IntVar, int]] = {}
+        for job, variable in enumerate(self.selected):
+            values[variable.index] = (variable, int(job in shares))
+        for part in self.parts:
+            share = shares.get(part.job, {}).get(part.k, Share(0, 0))
+            if part.each and share.units != part.each * share.nodes:
+                share = Share(0, 0)
+            if part.units is not None:
+                values[part.units.index] = (part.units, share.units)
+            values[part.nodes.index] = (part.nodes, share.nodes)
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        variables, hints = zip(*values.values(), strict=True)
+        cpsat.add_hints(self.model, variables, hints)
+
+
+def build(problem: Problem, *, all_selected: bool = False) -> Program:
+    """
+    Return the program of a problem; it minimises ``-2 |N|`` times 3.1.
+
+    Parameters
+    ----------
+    all_selected
+        3.6 as it is printed: its lower bound holds for jobs that are not selected too, and only
+        jobs on a node satisfy it.
+    """
+    program = Program(problem=problem, model=cpsat.new_model("ipsched"))
+    fewest = problem.fewest_nodes().tolist()
+    for job in range(len(problem)):
+        _add_job(program, job, fewest[job])
+    by_class: list[list[Part]] = [[] for _ in problem.members]
+    for part in program.parts:
+        by_class[part.k].append(part)
+    for k, parts in enumerate(by_class):
+        _add_capacity(program, k, parts)
+    _add_totals(program, fewest)
+    _add_order(program)
+    if all_selected:
+        for variable in program.selected:
+            program.model.add(variable == 1)
+    _add_objective(program)
+    return program
+
+
+def solve(program: Program, limits: cpsat.Limits) -> Answer:
+    """Solve a program."""
+    pairs = [(part.units if part.units is not None else part.nodes) for part in program.parts]
+    variables = [*pairs, *(part.nodes for part in program.parts)]
+    solved = cpsat.solve(program.model, variables, limits)
+    problem, shares = program.problem, dict[int, dict[int, Share]]()
+    if solved.has_solution:
+        count = len(pairs)
+        for part, units, nodes in zip(
+            program.parts, solved.values[:count], solved.values[count:], strict=True
+        ):
+            held = units * part.each if part.each else units
+            if held:
+                shares.setdefault(part.job, {})[part.k] = Share(held, min(nodes, held))
+    value = sum(
+        problem.worth(job, sum(share.nodes for share in held.values()))
+        for job, held in shares.items()
+    )
+    return Answer(solved=solved, shares=shares, value=value, bound=-solved.bound)
+
+
+def _add_job(program: Program, job: int, fewest: int) -> None:
+    """Add 3.3, 3.5 and 3.6 of a job, and what ties ``x`` to ``t`` (3.7)."""
+    problem, model = program.problem, program.model
+    selected = model.new_bool_var(f"s_{job}")
+    program.selected.append(selected)
+    total, most = int(problem.units[job]), int(problem.nodes_max[job])
+    if problem.even[job]:
+        parts = list(_even_parts(program, job, selected))
+    else:
+        parts = list(_parts(program, job, total, most))
+        model.add(sum(part.all_units for part in parts) == total * selected)
+    program.parts.extend(parts)
+    nodes = sum(part.nodes for part in parts)
+    # Also where 3.6 asks for one node only: it brings the relaxed program close to the whole one.
+    model.add(nodes >= fewest * selected)
+    if most < min(total, problem.num_nodes):
+        model.add(nodes <= most * selected)
+    if problem.contiguous[job] and len(problem.members) == problem.count.sum():
+        _add_one_run(program, parts)
+
+
+def _parts(program: Program, job: int, total: int, most: int) -> Iterator[Part]:
+    """Add ``x`` and ``t`` of a job that may have any number of units on a node."""
+    problem, model = program.problem, program.model
+    bounded = problem.nodes_min[job] > 1 or problem.contiguous[job]
+    for k, room in enumerate(problem.room[job].tolist()):
+        if not room:
+            continue
+        num = len(problem.members[k])
+        nodes = model.new_int_var(0, min(num, total, most), f"t_{k}_{job}")
+        units = model.new_int_var(0, min(room * num, total), f"x_{k}_{job}")
+        model.add(units <= room * nodes)
+        if bounded:
+            model.add(nodes <= units)
+        yield Part(job, k, 0, units, nodes)
+
+
+def _even_parts(program: Program, job: int, selected: cpsat.IntVar) -> Iterator[Part]:
+    """Add ``t`` of a job with as many units on each node as on any other, for each number."""
+    problem, model = program.problem, program.model
+    total, room = int(problem.units[job]), problem.room[job].tolist()
+    chosen = []
+    for count in range(int(problem.nodes_min[job]), int(problem.nodes_max[job]) + 1):
+        each = total // count
+        if total % count or each > max(room):
+            continue
+        one = model.new_bool_var(f"on_{count}_{job}")
+        chosen.append(one)
+        parts = [
+            Part(job, k, each, None, model.new_int_var(0, min(len(nodes), count), f"t_{k}_{job}"))
+            for k, nodes in enumerate(problem.members)
+            if room[k] >= each
+        ]
+        model.add(sum(part.nodes for part in parts) == count * one)
+        yield from parts
+    model.add(sum(chosen) == selected)
+
+
+def _add_one_run(program: Program, parts: Sequence[Part]) -> None:
+    """Keep a job to neighbouring nodes, where every class is a node."""
+    model, problem = program.model, program.problem
+    at: dict[int, list[cpsat.IntVar]] = {int(problem.members[part.k][0]): [] for part in parts}
+    for part in parts:
+        at[int(problem.members[part.k][0])].append(part.nodes)
+    begins = []
+    for node, here in at.items():
+        begin = model.new_bool_var("")
+        model.add(sum(here) - sum(at.get(node - 1, [])) <= begin)
+        begins.append(begin)
+    model.add(sum(begins) <= 1)
+
+
+def _add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
+    """
+    Add 3.2 and 3.4 of a class: for every kind, no more than its nodes have together.
+
+    On one node that is the thesis's constraint. On several it is weaker, and two families which
+    hold on every node bring it close: amounts rounded down to multiples of a divisor (Chvatal and
+    Gomory), and what is left beside jobs of which no node holds two.
+    """
+    problem, model = program.problem, program.model
+    num = len(problem.members[k])
+    for kind, free in enumerate(problem.free[k].tolist()):
+        amounts = [_amounts(problem, part, kind, free) for part in parts]
+        if not any(unit or node for unit, node in amounts):
+            continue
+        divisors = [1]
+        if num > 1:
+            sizes = {one for pair in amounts for one in pair if 1 < one <= free}
+            divisors += sorted(sizes)[-_DIVISORS:]
+        for divisor in divisors:
+            terms: list[cpsat.LinearExprT] = []
+            for part, (unit, node) in zip(parts, amounts, strict=True):
+                if unit >= divisor:
+                    terms.append(unit // divisor * part.all_units)
+                if node >= divisor:
+                    terms.append(node // divisor * part.nodes)
+            if terms:
+                model.add(sum(terms) <= num * (free // divisor))
+    if num > 1:
+        _add_beside(program, k, parts)
+
+
+def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, int]:
+    """Return what a part takes of a kind for each unit, and besides for each node."""
+    if problem.exclusive[part.job]:
+        return 0, free
+    unit = int(problem.request[part.job, kind])
+    node = int(problem.per_node[part.job, kind])
+    return (0, unit * part.each + node) if part.each else (unit, node)
+
+
+def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
+    """
+    Add what is left for others beside jobs of which a node holds one at most.
+
+    If each of a set Q takes more than half of some kind, at most one of them is on a node. There
+    it takes ``a_q`` or more of a kind r, and a job j beside it ``r_j x_j`` of what is left::
+
+        r_j x_j + p_j t_j <= free_r t_j - sum_q a_q t_q + a_max (1 - t_j)
+
+    Where j is, that is the capacity of the node; where it is not, the right side is not negative.
+    """
+    problem = program.problem
+    free = problem.free[k].tolist()
+    num = len(problem.members[k])
+    amounts = {
+        (index, kind): _amounts(problem, part, kind, have)
+        for index, part in enumerate(parts)
+        for kind, have in enumerate(free)
+    }
+    least = {key: unit + node for key, (unit, node) in amounts.items()}
+    alone = {
+        index
+        for index in range(len(parts))
+        if any(2 * least[index, kind] > have for kind, have in enumerate(free))
+    }
+    # All of them must exclude each other by the same kind.
+    for rival, have in enumerate(free):
+        group = [index for index in alone if 2 * least[index, rival] > have]
+        if not group:
+            continue
+        for kind, whole in enumerate(free):
+            taken = [(least[index, kind], parts[index].nodes) for index in group]
+            largest = max(amount for amount, _ in taken)
+            others = [
+                index
+                for index in range(len(parts))
+                if index not in set(group) and amounts[index, kind][0]
+            ]
+            if not (largest and others):
+                continue
+            beside = program.model.new_int_var(0, largest * num, "")
+            program.model.add(beside == sum(amount * nodes for amount, nodes in taken))
+            for index in others:
+                unit, node = amounts[index, kind]
+                part = parts[index]
+                taken_here: list[cpsat.LinearExprT] = [unit * part.all_units, beside]
+                most = (whole - node - largest) * part.nodes + largest * num
+                program.model.add(sum(taken_here) <= most)
+
+
+def _add_totals(program: Program, fewest: list[int]) -> None:
+    """
+    Add what the capacities of all classes together say of ``s`` alone.
+
+    It follows from the rest, but only here are the large decisions apart from the small ones.
+    """
+    problem, model = program.problem, program.model
+    count = problem.count
+    for kind in range(problem.free.shape[1]):
+        free = problem.free[:, kind]
+        unit = np.where(problem.exclusive, 0, problem.request[:, kind])
+        node = np.where(problem.exclusive, free.min(), problem.per_node[:, kind])
+        sizes = {one for one in (*unit.tolist(), *node.tolist()) if 1 < one <= free.max()}
+        for divisor in [1, *sorted(sizes)[-_DIVISORS:]]:
+            demand = unit // divisor * problem.units + node // divisor * np.array(fewest)
+            if demand.any():
+                most = int((free // divisor) @ count)
+                model.add(
+                    sum(
+                        one * selected
+                        for one, selected in zip(demand.tolist(), program.selected, strict=True)
+                    )
+                    <= most
+                )
+
+
+def _add_order(program: Program) -> None:
+    """Let no job start without those that can have its place and are worth no less."""
+    before = program.problem.goes_before().astype(np.float64)
+    direct = (before > 0) & (before @ before == 0)
+    for later, earlier in np.argwhere(direct).tolist():
+        program.model.add_implication(program.selected[later], program.selected[earlier])
+
+
+def _add_objective(program: Program) -> None:
+    """Minimise ``sum_j P_j (sum_k t_kj - 2 |N| s_j)``."""
+    problem = program.problem
+    gain = [2 * problem.num_nodes * weight for weight in problem.weight]
+    program.model.minimize(
+        sum(problem.weight[part.job] * part.nodes for part in program.parts)
+        - sum(one * variable for one, variable in zip(gain, program.selected, strict=True))
+    )

@@ -1,0 +1,224 @@
+"""
+How much a job prefers one bid to another, and what that weighs beside priorities.
+
+Preferences F after (4.12) and (5.7) with Tables 4.4 and 5.2; costs K after (6.5); alpha after
+(4.10), beta after (6.7). Printed values, and values that do what the text says they do.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.model.types import FloatArray, IntArray
+
+#: Preferences and costs are whole multiples of one part in this many.
+PARTS = 1000
+#: No preference is above this (Table 5.2: 1.0 + 0.1).
+MOST_PREFERENCE = 1.1
+#: No cost is above this (6.5).
+MOST_COST = 3
+
+
+class BidClass(IntEnum):
+    """How the nodes of a bid lie (thesis, 4.1)."""
+
+    A = 0
+    """Within one nodeset, at its beginning or end."""
+    B = 1
+    """Within one nodeset, elsewhere."""
+    C = 2
+    """On more than one nodeset."""
+
+
+class Constants(NamedTuple):
+    """The constants of one kind of bid."""
+
+    k1: float
+    k2: float
+    k3: float
+    k4: float = 0.0
+
+
+#: By job type (1, or 2 for the types 2 and 3) and class of bid.
+Table = dict[tuple[int, BidClass], Constants]
+
+TABLE_4_4: Table = {
+    (1, BidClass.A): Constants(0.0, 0.25, 0.0),
+    (1, BidClass.B): Constants(0.25, 0.25, 0.0),
+    (1, BidClass.C): Constants(0.5, 0.25, 0.25),
+    (2, BidClass.A): Constants(0.0, 0.0, 0.0),
+    (2, BidClass.B): Constants(0.5, 0.0, 0.0),
+    (2, BidClass.C): Constants(0.5, 0.0, 0.5),
+}
+TABLE_5_2: Table = {
+    (1, BidClass.A): Constants(0.0, 0.25, 0.0, 0.1),
+    (1, BidClass.B): Constants(0.25, 0.25, 0.0, 0.1),
+    (1, BidClass.C): Constants(0.4, 0.25, 0.25, 0.1),
+    (2, BidClass.A): Constants(0.0, 0.0, 0.0, 0.1),
+    (2, BidClass.B): Constants(0.5, 0.0, 0.0, 0.1),
+    (2, BidClass.C): Constants(0.4, 0.0, 0.1, 0.1),
+}
+#: As printed, class C is preferred to class B for job types 2 and 3, against section 4.2.
+TABLE_5_2_CORRECTED: Table = {
+    key: constants._replace(k1=0.5) if key[1] is BidClass.C else constants
+    for key, constants in TABLE_5_2.items()
+}
+
+
+def preferences(
+    table: Mapping[tuple[int, BidClass], Constants],
+    job_type: IntArray,
+    kind: IntArray,
+    *,
+    nodes: tuple[IntArray, int],
+    nodesets: tuple[IntArray, int],
+    generic: tuple[IntArray, IntArray],
+) -> FloatArray:
+    """
+    Return preference values: (4.12), with the last term of (5.7) where k4 is not 0.
+
+    Parameters
+    ----------
+    table
+        The constants.
+    job_type, kind
+        Type of the job and class of each bid, shape ``(B,)``.
+    nodes
+        Nodes of each bid, and of the machine.
+    nodesets
+        Nodesets of each bid, and of the machine.
+    generic
+        Generic resources on a node in each bid, and the most the job can use.
+
+    Returns
+    -------
+    ndarray
+        Shape ``(B,)``.
+    """
+    rows = np.array([[table[row, each] for each in BidClass] for row in (1, 2)])
+    k1, k2, k3, k4 = rows[np.minimum(job_type, 2) - 1, kind].T
+    values: FloatArray = (
+        1.0
+        - k1
+        - k2 * nodes[0] / (nodes[1] + 1)
+        - k3 * nodesets[0] / (nodesets[1] + 1)
+        + k4 * (generic[0] + 1) / (generic[1] + 1)
+    )
+    return values
+
+
+def costs(
+    *, nodes: tuple[IntArray, int], level: tuple[IntArray, int], generic: tuple[IntArray, int]
+) -> FloatArray:
+    """
+    Return the costs ``K`` of bids (6.5), each above 0 and at most 3; shape ``(B,)``.
+
+    Parameters
+    ----------
+    nodes
+        Nodes of each bid, and of the machine.
+    level
+        Level of the lowest switch above all of them (0: a leaf switch), and of the root. A machine
+        with one switch has no such term.
+    generic
+        Generic resources on a node in each bid, and the most that any node has; a machine without
+        has no such term.
+    """
+    values: FloatArray = (
+        1.0 + nodes[0] / nodes[1] + level[0] / max(level[1], 1) - generic[0] / max(generic[1], 1)
+    )
+    return values
+
+
+def preferring_weights(
+    priorities: Sequence[int],
+    job: Sequence[int],
+    preference: Sequence[float] | FloatArray,
+    *,
+    printed: bool,
+) -> list[int]:
+    """
+    Return ``P_j + alpha F_i`` of each bid (4.1, 5.1), times a number that makes them whole.
+
+    As printed (4.10), alpha is the least priority over one more than the number of bids. That
+    does not keep priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6. Otherwise
+    alpha is ``1 / (1.1 |J| + 1)``: preferences together weigh less than one point of priority,
+    so that they only decide among selections of the greatest total priority.
+
+    Parameters
+    ----------
+    priorities
+        Of each job of the window, whole and positive.
+    job
+        The job of each bid.
+    preference
+        Of each bid; rounded to one part in 1000.
+    """
+    parts = [round(value * PARTS) for value in preference]
+    if printed:
+        numerator, denominator = min(priorities, default=1), PARTS * (len(job) + 1)
+    else:
+        most = round(MOST_PREFERENCE * PARTS)
+        numerator, denominator = 1, most * len(priorities) + PARTS
+    return [
+        priorities[of] * denominator + numerator * part for of, part in zip(job, parts, strict=True)
+    ]
+
+
+#: How beta may be chosen, see :func:`beta`.
+BETAS = ("pairs", "sums", "printed")
+
+
+def beta(priorities: Sequence[int], choice: str) -> tuple[int, int]:
+    """
+    Return the weight of costs beside priorities, as numerator and denominator.
+
+    ``printed`` is (6.7): a third of the smallest difference of two priorities, which is 0 where
+    two are equal. ``pairs`` takes the smallest difference that is not 0, and stays below a third
+    of the smallest priority, because a bid with a negative ``P - beta K`` would never win: of two
+    jobs with different priorities, the higher keeps the higher weight whatever their bids. The
+    thesis proves no more than that, and no more holds: of two *selections* the one with the
+    higher total priority may lose by costs. ``sums`` is ``1 / (3 |J| + 1)``: whole priorities add
+    up to sums that differ by 1 or more, and then that cannot happen either.
+    """
+    distinct = sorted(set(priorities))
+    gaps = [high - low for low, high in pairwise(distinct)]
+    least = distinct[0] if distinct else 1
+    if choice == "printed":
+        if len(distinct) < len(priorities):
+            return 0, 1
+        return min(gaps, default=least), MOST_COST
+    if choice == "sums":
+        return 1, MOST_COST * len(priorities) + 1
+    gap = min([*gaps, least])
+    # A part in a thousand below the smallest priority: strictly less than a third of it.
+    return min(PARTS * gap, (PARTS - 1) * least), MOST_COST * PARTS
+
+
+def costing_weights(
+    priorities: Sequence[int], job: Sequence[int], cost: Sequence[float] | FloatArray, choice: str
+) -> list[int]:
+    """
+    Return ``P_j - beta K_ji`` of each bid (6.1), times a number that makes them whole.
+
+    Parameters
+    ----------
+    priorities, job
+        As for :func:`preferring_weights`.
+    cost
+        Of each bid; rounded to one part in 1000.
+    choice
+        See :func:`beta`.
+    """
+    numerator, denominator = beta(priorities, choice)
+    return [
+        priorities[of] * denominator * PARTS - numerator * round(value * PARTS)
+        for of, value in zip(job, cost, strict=True)
+    ]

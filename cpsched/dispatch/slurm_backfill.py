@@ -1,0 +1,173 @@
+"""
+Slurm's scheduling, as the co-allocation papers compare themselves with it.
+
+Two schedulers in one. At every event the *main* one starts jobs in order of priority and stops,
+in each queue, at the first that does not fit. Every so often the *backfill* one goes through the
+first jobs that still wait: each gets the first window in which it fits for its whole predicted
+duration, and those whose window is now start. After IPSCHED, section IV, Soner's thesis, sections
+6.1 and 7.1, and Slurm's documentation; ``docs/slurm-backfill.md`` says where real Slurm differs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import decision_of, frozen, make_priority
+from cpsched.errors import ConfigError
+from cpsched.kernels import slurm
+from cpsched.model import columns as c
+from cpsched.model.decision import Plan
+from cpsched.model.topology import is_counted_pool
+from cpsched.priority import Basic, Fifo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+_NO_LIMIT = 2**60
+_NEVER = -1
+
+
+class SlurmBackfill(Dispatcher):
+    """
+    Slurm's main scheduler and backfill plug-in, with its choice of nodes.
+
+    Parameters
+    ----------
+    priority
+        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+    topology
+        Which nodes a job gets. ``line``: the run of consecutive nodes that fits it best, the
+        largest run first where none is enough. ``tree``: the same among the leaf switches under
+        the lowest switch that can hold it.
+    reserve
+        What a reservation keeps: its whole ``nodes``, as Slurm does, or only the ``amounts`` the
+        job will take of them.
+    depth
+        How many of the jobs left waiting the backfill pass looks at (``bf_max_job_test``).
+    window
+        A job that could only start later than so many seconds from now gets no reservation
+        (``bf_window``, there in minutes).
+    backfill_interval
+        Seconds between backfill passes, which are at multiples of it (``bf_interval``); 0: one
+        at every decision.
+    """
+
+    name = "slurm-backfill"
+
+    def __init__(
+        self,
+        priority: str = "basic",
+        topology: str = "line",
+        reserve: str = "nodes",
+        depth: int | None = 100,
+        window: int | None = 86_400,
+        backfill_interval: int = 30,
+    ) -> None:
+        if topology not in ("line", "tree"):
+            raise ConfigError(f"topology is '{topology}', must be line or tree")
+        if reserve not in ("nodes", "amounts"):
+            raise ConfigError(f"reserve is '{reserve}', must be nodes or amounts")
+        for name, value in (("depth", depth), ("window", window)):
+            if value is not None and value < 0:
+                raise ConfigError(f"{name} is {value}, must be 0 or more, or 'all'")
+        if backfill_interval < 0:
+            raise ConfigError(f"backfill_interval is {backfill_interval}, must be 0 or more")
+        self.priority = make_priority(priority)
+        self.tree = topology == "tree"
+        self.close = reserve == "nodes"
+        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
+        self.window = _NO_LIMIT if window is None else min(window, _NO_LIMIT)
+        self.backfill_interval = min(backfill_interval, _NO_LIMIT)
+        self._due = _NEVER
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        ConfigError
+            If the tree has no switches, or a reservation would keep a whole counted pool.
+        """
+        if self.tree and not system.topology.level_sizes:
+            raise ConfigError(
+                "topology=tree needs switches: set level_sizes in [topology], or topology=line",
+                where=f"system {system.name}",
+            )
+        if self.close and is_counted_pool(system):
+            raise ConfigError(
+                "the machine is a counted pool, and with reserve=nodes the first reservation"
+                " would keep all of it: set reserve=amounts",
+                where=f"system {system.name}",
+            )
+        self.priority.reset(system)
+        sizes = system.topology.level_sizes if self.tree else ()
+        self._sizes: IntArray = np.array(sizes, dtype=np.int64)
+        self._capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
+        self._scarce = np.zeros(system.capacity.shape[1], dtype=np.bool_)
+        self._due = _NEVER
+
+    def decide(self, view: View) -> Decision:
+        """Run the main pass, and the backfill pass where it is due."""
+        backfill = self._is_due(view.now)
+        packed, left, planned = slurm.slurm_pass(
+            view.now,
+            self._rows(view),
+            backfill,
+            self.depth,
+            self.window,
+            self.close,
+            self._sizes,
+            view.waiting.store.columns,
+            view.waiting.store.shapes,
+            view.eligible,
+            self._capacity,
+            self._scarce,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        decision = decision_of(view, packed)
+        if len(decision.actions) == len(view.waiting):
+            self._due = _NEVER
+        elif not backfill:
+            return decision._replace(again_at=self._due)
+        later = planned > view.now
+        if not later.any():
+            return decision
+        handles = view.waiting.store.columns[left[later], c.HANDLE]
+        return decision._replace(plan=Plan(handles.tolist(), planned[later].tolist()))
+
+    def state(self) -> Mapping[str, Any]:
+        """Return when the next backfill pass is due."""
+        return {"due": self._due}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._due = int(state["due"])
+
+    def _is_due(self, now: int) -> bool:
+        """Say whether the backfill pass is due, and note when it will be."""
+        if self.backfill_interval == 0:
+            return True
+        if self._due == _NEVER:
+            self._due = -(-now // self.backfill_interval) * self.backfill_interval
+        if now < self._due:
+            return False
+        self._due = _NEVER
+        return True
+
+    def _rows(self, view: View) -> IntArray:
+        waiting = view.waiting
+        if type(self.priority) in (Basic, Fifo):
+            return waiting.rows
+        return frozen(waiting.rows[self.priority.order(waiting, view.now)])

@@ -1,0 +1,170 @@
+"""
+The workloads of Soner's thesis (T): machines, job types and their shares, sizes, run times.
+
+What T prints is marked with its table. Three things it does not print, and our choices follow from
+figures it does; docs/generators.md works them out:
+
+- the most cores of a job: with 512 to 516, the jobs of Table 8.6 last the hours printed there;
+  those of Table 8.4 must be larger for backfilling to be as bad as in A.3;
+- the cores per GPU of Tables 8.4 to 8.6 ("given in Table 8.5", which does not): with 1 or 2 as in
+  Table 7.2 GPUs would limit utilization to 55 %, and A.3 to A.5 have 77 to 98 %; of the rest, those
+  with which backfilling has the utilization of A.4 and A.5;
+- arrivals: over which part of the run time jobs come, from the waiting times of A.2 and A.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Machine(NamedTuple):
+    """Nodes, and the cores and GPUs of each."""
+
+    nodes: int
+    cores: int
+    gpus: int
+
+
+#: T 8.2 (as in the IPSCHED paper, section V), 8.3, 8.4.1; systems esp-1024, tsubame2, tree-1024.
+ESP_1024 = Machine(1024, 8, 2)
+TSUBAME = Machine(1408, 12, 3)
+TREE_1024 = Machine(1024, 16, 3)
+
+#: T Table 7.3, by GPUs a node: A cores only, B nodes too, C, D and E 1, 2 and 3 GPUs on each.
+TYPES = ("A", "B", "C", "D", "E")
+#: T 7.3.2: run times are uniform within these bounds, seconds.
+TIMES = (60, 600)
+#: T Table 7.2 and 7.3.2: cores on each node of a type B job.
+CORES_PER_NODE = (4, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """
+    A workload of the thesis.
+
+    Attributes
+    ----------
+    shares
+        Percentages of the types A to E.
+    jobs, hours
+        How long it is: number of jobs, or theoretical run time; the other is None.
+    max_cores
+        Of a job. Chosen, see the module.
+    cores_per_gpu
+        What a job may ask for. Table 7.2; chosen for the others.
+    contiguous
+        Part of the jobs that ask for consecutive nodes.
+    ranges
+        Whether C and D take up to 3 GPUs a node (C', D').
+    even
+        Whether type B says how many cores it wants on each node (job type 3 of T 4.1).
+    arrival_part
+        Over which part of the theoretical run time jobs arrive. Chosen, see the module.
+    """
+
+    machine: Machine
+    shares: tuple[float, float, float, float, float]
+    jobs: int | None = None
+    hours: float | None = None
+    max_cores: int
+    cores_per_gpu: tuple[int, ...]
+    contiguous: float = 0.0
+    ranges: bool = False
+    even: bool = False
+    arrival_part: float = 0.2
+
+
+_ONLY_A = (100.0, 0.0, 0.0, 0.0, 0.0)
+_ONLY_B = (0.0, 100.0, 0.0, 0.0, 0.0)
+_ALL = (20.0, 20.0, 20.0, 20.0, 20.0)
+
+
+def _table_7_2(hours: float, *shares: float) -> Preset:
+    a, b, c, d = shares
+    return Preset(
+        machine=ESP_1024,
+        shares=(a, b, c, d, 0.0),
+        hours=hours,
+        max_cores=512,
+        cores_per_gpu=(1, 2),
+        even=True,
+    )
+
+
+def _table_8_4(hours: float, contiguous: float, shares: tuple[float, ...]) -> Preset:
+    a, b, c, d, e = shares
+    return Preset(
+        machine=TSUBAME,
+        shares=(a, b, c, d, e),
+        hours=hours,
+        max_cores=2064,
+        cores_per_gpu=(2, 4),
+        contiguous=contiguous,
+        arrival_part=0.3,
+    )
+
+
+def _table_8_5(jobs: int, shares: tuple[float, ...], *, ranges: bool = False) -> Preset:
+    a, b, c, d, e = shares
+    return Preset(
+        machine=TREE_1024,
+        shares=(a, b, c, d, e),
+        jobs=jobs,
+        max_cores=512,
+        cores_per_gpu=(3, 4),
+        ranges=ranges,
+    )
+
+
+def _table_8_6(jobs: int, contiguous: float, shares: tuple[float, ...]) -> Preset:
+    a, b, c, d, e = shares
+    return Preset(
+        machine=TSUBAME,
+        shares=(a, b, c, d, e),
+        jobs=jobs,
+        max_cores=516,
+        cores_per_gpu=(2, 4),
+        contiguous=contiguous,
+    )
+
+
+#: By name: T Table 7.2 (hours from Table A.2), then tables 8.4, 8.5 and 8.6 as TABLE-ID; 5r and 6r
+#: are 5' and 6'.
+PRESETS: dict[str, Preset] = {
+    "I": _table_7_2(4.00, 100, 0, 0, 0),
+    "II": _table_7_2(4.06, 0, 100, 0, 0),
+    "III": _table_7_2(3.96, 50, 50, 0, 0),
+    "IV": _table_7_2(4.01, 40, 40, 20, 0),
+    "V": _table_7_2(3.95, 33.3, 33.3, 16.6, 16.6),
+    "8.4-1": _table_8_4(6.28, 0.0, _ONLY_A),
+    "8.4-2": _table_8_4(6.27, 0.5, _ONLY_A),
+    "8.4-3": _table_8_4(6.26, 1.0, _ONLY_A),
+    "8.4-4": _table_8_4(12.53, 0.0, _ONLY_A),
+    "8.4-5": _table_8_4(12.54, 0.5, _ONLY_A),
+    "8.4-6": _table_8_4(12.48, 1.0, _ONLY_A),
+    "8.4-7": _table_8_4(5.43, 0.0, _ALL),
+    "8.4-8": _table_8_4(5.42, 0.5, _ALL),
+    "8.4-9": _table_8_4(5.50, 1.0, _ALL),
+    "8.4-10": _table_8_4(10.90, 0.0, _ALL),
+    "8.4-11": _table_8_4(10.63, 0.5, _ALL),
+    "8.4-12": _table_8_4(10.89, 1.0, _ALL),
+    "8.5-1": _table_8_5(350, _ONLY_A),
+    "8.5-2": _table_8_5(2095, _ONLY_A),
+    "8.5-3": _table_8_5(350, _ONLY_B),
+    "8.5-4": _table_8_5(2095, _ONLY_B),
+    "8.5-5": _table_8_5(350, _ALL),
+    "8.5-6": _table_8_5(2095, _ALL),
+    "8.5-5r": _table_8_5(350, _ALL, ranges=True),
+    "8.5-6r": _table_8_5(2095, _ALL, ranges=True),
+    "8.6-1": _table_8_6(3491, 0.0, _ONLY_A),
+    "8.6-2": _table_8_6(2095, 0.0, _ONLY_B),
+    "8.6-3": _table_8_6(3491, 0.0, _ALL),
+    "8.6-4": _table_8_6(3491, 0.5, _ONLY_A),
+    "8.6-5": _table_8_6(2095, 0.5, _ONLY_B),
+    "8.6-6": _table_8_6(3491, 0.5, _ALL),
+    "8.6-7": _table_8_6(3491, 1.0, _ONLY_A),
+    "8.6-8": _table_8_6(2095, 1.0, _ONLY_B),
+    "8.6-9": _table_8_6(3491, 1.0, _ALL),
+}

@@ -1,0 +1,186 @@
+"""
+Where jobs lie: packing, fragmentation, spread and switches, after Soner's thesis, section 7.4.
+
+All are of the nodes a job starts on, over the jobs that completed or timed out, and there are none
+on a machine whose nodes are counted pools: where in a pool a job lies nobody says.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.metrics.fewest import fewest_nodes
+from cpsched.metrics.steps import exact_dot, exact_sum
+from cpsched.metrics.window import ended
+from cpsched.model.topology import is_counted_pool
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Places:
+    """
+    The nodes that jobs started on; n jobs, in the order of their rows.
+
+    Attributes
+    ----------
+    row
+        Row of the workload.
+    first, last
+        The lowest and the highest of a job's node indices.
+    nodes, blocks
+        How many nodes, and how many maximal runs of consecutive ones they make.
+    units
+        Units on all of them.
+    """
+
+    row: IntArray
+    first: IntArray
+    last: IntArray
+    nodes: IntArray
+    blocks: IntArray
+    units: IntArray
+
+    @property
+    def span(self) -> IntArray:
+        """Nodes from the first to the last, both counted."""
+        return self.last - self.first + 1
+
+
+def places(schedule: Schedule) -> Places:
+    """Return where the jobs that completed or timed out started."""
+    segments = schedule.segments
+    at_start = ended(schedule)[segments.job] & (segments.start == schedule.start[segments.job])
+    index = np.flatnonzero(at_start)
+    index = index[np.lexsort((segments.node[index], segments.job[index]))]
+    job, node, count = segments.job[index], segments.node[index], segments.count[index]
+    end = node + count
+    first = np.flatnonzero(np.diff(job, prepend=-1))
+    # A run of other units or amounts that begins where the one before it ends is no new block.
+    new = np.ones(len(job), dtype=np.int64)
+    new[1:] = (job[1:] != job[:-1]) | (node[1:] != end[:-1])
+    if not len(first):
+        nothing = np.zeros(0, dtype=np.int64)
+        return Places(
+            row=nothing, first=nothing, last=nothing, nodes=nothing, blocks=nothing, units=nothing
+        )
+    return Places(
+        row=job[first],
+        first=node[first],
+        last=end[np.append(first[1:], len(job)) - 1] - 1,
+        nodes=np.add.reduceat(count, first),
+        blocks=np.add.reduceat(new, first),
+        units=np.add.reduceat(count * segments.units[index], first),
+    )
+
+
+def fragmentation(found: Places) -> IntArray:
+    """Return in how many blocks of consecutive nodes each job lies (thesis, 7.4)."""
+    return found.blocks
+
+
+def spread(found: Places) -> FloatArray:
+    """Return each job's span over its number of nodes (thesis, 7.4); 1 if it is contiguous."""
+    return np.asarray(found.span / found.nodes, dtype=np.float64)
+
+
+def packing_factor(schedule: Schedule, found: Places) -> FloatArray:
+    """Return each job's number of nodes over the fewest it could have (thesis, 7.4)."""
+    fewest = fewest_nodes(schedule, found.row, found.units)
+    return np.asarray(found.nodes / fewest, dtype=np.float64)
+
+
+def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
+    """
+    Return how jobs lie on the machine, as plain JSON types.
+
+    Parameters
+    ----------
+    found
+        What :func:`places` gives for the schedule.
+
+    Returns
+    -------
+    dict or None
+        ``nodes``, ``packing_factor``, ``fragmentation``, ``spread`` and ``span_nodes`` of jobs;
+        with switches also ``lowest_common_switch`` (leaf switches are level 0) and, by its
+        value, the shares of jobs and of job time in ``by_switch_level``. None on a machine of
+        counted pools, or if no job ended.
+    """
+    if is_counted_pool(schedule.system) or not len(found.row):
+        return None
+    topology = schedule.system.topology
+    levels = topology.common_level(found.first, found.last) if topology.level_sizes else None
+    return {
+        "nodes": _statistics(found.nodes),
+        "packing_factor": _statistics(packing_factor(schedule, found)),
+        "fragmentation": _statistics(fragmentation(found)),
+        "spread": _statistics(spread(found)),
+        "span_nodes": _statistics(found.span),
+        "lowest_common_switch": None if levels is None else _statistics(levels),
+        "by_switch_level": None if levels is None else _shares(schedule, found, levels),
+    }
+
+
+def theoretical_runtime(schedule: Schedule, found: Places) -> float | None:
+    """
+    Return the seconds all jobs would take on the cores alone, with none ever idle (eq. 7.2).
+
+    Parameters
+    ----------
+    found
+        What :func:`places` gives for the schedule. A job counts the cores (the first resource
+        kind) it asks for, not what it holds besides, for as long as it ran.
+
+    Returns
+    -------
+    float or None
+        None if the machine has no core.
+    """
+    total = int(schedule.system.total[0])
+    workload = schedule.workload
+    cores = found.units * workload.request[found.row, 0]
+    cores += found.nodes * workload.per_node[found.row, 0]
+    seconds = (schedule.end - schedule.start)[found.row]
+    return exact_dot(cores, seconds) / total if total else None
+
+
+def _shares(schedule: Schedule, found: Places, levels: IntArray) -> dict[str, Any]:
+    """Return the share of the jobs, and of the time they ran, by lowest common switch."""
+    seconds = (schedule.end - schedule.start)[found.row]
+    total = exact_sum(seconds)
+    shares = {}
+    for level in range(schedule.system.topology.num_levels):
+        own = levels == level
+        shares[str(level)] = {
+            "jobs": int(own.sum()) / len(levels),
+            "job_time": exact_sum(seconds[own]) / total if total else None,
+        }
+    return shares
+
+
+def _statistics(values: AnyArray) -> dict[str, Any]:
+    """
+    Return number, mean, standard deviation (of all, not of a sample), median, p95 and maximum.
+
+    Sums are exact before they are rounded, of integers and of floating point numbers alike.
+    """
+    distinct, number = np.unique(values, return_counts=True)
+    # Values repeat a lot, and these sums are over the distinct ones.
+    mean = math.fsum((distinct * number).tolist()) / len(values)
+    variance = math.fsum(((distinct - mean) ** 2 * number).tolist()) / len(values)
+    median, p95 = np.quantile(values, [0.5, 0.95]).tolist()
+    return {
+        "jobs": len(values),
+        "mean": mean,
+        "std": math.sqrt(variance),
+        "median": median,
+        "p95": p95,
+        "max": distinct[-1].item(),
+    }

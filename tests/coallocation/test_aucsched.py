@@ -1,0 +1,346 @@
+"""AUCSCHED 1, 2 and 3 as dispatchers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from auctions import gpu_view, jobs_of
+from tiny import jobs, machine, run, starts
+
+from cpsched.checks import CHECKS
+from cpsched.coallocation import stats
+from cpsched.cp import stats as solver_stats
+from cpsched.errors import ConfigError
+from cpsched.metrics.verify import verify
+from cpsched.model.decision import NOTHING
+from cpsched.model.jobtable import JobTable
+from cpsched.model.topology import Topology
+from cpsched.model.view import View
+from cpsched.spec import build
+
+NAMES = ("aucsched1", "aucsched2", "aucsched3")
+SPECS = (
+    "aucsched1:priority=multifactor,bids=40,bids_per_job=4",
+    "aucsched2",
+    "aucsched2:faithful=yes,interval=none",
+    "aucsched3:beta=sums,bids_per_job=3",
+)
+
+
+def decided(spec, view, reset=True):
+    """Return a dispatcher's decision, and who starts on which nodes."""
+    dispatcher = build("dispatchers", spec) if isinstance(spec, str) else spec
+    if reset:
+        dispatcher.reset(view.system, 0)
+    decision = dispatcher.decide(view)
+    left = view.free.copy()
+    for action in decision.actions:
+        left[action.allocation.node] -= action.allocation.amount
+    assert (left >= 0).all()
+    return decision, {action.handle: action.allocation for action in decision.actions}
+
+
+def figure_4_3():
+    """
+    Return Figure 4.3 of the thesis: 144 nodes, nodes 1-64 and 81-144 have 8 cores and 2 GPUs free.
+
+    Nodes count from 0 here.
+    """
+    free = [(8, 2)] * 64 + [(0, 0)] * 16 + [(8, 2)] * 64
+    return gpu_view(
+        free,
+        [
+            {"units": 512},
+            {"units": 128, "nodes": 64, "even": 1, "gpus": 1},
+            {"units": 256, "nodes": 64, "even": 1, "gpus": 2},
+            {"units": 128, "nodes": 128, "even": 1},
+        ],
+    )
+
+
+@pytest.mark.parametrize("spec", ["aucsched1", "aucsched1:faithful=yes"])
+def test_the_winners_of_figure_4_3(spec):
+    """
+    All four win, J1 and J4 on all nodes, J2 and J3 on a block each, and no core is left.
+
+    The figure has J2 on nodes 1-64 and J3 on 81-144; the other way round is worth the same.
+    """
+    _, where = decided(spec, figure_4_3())
+    first, second = set(range(64)), set(range(80, 144))
+    assert set(where) == {0, 1, 2, 3}
+    nodes = {job: set(allocation.node.tolist()) for job, allocation in where.items()}
+    assert nodes[0] == nodes[3] == first | second
+    assert {frozenset(nodes[1]), frozenset(nodes[2])} == {frozenset(first), frozenset(second)}
+    assert sum(int(allocation.amount[:, 0].sum()) for allocation in where.values()) == 1024
+
+
+def test_fixed_units_cannot_all_win_figure_4_3():
+    """J1 needs 5 cores on the nodes of J2 and 3 on those of J3: no bid of AUCSCHED2 says so."""
+    _, where = decided("aucsched2:faithful=yes", figure_4_3())
+    assert len(where) == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("most", [0, 3])
+def test_gpu_ranges_are_settled_at_the_start(name, most):
+    """Four cores on two nodes with one to three GPUs each, where two are free: two, except in 1."""
+    view = gpu_view([(4, 2)] * 2, [{"units": 4, "nodes": 2, "gpus": 1, "most_gpus": most}])
+    _, where = decided(name, view)
+    expected = 2 if most and name != "aucsched1" else 1
+    assert where[0].amount[:, 1].tolist() == [expected, expected]
+
+
+@pytest.mark.parametrize("name", ["aucsched2", "aucsched3"])
+def test_a_range_gives_way_to_a_job(name):
+    """Three GPUs: one job takes one to three, the other two; both start."""
+    view = gpu_view([(4, 3)], [{"units": 1, "gpus": 1, "most_gpus": 3}, {"units": 1, "gpus": 2}])
+    _, where = decided(name, view)
+    assert {job: int(found.amount[0, 1]) for job, found in where.items()} == {0: 1, 1: 2}
+
+
+def test_co_allocation_beats_one_job_after_the_other():
+    """
+    Two nodes of 4 cores and a GPU: a job of 4 cores, and one of 4 cores on a GPU's node each.
+
+    First fit puts job 0 on node 0. Nothing else fits with both jobs 1 and 2 but node 2, which has
+    no GPU: the auction puts it there.
+    """
+    free = [(4, 1), (4, 1), (4, 0)]
+    asks = [{"units": 4}, {"units": 4, "gpus": 1}, {"units": 4, "gpus": 1}]
+    for name in NAMES:
+        _, where = decided(name, gpu_view(free, asks))
+        assert set(where) == {0, 1, 2}
+        assert where[0].node.tolist() == [2]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_table_1_2_of_the_thesis(name):
+    """
+    Four nodes of 12 cores and 3 GPUs; two jobs of two nodes leave the third six cores on each.
+
+    Taken one after the other, the first fills two nodes, and the third job waits.
+    """
+    asks = [
+        {"units": 24},
+        {"units": 12, "nodes": 2, "gpus": 2},
+        {"units": 12, "nodes": 2, "gpus": 3},
+    ]
+    view = gpu_view([(12, 3)] * 4, asks)
+    assert set(decided("prb:priority=fifo", view)[1]) == {0, 1}
+    _, where = decided(name, view)
+    assert set(where) == {0, 1, 2}
+    assert where[0].node.tolist() == [0, 1, 2, 3]
+    # AUCSCHED1's program may give the others' cores on their nodes unevenly, and J1 the rest.
+    assert name == "aucsched1" or where[0].units.tolist() == [6] * 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contiguous_jobs_start_on_neighbours_or_wait(name):
+    """Two nodes wanted: free are 0 | 2 3; then 0 | 2 | 4."""
+    ask = [{"units": 2, "nodes": 2, "contiguous": 1}]
+    _, where = decided(name, gpu_view([(1, 0), (0, 0), (1, 0), (1, 0)], ask))
+    assert where[0].node.tolist() == [2, 3]
+    decision, where = decided(name, gpu_view([(1, 0), (0, 0)] * 3, ask))
+    assert not where
+    assert decision.stats[solver_stats.SKIPPED_NONE_FIT] == 1
+
+
+def test_small_nodesets_are_filled_first():
+    """A job of two nodes goes to the gap of two, not to the beginning of six."""
+    free = [(1, 0)] * 6 + [(0, 0)] + [(1, 0)] * 2
+    view = gpu_view(free, [{"units": 2, "nodes": 2}])
+    for name in ("aucsched1:faithful=yes", "aucsched2:faithful=yes"):
+        assert decided(name, view)[1][0].node.tolist() == [7, 8]
+
+
+def test_low_switches_win():
+    """
+    Two nodes under one leaf, not across two: free are 1 | 2 3 of leaves of two nodes.
+
+    ::
+
+        leaf     0 0 1 1
+        free     - x x x
+    """
+    view = gpu_view([(0, 0), (1, 0), (1, 0), (1, 0)], [{"units": 2, "nodes": 2}], levels=(2,))
+    assert decided("aucsched3", view)[1][0].node.tolist() == [2, 3]
+
+
+def test_costs_need_a_beta():
+    """As printed, equal priorities make beta 0, so a job may lie anywhere: no bid is better."""
+    asks = [{"units": 2, "nodes": 2}] * 2
+    view = gpu_view([(1, 0)] * 6, asks, levels=(2,))
+    spec = "aucsched3:{},priority=sjf"
+    for options, levels in (("beta=pairs", {0}), ("beta=sums", {0})):
+        _, where = decided(spec.format(options), view)
+        assert {found.node[0] // 2 - found.node[-1] // 2 for found in where.values()} == levels
+    dispatcher = build("dispatchers", spec.format("beta=printed"))
+    dispatcher.reset(view.system, 0)
+    assert len(set(dispatcher.build(view).auction.weight)) == 1
+
+
+def test_priority_decides_who_starts():
+    """One node for two jobs: first come, first served; or the shorter one, which came later."""
+    view = gpu_view([(1, 0)], [{"units": 1}] * 2)
+    for name in NAMES:
+        assert set(decided(name, view)[1]) == {0}
+    store = view.waiting.store
+    shorter = JobTable.build(
+        resources=("core", "gpu"), handle=np.arange(2), submit=np.arange(2),
+        requested_time=np.array([90, 60]), units=np.ones(2, dtype=np.int64),
+        request=np.array([[1, 0]] * 2),
+    )  # fmt: skip
+    assert len(store.columns) >= 2
+    other = View(1000, view.system, view.free, view.node_up, view.eligible, shorter, view.running)
+    for name in NAMES:
+        assert set(decided(f"{name}:priority=sjf", other)[1]) == {1}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_waits_and_nothing_fits(name):
+    """No solver, and nothing to say."""
+    nobody = gpu_view([(1, 0)], [])
+    assert decided(name, nobody)[0] is NOTHING
+    decision, where = decided(name, gpu_view([(1, 0)], [{"units": 2}]))
+    assert not where
+    assert decision.stats == {solver_stats.SKIPPED_NONE_FIT: 1}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_solver_where_every_job_gets_its_best_bid(name):
+    """Two jobs on a wide machine."""
+    view = gpu_view([(4, 1)] * 9, [{"units": 4}, {"units": 8, "contiguous": 1}])
+    decision, where = decided(f"{name}:faithful=yes", view)
+    assert set(where) == {0, 1}
+    assert (
+        solver_stats.SKIPPED_ALL_FIT in decision.stats
+        or solver_stats.SOLVER_CALLS in decision.stats
+    )
+    alone = gpu_view([(4, 1)] * 9, [{"units": 4}])
+    assert decided(name, alone)[0].stats[solver_stats.SKIPPED_ALL_FIT] == 1
+
+
+def test_the_size_of_a_program_is_reported():
+    """Variables and constraints, bids, and how the solve ended."""
+    decision, _ = decided("aucsched2", gpu_view([(2, 0)] * 3, [{"units": 4}] * 3))
+    numbers = decision.stats
+    assert numbers[stats.MODEL_VARIABLES] == numbers[stats.BIDS] > 0
+    assert numbers[stats.MODEL_CONSTRAINTS] > 0
+    assert numbers[solver_stats.PROVEN_OPTIMAL] == 1
+    assert numbers[solver_stats.BOUND_GAP] == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missed_limit_halves_the_window_in_the_faithful_variant(name):
+    """Nothing starts, and the next decision looks at half as many; ours starts what it knows."""
+    rng = np.random.default_rng(1)
+    free = [(int(rng.integers(1, 9)), int(rng.integers(0, 3))) for _ in range(60)]
+    asks = [{"units": int(rng.integers(5, 60)), "gpus": int(rng.integers(0, 2))} for _ in range(12)]
+    view = gpu_view(free, asks)
+    dispatcher = build("dispatchers", f"{name}:faithful=yes,window=12,limit=0.00001")
+    decision, where = decided(dispatcher, view)
+    assert not where
+    assert decision.stats[stats.WINDOW_HALVED] == 1
+    assert decision.again_at == view.now + 3
+    assert dispatcher.state() == {"window": 6}
+    other = build("dispatchers", f"{name}:faithful=yes,window=12")
+    other.reset(view.system, 0)
+    other.restore(dispatcher.state())
+    assert other.state() == {"window": 6}
+    _, where = decided(f"{name}:window=12,limit=0.00001", view)
+    assert where
+
+
+@pytest.mark.parametrize("name", ["aucsched2", "aucsched3"])
+def test_large_auctions_are_searched(name):
+    """More bids than are solved as a whole: partial auctions, the same on every run."""
+    rng = np.random.default_rng(2)
+    free = [(int(rng.integers(1, 13)), int(rng.integers(0, 4))) for _ in range(150)]
+    asks = [
+        {"units": int(rng.integers(5, 60)), "gpus": int(rng.integers(0, 2)), "most_gpus": 3}
+        for _ in range(60)
+    ]
+    view = gpu_view(free, asks, levels=(5, 25))
+    decision, where = decided(name, view)
+    assert decision.stats[stats.SEARCHED] == 1
+    assert decision.stats[stats.BIDS] > 400
+    again, where_again = decided(name, view)
+    assert again.stats == decision.stats
+    assert where.keys() == where_again.keys()
+    assert all((where[job].node == where_again[job].node).all() for job in where)
+
+
+def test_the_auction_starts_no_less_than_a_list():
+    """Each job bids for its place in the list schedule too, so that this is a selection."""
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        free = [(int(rng.integers(0, 5)), int(rng.integers(0, 3))) for _ in range(12)]
+        asks = [
+            {"units": int(rng.integers(1, 9)), "gpus": int(rng.integers(0, 2))} for _ in range(9)
+        ]
+        view = gpu_view(free, asks)
+        listed = decided("prb:priority=fifo,allocator=consolidate", view)[1]
+        for name in ("aucsched2:bids_per_job=1", "aucsched3:bids_per_job=2", "aucsched1"):
+            assert len(decided(name, view)[1]) >= len(listed)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("aucsched1:bids=0", "bids is 0, must be 1 or more"),
+        ("aucsched2:bids_per_job=-1", "bids_per_job is -1, must be 1 or more"),
+        ("aucsched2:window=0", "window is 0, must be 1 or more"),
+        ("aucsched3:interval=0", "interval is 0, must be 1 or more, or 'none'"),
+        ("aucsched3:beta=none", "beta is 'none', must be one of pairs, sums, printed"),
+        ("aucsched1:scale=log", "scale is 'log', must be one of"),
+        ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
+        ("aucsched1:beta=sums", "no such option"),
+        ("aucsched1:faithful=maybe", "'maybe' is not a value of type bool"),
+    ],
+)
+def test_bad_options(spec, message):
+    """One line: what was found, and what would be accepted."""
+    with pytest.raises(ConfigError, match=message):
+        build("dispatchers", spec)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_contract_of_dispatchers(check, spec):
+    """The package's own checks."""
+    check(lambda: build("dispatchers", spec))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_simulation_with_gpu_ranges_is_valid(name):
+    """Amounts within the ranges pass the simulator and the verifier."""
+    rng = np.random.default_rng(4)
+    num = 40
+    gpus = rng.integers(0, 3, num)
+    workload = jobs(
+        *zip(np.sort(rng.integers(0, 200, num)), rng.integers(1, 9, num), rng.integers(5, 60, num),
+             strict=True),
+        resources=("core", "gpu"),
+        per_node=np.stack([0 * gpus, gpus], axis=1),
+        per_node_max=np.stack([0 * gpus, np.where(gpus, 3, 0)], axis=1),
+        nodes_max=np.full(num, 4),
+    )  # fmt: skip
+    system = replace(
+        machine(*[(4, 3)] * 8, resources=("core", "gpu")), topology=Topology(8, (2, 4))
+    )
+    done = run(workload, system, name)
+    assert verify(done.schedule) == []
+    taken = done.schedule.segments.amount[:, 1]
+    wanted = done.schedule.workload.per_node[done.schedule.segments.job, 1]
+    assert (taken > wanted).any() == (name != "aucsched1")
+
+
+def test_first_come_first_served_on_a_pool():
+    """Two cores, three jobs of one: the third starts where the first ends, at the next tick."""
+    found = starts(jobs((0, 1, 5), (0, 1, 7), (0, 1, 4)), machine((2,)), "aucsched2:interval=none")
+    assert found == [0, 0, 5]
+
+
+def test_asks_need_no_jobs():
+    """An empty table is no error."""
+    assert len(jobs_of([])) == 0

@@ -1,0 +1,99 @@
+"""Nodesets and windows along them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpsched.coallocation.nodesets import Line, Nodeset, machine_nodesets, room_on
+
+#: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
+FIGURE_4_4 = [
+    (4, 1), (8, 2), (2, 2), (4, 0), (0, 0), (4, 2), (1, 2), (2, 1), (2, 1), (2, 0), (0, 0), (4, 1),
+]  # fmt: skip
+
+
+def test_eight_nodesets_of_figure_4_4():
+    """The figure counts nodes from 1 and names the last: (1, 4, 18, 0) is nodes [0, 4)."""
+    found = machine_nodesets(np.array(FIGURE_4_4), [1])
+    assert found == [
+        Nodeset(0, 4, 18, 0), Nodeset(5, 10, 11, 0), Nodeset(11, 12, 4, 0),
+        Nodeset(0, 3, 14, 1), Nodeset(5, 9, 9, 1), Nodeset(11, 12, 4, 1),
+        Nodeset(1, 3, 10, 2), Nodeset(5, 7, 5, 2),
+    ]  # fmt: skip
+
+
+def test_no_nodesets_where_no_core_is_free():
+    """GPUs alone make no nodeset."""
+    assert machine_nodesets(np.array([[0, 2], [0, 1]]), [1]) == []
+    assert machine_nodesets(np.zeros((3, 2), dtype=np.int64), [1]) == []
+
+
+def test_line_of_nodes_with_gaps():
+    """Nodes 0, 1 | 3: two nodesets."""
+    line = Line.of(np.array([2, 1, 0, 5]))
+    assert line.node.tolist() == [0, 1, 3]
+    assert line.before.tolist() == [0, 2, 3, 8]
+    assert line.run.tolist() == [0, 0, 1]
+    assert (line.begins.tolist(), line.ends.tolist()) == ([0, 2], [2, 3])
+
+
+def test_windows_hold_the_job_within_its_bounds():
+    """Four units from each position: 2+1+5, 1+5, 5; with two nodes at most, the first falls out."""
+    line = Line.of(np.array([2, 1, 0, 5]))
+    every = np.arange(3)
+    begin, end = line.forward(every, 4, 1, 9)
+    assert list(zip(begin, end, strict=True)) == [(0, 3), (1, 3), (2, 3)]
+    begin, end = line.forward(every, 4, 2, 2)
+    assert list(zip(begin, end, strict=True)) == [(1, 3)]
+    begin, end = line.backward(np.array([2, 3]), 4, 1, 9)
+    assert list(zip(begin, end, strict=True)) == [(2, 3)]
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=9),
+    st.integers(1, 12), st.integers(1, 3), st.integers(0, 3),
+)  # fmt: skip
+def test_windows_are_the_shortest_there_are(room, units, low, extra):
+    """Forward and backward windows, against trying every one."""
+    line = Line.of(np.array(room))
+    count, high = len(line.node), low + extra
+
+    def good(begin, end):
+        held = int(line.room[begin:end].sum())
+        return end <= count and low <= end - begin <= high and held >= units
+
+    begin, end = line.forward(np.arange(count, dtype=np.int64), units, low, high)
+    found = dict(zip(begin.tolist(), end.tolist(), strict=True))
+    for start in range(count):
+        wanted = next((stop for stop in range(start + 1, count + 1) if good(start, stop)), None)
+        assert found.get(start) == wanted
+    begin, end = line.backward(np.arange(1, count + 1, dtype=np.int64), units, low, high)
+    found = dict(zip(end.tolist(), begin.tolist(), strict=True))
+    for stop in range(1, count + 1):
+        wanted = next((start for start in range(stop - 1, -1, -1) if good(start, stop)), None)
+        assert found.get(stop) == wanted
+
+
+@pytest.mark.parametrize(
+    ("request_", "per_node", "expected"),
+    [
+        ((1, 0), (0, 0), [4, 2, 0]),
+        ((2, 0), (0, 1), [2, 0, 0]),
+        ((1, 1), (1, 0), [2, 0, 0]),
+        ((0, 0), (0, 2), [9, 0, 9]),
+        ((0, 0), (0, 0), [9, 0 + 9, 9]),
+    ],
+)
+def test_room_for_units(request_, per_node, expected):
+    """Free: 4 cores and 2 GPUs, 2 cores, 2 GPUs; at most nine units."""
+    free = np.array([[4, 2], [2, 0], [0, 2]])
+    usable = np.ones(3, dtype=np.bool_)
+    assert room_on(free, usable, np.array(request_), np.array(per_node), 9).tolist() == expected
+
+
+def test_room_only_on_usable_nodes():
+    """A node that may not be used holds nothing."""
+    free = np.array([[4, 2], [2, 0]])
+    found = room_on(free, np.array([False, True]), np.array([1, 0]), np.array([0, 0]), 9)
+    assert found.tolist() == [0, 2]

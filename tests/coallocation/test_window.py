@@ -1,0 +1,111 @@
+"""How many jobs a decision looks at, which, and their integer priorities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import machine
+
+from cpsched.coallocation.window import (
+    Window,
+    point_priorities,
+    priority_values,
+    program_priorities,
+    rank_priorities,
+    window_rows,
+)
+from cpsched.errors import ConfigError
+from cpsched.model.jobtable import JobTable
+from cpsched.priority import Basic, Multifactor, Slowdown
+
+
+def table(num, **columns):
+    """Return waiting jobs, one a second."""
+    whole = np.ones(num, dtype=np.int64)
+    return JobTable.build(
+        resources=("core",),
+        handle=np.arange(num),
+        submit=columns.pop("submit", np.arange(num)),
+        requested_time=columns.pop("requested_time", 60 * whole),
+        units=columns.pop("units", whole),
+        request=whole[:, None],
+    )
+
+
+def test_the_window_halves_after_each_miss_and_is_whole_after_a_decision_that_met():
+    window = Window(200)
+    sizes = []
+    for _ in range(9):
+        window.missed()
+        sizes.append(window.size)
+    assert sizes == [100, 50, 25, 12, 6, 3, 1, 1, 1]
+    assert not window.is_full
+    window.met()
+    assert (window.size, window.is_full) == (200, True)
+
+
+def test_a_halved_window_is_saved():
+    window, other = Window(7), Window(7)
+    window.missed()
+    other.restore(window.state())
+    assert other.size == 3
+    other.met()
+    assert other.size == 7
+
+
+def test_a_window_without_jobs_is_refused():
+    with pytest.raises(ConfigError, match="window is 0, must be 1 or more"):
+        Window(0)
+
+
+def test_the_window_holds_the_highest_and_ties_keep_queue_order():
+    rows = window_rows(table(5), np.array([1.0, 3.0, 2.0, 3.0, 2.0]), 4)
+    assert rows.tolist() == [1, 3, 2, 4]
+    assert not rows.flags.writeable
+    assert window_rows(table(2), np.array([0.0, 0.0]), 200).tolist() == [0, 1]
+
+
+@given(st.lists(st.integers(-5, 5) | st.floats(-1e300, 1e300), min_size=1, max_size=30))
+def test_ranks_keep_order_and_ties_and_more_jobs_always_weigh_more(values):
+    values = np.array(values, dtype=np.float64)
+    ranks = rank_priorities(values)
+    for one, rank in zip(values, ranks.tolist(), strict=True):
+        for other, beside in zip(values, ranks.tolist(), strict=True):
+            assert (one < other) == (rank < beside)
+    ascending = np.sort(ranks)
+    for count in range(len(ranks)):
+        # The k + 1 least important jobs against the k most important.
+        assert ascending[: count + 1].sum() > ascending[len(ranks) - count :].sum()
+
+
+def test_points_are_whole_and_at_least_one():
+    assert point_priorities(np.array([-3.0, 0.2, 7.5, 8.6, 1e30])).tolist() == [1, 1, 8, 9, 2**31]
+
+
+def test_first_come_first_served_counts_down_within_a_second_too():
+    """Slurm gives every arriving job one less, whatever the second."""
+    priority = Basic()
+    priority.reset(machine((4,)))
+    values = priority_values(priority, table(3, submit=np.zeros(3, dtype=np.int64)), 5)
+    assert values.tolist() == [0.0, -1.0, -2.0]
+    assert program_priorities(priority, values, "auto").tolist() == [12, 11, 10]
+    assert program_priorities(priority, values, "points").tolist() == [1, 1, 1]
+
+
+def test_multifactor_has_points_and_others_ranks():
+    priority = Multifactor(size_weight=100)
+    priority.reset(machine((4,)))
+    jobs = table(2, units=np.array([1, 2]))
+    values = priority_values(priority, jobs, 120)
+    assert program_priorities(priority, values, "auto").tolist() == [27, 52]
+    assert program_priorities(priority, values, "ranks").tolist() == [5, 6]
+
+
+def test_a_priority_of_several_keys_becomes_ranks_with_its_ties():
+    """Equal slowdown: the smaller demand goes first; equal in both is a tie."""
+    priority = Slowdown()
+    priority.reset(machine((4,)))
+    jobs = table(3, submit=np.zeros(3, dtype=np.int64), units=np.array([2, 1, 2]))
+    assert priority_values(priority, jobs, 60).tolist() == [-1.0, 0.0, -1.0]

@@ -1,0 +1,645 @@
+"""Slurm's scheduling on schedules worked out by hand, and against a slow twin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference as ref
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, machines, run, starts, workloads
+
+from cpsched.checks import CHECKS, check_keeps_promises
+from cpsched.dispatch.slurm_backfill import SlurmBackfill
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.mapping import fit
+from cpsched.metrics.verify import verify
+from cpsched.model.system import LogMapping, ProcessorMapping, Queue
+from cpsched.model.topology import Topology
+from cpsched.simulation.observers import Observer
+from cpsched.spec import build
+
+#: Backfilling at every event, with reservations of whole nodes and of amounts.
+AT_ONCE = "slurm-backfill:backfill_interval=0"
+AMOUNTS = f"{AT_ONCE},reserve=amounts"
+
+
+def nodes_of(result):
+    """Return the nodes of each job that ran, by row."""
+    segments = result.schedule.segments
+    found = {}
+    for job, node, count in zip(segments.job, segments.node, segments.count, strict=True):
+        found.setdefault(int(job), []).extend(range(int(node), int(node + count)))
+    return found
+
+
+# --- when ----------------------------------------------------------------------------------------
+
+
+def test_jobs_that_fit_start_at_their_submit():
+    """The main scheduler is asked at every event, not only every 30 seconds."""
+    workload = jobs((0, 1, 10), (7, 2, 10), (8, 1, 10))
+    assert starts(workload, machine((4,)), "slurm-backfill") == [0, 7, 8]
+
+
+def test_backfilling_waits_for_its_interval():
+    """
+    B is blocked at 1, so C, submitted at 2, has to wait for the backfill pass at 30.
+
+    ::
+
+        n1 |.                             CCCCCCCCBBBB
+        n0 |AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABBBB
+            +-----------------------------------------
+             0 1 2                        30      38
+    """
+    workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 8))
+    nodes = machine((1,), (1,))
+    assert starts(workload, nodes, "slurm-backfill") == [0, 38, 30]
+    assert starts(workload, nodes, "slurm-backfill:backfill_interval=5") == [0, 38, 5]
+    assert starts(workload, nodes, AT_ONCE) == [0, 38, 2]
+
+
+def test_a_pass_too_late_backfills_nothing():
+    """The same with C of 9 seconds: at 30 it would end after 38, at 29 it would not."""
+    workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 9))
+    nodes = machine((1,), (1,))
+    assert starts(workload, nodes, "slurm-backfill") == [0, 38, 42]
+    assert starts(workload, nodes, "slurm-backfill:backfill_interval=29") == [0, 38, 29]
+
+
+def test_a_coarser_grid_of_decisions_takes_the_next_one():
+    """With decisions every 7 seconds the pass due at 30 is at 35."""
+    workload = jobs((0, 1, 48), (1, 2, 4), (2, 1, 8))
+    nodes = machine((1,), (1,))
+    assert starts(workload, nodes, "slurm-backfill", dispatch_interval=7) == [0, 49, 35]
+
+
+def test_every_job_looked_at_has_a_reservation():
+    """
+    D would not delay B, but it would delay C: it waits for C (as in conservative backfilling).
+
+    ::
+
+        n3 |.              CCCCC
+        n2 |AAAAAAAAAABBBBBCCCCC
+        n1 |AAAAAAAAAABBBBBCCCCC
+        n0 |AAAAAAAAAABBBBBCCCCCDDDD...
+            +--------------------------
+             0  3      10   15   20
+    """
+    workload = jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), (3, 1, 20))
+    nodes = machine((1,), (1,), (1,), (1,))
+    assert starts(workload, nodes, AT_ONCE) == [0, 10, 15, 20]
+
+
+def test_jobs_behind_the_depth_are_not_looked_at():
+    """
+    E (1 node for 5 s) fits beside A, but only B and C are looked at until B starts.
+
+    ::
+
+        n3 |.         EEEEECCCCC        n3 |.   EEEEE      CCCCC
+        n2 |AAAAAAAAAABBBBBCCCCC        n2 |AAAAAAAAAABBBBBCCCCC
+        n1 |AAAAAAAAAABBBBBCCCCC        n1 |AAAAAAAAAABBBBBCCCCC
+        n0 |AAAAAAAAAABBBBBCCCCC        n0 |AAAAAAAAAABBBBBCCCCC
+            +--------------------           +--------------------
+             0   4    10   15                0   4    10   15
+             depth=2                         depth=3
+    """
+    workload = jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), (4, 1, 5))
+    nodes = machine((1,), (1,), (1,), (1,))
+    assert starts(workload, nodes, f"{AT_ONCE},depth=2") == [0, 10, 15, 10]
+    assert starts(workload, nodes, f"{AT_ONCE},depth=3") == [0, 10, 15, 4]
+    assert starts(workload, nodes, f"{AT_ONCE},depth=all") == [0, 10, 15, 4]
+
+
+def test_nothing_is_backfilled_with_depth_0():
+    """Then it is the main scheduler alone: first come, first served."""
+    workload = jobs((0, 3, 10), (1, 4, 5), (2, 1, 3))
+    assert starts(workload, machine((4,)), f"{AT_ONCE},depth=0") == [0, 10, 15]
+    assert starts(workload, machine((4,)), "fifo") == [0, 10, 15]
+
+
+def test_beyond_the_window_nothing_is_reserved():
+    """
+    B could start at 10. A window of 9 seconds does not see that, and C, of 20 s, goes first.
+
+    ::
+
+        n1 |.CCCCCCCCCCCCCCCCCCCCBBBB       n1 |.         BBBB
+        n0 |AAAAAAAAAA           BBBB       n0 |AAAAAAAAAABBBBCCCC...
+            +------------------------           +--------------------
+             0 1      10         21              0 1      10  14
+             window 8                            window 9
+    """
+    workload = jobs((0, 1, 10), (0, 2, 4), (1, 1, 20))
+    nodes = machine((1,), (1,))
+    assert starts(workload, nodes, f"{AT_ONCE},window=8") == [0, 21, 1]
+    assert starts(workload, nodes, f"{AT_ONCE},window=9") == [0, 10, 14]
+    assert starts(workload, nodes, f"{AT_ONCE},window=all") == [0, 10, 14]
+
+
+def test_a_reservation_keeps_whole_nodes():
+    """
+    B takes one core of each node at 10. C needs one core for 20 s, and there are two a node.
+
+    ::
+
+        n1 |.         BBBBB             n1 |.         BBBBB
+           |.         .....CCCCC...        |.CCCCCCCCCCCCCCCCCCCC
+        n0 |AAAAAAAAAABBBBB             n0 |AAAAAAAAAABBBBB
+           |AAAAAAAAAA.....                |AAAAAAAAAA.....
+            +--------------------           +--------------------
+             0 1      10   15                0 1      10   15
+             reserve=nodes                   reserve=amounts
+    """
+    workload = jobs((0, 2, 10), (0, 2, 5), (1, 1, 20), nodes_min=[1, 2, 1])
+    nodes = machine((2,), (2,))
+    assert starts(workload, nodes, AT_ONCE) == [0, 10, 10]
+    assert starts(workload, nodes, AMOUNTS) == [0, 10, 1]
+
+
+def test_a_job_in_time_runs_on_reserved_nodes():
+    """C ends when B begins, so it may use n1; D, a second longer, may not."""
+    workload = jobs((0, 1, 10), (0, 2, 5), (1, 1, 9))
+    assert starts(workload, machine((1,), (1,)), AT_ONCE) == [0, 10, 1]
+    workload = jobs((0, 1, 10), (0, 2, 5), (1, 1, 10))
+    assert starts(workload, machine((1,), (1,)), AT_ONCE) == [0, 10, 15]
+
+
+def test_jobs_that_ask_for_nothing_keep_off_reserved_nodes_too():
+    """Nothing of a reserved node is left, not even room for a job that takes nothing."""
+    workload = jobs((0, 1, 10), (0, 2, 5), (1, 1, 20), request=[[1], [1], [0]])
+    assert starts(workload, machine((1,), (1,)), AT_ONCE) == [0, 10, 10]
+    assert starts(workload, machine((1,), (1,)), AMOUNTS) == [0, 10, 1]
+
+
+def test_a_blocked_queue_does_not_block_another():
+    """
+    The main pass goes on in queue b; within a, E waits for the backfill pass at 30.
+
+    Nodes n0 to n2. A (two nodes, until 40), then B (two nodes, queue a) is blocked; C (queue b)
+    starts at 2, and after it E (queue a) at 30.
+    """
+    queues = [Queue(name="a"), Queue(name="b")]
+    workload = jobs(
+        (0, 2, 40), (1, 2, 5), (2, 1, 10), (3, 1, 5), queue=["a", "a", "b", "a"]
+    )  # fmt: skip
+    nodes = machine((1,), (1,), (1,), queues=queues)
+    assert starts(workload, nodes, "slurm-backfill") == [0, 40, 2, 30]
+
+
+def test_the_thesis_example_delays_the_third_job():
+    """
+    Soner's Table 1.2: 4 nodes of 12 cores and 3 GPUs; J3 waits although the cores for it are free.
+
+    J1 (24 cores) takes two whole nodes and their GPUs with them, J2 (6 cores and 2 GPUs on each
+    of two nodes) the others, which have one GPU left.
+
+    ::
+
+               cores          GPUs
+        n3 |J2 J2 .  .    g2 g2 .         J3 asks for 6 cores and 3 GPUs on each of two nodes.
+        n2 |J2 J2 .  .    g2 g2 .
+        n1 |J1 J1 J1 J1   .  .  .
+        n0 |J1 J1 J1 J1   .  .  .
+    """
+    gpus = [[0, 0], [0, 2], [0, 3]]
+    workload = jobs(
+        (0, 24, 100), (0, 12, 60), (0, 12, 50), resources=("core", "gpu"),
+        per_node=gpus, nodes_min=[1, 2, 2], nodes_max=[4, 2, 2],
+    )  # fmt: skip
+    result = run(workload, machine(*[(12, 3)] * 4, resources=("core", "gpu")), AT_ONCE)
+    assert result.schedule.start.tolist() == [0, 0, 60]
+    assert nodes_of(result) == {0: [0, 1], 1: [2, 3], 2: [2, 3]}
+
+
+def test_priority_multifactor_prefers_large_jobs():
+    """When A ends at 60, C (all of the machine: 1,000 points) goes before B (250, a second older)."""
+    workload = jobs((0, 4, 60), (1, 1, 10), (2, 4, 10))
+    nodes = machine((1,), (1,), (1,), (1,))
+    assert starts(workload, nodes, AT_ONCE) == [0, 60, 70]
+    assert starts(workload, nodes, f"{AT_ONCE},priority=multifactor") == [0, 70, 60]
+    by_age = f"{AT_ONCE},priority=multifactor(size_weight=0)"
+    assert starts(workload, nodes, by_age) == [0, 60, 70]
+
+
+class Seen(Observer):
+    """Keeps what every decision planned, and when it wants to be asked again."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_decision(self, view, decision, seconds):
+        plan = decision.plan
+        planned = dict(zip(plan.handle, plan.start, strict=True)) if plan else {}
+        self.seen.append((view.now, planned, decision.again_at))
+
+
+def test_it_says_what_it_plans_and_when_to_ask_again():
+    """
+    Jobs of test_backfilling_waits_for_its_interval: a plan at 30, since C could start then.
+
+    The pass at 0 is due and finds nobody; at 1 and 2 it is due at 30, at 38 at 60. The last job
+    could not start at 30, so that nobody needs to know its place.
+    """
+    seen = Seen()
+    workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 8), (3, 2, 2))
+    run(workload, machine((1,), (1,)), "slurm-backfill", observers=[seen])
+    assert seen.seen == [
+        (0, {}, None),
+        (1, {}, 30),
+        (2, {}, 30),
+        (3, {}, 30),
+        (30, {1: 38}, None),
+        (38, {}, 60),
+        (42, {}, None),
+    ]
+
+
+# --- where ---------------------------------------------------------------------------------------
+
+
+def placed(free, units, *, sizes=(), capacity=4, **ask):
+    """Return the units by node of a job of one-core units, None if it does not start."""
+    num = len(free)
+    job = ref.Ask(units=units, request=(1,), per_node=(0,), eligible=(True,) * num, **ask)
+    state = ref.State(
+        now=0, capacity=((capacity,),) * num, free=tuple((have,) for have in free),
+        running=(), waiting=(job,),
+    )  # fmt: skip
+    started, _ = decide(state, sizes=sizes)
+    return started.get(0)
+
+
+def decide(state, *, sizes=(), order=None, **options):
+    """Return what starts (position: units by node) and what is planned at one state."""
+    view = ref.view_of(state)
+    num = len(state.capacity)
+    view.system = replace(view.system, topology=Topology(num, sizes))
+    options.setdefault("backfill_interval", 0)
+    dispatcher = SlurmBackfill(topology="tree" if sizes else "line", **options)
+    dispatcher.reset(view.system, 0)
+    decision = dispatcher.decide(view)
+    plan = decision.plan
+    return (
+        {start.handle: ref.takes_of(start.allocation, num) for start in decision.actions},
+        dict(zip(plan.handle, plan.start, strict=True)) if plan else {},
+    )
+
+
+#   core 4 |.  .  #  #  #  .  .  #  .
+#   core 3 |.  .  #  #  .  .  .  #  .
+#   core 2 |.  .  .  #  .  .  .  #  .
+#   core 1 |.  .  .  #  .  .  .  #  .
+#          +---------------------------
+#           0  1  2  3  4  5  6  7  8      runs: 0-2 (10 cores), 4-6 (11), 8 (4)
+RUNS = (4, 4, 2, 0, 3, 4, 4, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        (1, (0, 0, 0, 0, 0, 0, 0, 0, 1)),  # the tightest run that is enough
+        (4, (0, 0, 0, 0, 0, 0, 0, 0, 4)),
+        (5, (4, 1, 0, 0, 0, 0, 0, 0, 0)),  # 10 cores are tighter than 11
+        (11, (0, 0, 0, 0, 3, 4, 4, 0, 0)),
+        (12, (0, 0, 0, 0, 3, 4, 4, 0, 1)),  # none is enough: the largest, then the tightest
+        (16, (4, 1, 0, 0, 3, 4, 4, 0, 0)),
+        (22, (4, 4, 2, 0, 3, 4, 4, 0, 1)),
+        (25, (4, 4, 2, 0, 3, 4, 4, 0, 4)),
+        (26, None),
+    ],
+)
+def test_the_run_that_fits_best(units, expected):
+    """The tightest run of consecutive nodes that is enough; the largest where none is."""
+    assert placed(RUNS, units) == expected
+
+
+def test_ties_go_to_the_first_run():
+    """Two runs of two nodes: the first along the line."""
+    assert placed((4, 4, 0, 4, 4), 6) == (4, 2, 0, 0, 0)
+    assert placed((4, 4, 0, 4, 4, 0, 1), 9) == (4, 4, 0, 0, 0, 0, 1)
+
+
+def test_a_run_must_have_nodes_enough():
+    """Two nodes at least: n8 alone is not enough; a unit is left for the second node."""
+    assert placed(RUNS, 4, nodes_min=2) == (3, 1, 0, 0, 0, 0, 0, 0, 0)
+
+
+def test_as_few_nodes_as_asked_for():
+    """
+    8 cores on two nodes: the run 0-2 is tighter, and its first two have them.
+
+    9 cores on 3 nodes fill n0 and n1 and leave one for n2. Of 4-6 the first two hold 7: without
+    the nodes that hold fewest (n2, then n4) n5 and n6 are a run.
+    """
+    assert placed(RUNS, 8, nodes_max=2) == (4, 4, 0, 0, 0, 0, 0, 0, 0)
+    assert placed(RUNS, 9, nodes_min=3, nodes_max=3) == (4, 4, 1, 0, 0, 0, 0, 0, 0)
+    assert placed((0, 0, 0, 0, 3, 4, 4, 0, 4), 8, nodes_max=2) == (0, 0, 0, 0, 0, 4, 4, 0, 0)
+
+
+def test_where_leaving_nodes_out_does_not_help():
+    """
+    7 and 4 make 11 on two nodes. In order it is 4 + 4 (8), without the fours 7 alone.
+
+    Slurm gives up there; a node is passed over only if the rest cannot hold the job beside it.
+    """
+    assert placed((4, 4, 7), 11, nodes_max=2, capacity=8) == (4, 0, 7)
+
+
+def test_contiguous_jobs_get_one_run():
+    """12 cores in a row are nowhere; 5 are, and the tightest run has them."""
+    assert placed(RUNS, 12, contiguous=True) is None
+    assert placed(RUNS, 5, contiguous=True) == (4, 1, 0, 0, 0, 0, 0, 0, 0)
+    # Tightest is 0-2, but its first two hold only 5; the next is 4-6, whose first two hold 7.
+    assert placed((1, 4, 4, 0, 3, 4, 4), 7, nodes_max=2, contiguous=True) == (
+        0, 0, 0, 0, 3, 4, 0,
+    )  # fmt: skip
+    # Neither run's beginning will do: the first shortest piece that does.
+    assert placed((1, 4, 4, 0, 3, 4, 4), 8, nodes_max=2, contiguous=True) == (
+        0, 4, 4, 0, 0, 0, 0,
+    )  # fmt: skip
+
+
+def test_even_splits_take_as_few_nodes_as_they_can():
+    """8 units: 4 on two nodes, in the order of runs; 4-6 is larger than 0-2 but not tighter."""
+    assert placed(RUNS, 8, even=True) == (4, 4, 0, 0, 0, 0, 0, 0, 0)
+    assert placed(RUNS, 26, even=True) is None
+
+
+#  root:     |-----------------------|
+#  switches: |-----------|-----------|
+#  leaves:   |-----|-----|-----|-----|
+#  free:      4  4  1  0  4  0  4  4      leaves 8, 1, 4, 8; switches 9, 12
+TREE = (4, 4, 1, 0, 4, 0, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        (1, (0, 0, 1, 0, 0, 0, 0, 0)),  # leaf 1 and leaf 2 have one node each: the first
+        (2, (0, 0, 0, 0, 2, 0, 0, 0)),  # leaf 2 has the fewest nodes that are enough
+        (8, (4, 4, 0, 0, 0, 0, 0, 0)),  # two leaves with two nodes each: the first
+        (9, (4, 4, 1, 0, 0, 0, 0, 0)),  # no leaf; both switches have three nodes: the first
+        (10, (0, 0, 0, 0, 2, 0, 4, 4)),  # the second switch, its largest leaf first
+        (13, (4, 4, 1, 0, 0, 0, 4, 0)),  # the root: largest leaves first, leaf 0 and leaf 3;
+        (21, (4, 4, 1, 0, 4, 0, 4, 4)),  # all there is
+        (22, None),
+    ],
+)
+def test_the_lowest_switch_that_is_enough(units, expected):
+    """On two levels of switches under a root."""
+    if units == 13:
+        # leaf 0 (8) is the first of the largest; 5 are left, for which leaf 3 (8) is enough.
+        expected = (4, 4, 0, 0, 0, 0, 4, 1)
+    assert placed(TREE, units, sizes=(2, 4)) == expected
+
+
+def test_on_a_tree_contiguous_jobs_still_get_consecutive_nodes():
+    """Runs are 0-2 (9), 4 (4), 6-7 (8): the tightest that is enough."""
+    assert placed(TREE, 8, sizes=(2, 4), contiguous=True) == (0, 0, 0, 0, 0, 0, 4, 4)
+    assert placed(TREE, 9, sizes=(2, 4), contiguous=True) == (4, 4, 1, 0, 0, 0, 0, 0)
+
+
+# --- against a slow twin -------------------------------------------------------------------------
+
+
+def twin_place(ask, free, capacity, sizes):
+    """Return where a job goes by the documented rules, node by node; None if nowhere."""
+    valid = ref.every_placement(ask, free, capacity)
+    if not valid:
+        return None
+    room = [ref.room(ask, node, free, capacity) for node in range(len(free))]
+    # Sums of endless room must still be told apart by how many nodes there are.
+    room = [2**46 if have == float("inf") else have for have in room]
+    if ask.contiguous:
+        parts = [part for part in runs(room, 1) if total(part, room) >= ask.units]
+        for part in sorted(parts, key=lambda part: total(part, room)):
+            takes = filled_in_order(ask, part, room)
+            if takes and not ask.even:
+                return takes
+        return ref.place("first-fit", ask, free, capacity)
+    for least in sorted({1, *(have + 1 for have in room if have)}):
+        order = twin_order(ask, room, least, sizes)
+        takes = even_in_order(ask, order, room) if ask.even else filled_in_order(ask, order, room)
+        if takes or ask.even:
+            return takes
+    order = twin_order(ask, room, 1, sizes)
+    return max(valid, key=lambda takes: [takes[node] for node in order])
+
+
+def runs(room, least):
+    """Return the runs of consecutive nodes that hold ``least`` units or more each."""
+    found = [[]]
+    for node, have in enumerate(room):
+        if have >= least:
+            found[-1].append(node)
+        else:
+            found.append([])
+    return [part for part in found if part]
+
+
+def total(part, room):
+    return sum(room[node] for node in part)
+
+
+def twin_order(ask, room, least, sizes):
+    """Return the nodes that hold ``least`` or more in the order in which they are taken."""
+    able = [node for node, have in enumerate(room) if have >= least]
+    parts = runs(room, least)
+    if sizes:
+        inside = able
+        for size in sizes:
+            under = [
+                [node for node in able if node // size == switch] for switch in range(len(room))
+            ]
+            good = [
+                part for part in under
+                if part and total(part, room) >= ask.units and len(part) >= ask.nodes_min
+            ]  # fmt: skip
+            if good:
+                inside = min(good, key=len)
+                break
+        parts = [[node for node in inside if node // sizes[0] == leaf] for leaf in range(len(room))]
+    left, owed, order = ask.units, ask.nodes_min, []
+    parts = [part for part in parts if part]
+    while parts and (left > 0 or owed > 0):
+        enough = [part for part in parts if total(part, room) >= left and len(part) >= owed]
+        part = (
+            min(enough, key=lambda part: total(part, room))
+            if enough
+            else max(parts, key=lambda part: total(part, room))
+        )
+        parts.remove(part)
+        order += part
+        left -= total(part, room)
+        owed -= len(part)
+    return order + [node for node in able if node not in order]
+
+
+def filled_in_order(ask, order, room):
+    """Fill nodes in order, leaving a unit for each that is still owed; None if that fails."""
+    takes, left, used = [0] * len(room), ask.units, 0
+    for node in order:
+        if left == 0 or used == ask.nodes_max:
+            break
+        takes[node] = min(room[node], left - max(ask.nodes_min - used - 1, 0))
+        if takes[node] <= 0:
+            return None
+        left -= takes[node]
+        used += 1
+    return tuple(takes) if left == 0 and used >= ask.nodes_min else None
+
+
+def even_in_order(ask, order, room):
+    """Use the fewest nodes of equal shares, the first in order that have it."""
+    for num in range(ask.nodes_min, min(ask.nodes_max, ask.units) + 1):
+        if ask.units % num == 0:
+            able = [node for node in order if room[node] >= ask.units // num][:num]
+            if len(able) == num:
+                return tuple(ask.units // num * (node in able) for node in range(len(room)))
+    return None
+
+
+def twin(state, *, sizes, depth, window, close):
+    """Return what starts and what is planned, second by second, with everybody in one queue."""
+    capacity = state.capacity
+    horizon = ref._horizon(state)
+    starts, planned = {}, {}
+    left = list(range(len(state.waiting)))
+    while left:
+        ask = state.waiting[left[0]]
+        takes = twin_place(ask, ref.free_at(state, state.now, starts), capacity, sizes)
+        if takes is None:
+            break
+        starts[left.pop(0)] = takes
+    line = {second: ref.free_at(state, second, starts) for second in range(state.now, 2 * horizon)}
+    for position in left[:depth]:
+        ask = state.waiting[position]
+        length = max(ask.duration, 1)
+        for second in range(state.now, min(horizon, state.now + window) + 1):
+            low = line[second]
+            for during in range(second + 1, second + length):
+                low = ref.least(low, line[during])
+            takes = twin_place(ask, low, capacity, sizes)
+            if takes is None:
+                continue
+            for during in range(second, second + length):
+                line[during] = ref.minus(line[during], ref.held(ask, takes, capacity))
+                if close and second > state.now:
+                    line[during] = tuple(
+                        (-1,) * len(have) if units else have
+                        for have, units in zip(line[during], takes, strict=True)
+                    )
+            if second == state.now:
+                starts[position] = takes
+            else:
+                planned[position] = second
+            break
+    return starts, planned
+
+
+@given(
+    state=ref.states(),
+    sizes=st.sampled_from([(), (1,), (2,), (1, 2), (2, 4), (3,)]),
+    depth=st.sampled_from([0, 1, 2, 100]),
+    window=st.sampled_from([0, 2, 5, 1000]),
+    reserve=st.sampled_from(["nodes", "amounts"]),
+)
+@settings(max_examples=400, deadline=None)
+def test_as_the_twin(state, sizes, depth, window, reserve):
+    """What starts, where, and what is planned as long as somebody could start."""
+    sizes = tuple(size for size in sizes if size > 1)
+    found, plan = decide(state, sizes=sizes, depth=depth, window=window, reserve=reserve)
+    close = reserve == "nodes"
+    starts, planned = twin(state, sizes=sizes, depth=depth, window=window, close=close)
+    assert found == starts
+    assert plan.items() <= planned.items()
+
+
+@given(workload=workloads(), system=machines(), tree=st.booleans(), amounts=st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_schedules_are_valid_and_complete(workload, system, tree, amounts):
+    """Nothing is ever over-allocated, every bound is kept, and every job runs."""
+    options = ["backfill_interval=4"] + ["reserve=amounts"] * amounts
+    if tree:
+        system = replace(system, topology=Topology(system.num_nodes, (2,)))
+        options.append("topology=tree")
+    schedule = run(workload, system, f"slurm-backfill:{','.join(options)}").schedule
+    assert verify(schedule) == []
+    assert not (schedule.outcome == -1).any()
+
+
+@given(workload=workloads(plain=True), system=machines())
+@settings(max_examples=60, deadline=None)
+def test_without_whole_nodes_it_is_conservative_backfilling(workload, system):
+    """One-core units, backfilling at every event, amounts reserved: any layout, the same starts."""
+    assert starts(workload, system, AMOUNTS) == starts(workload, system, "conservative")
+
+
+# --- its promises, and bad input -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "spec", ["slurm-backfill", AMOUNTS, "slurm-backfill:priority=multifactor,depth=5"]
+)
+def test_contract(check, spec):
+    """What every dispatcher must keep."""
+    check(lambda: build("dispatchers", spec))
+
+
+@pytest.mark.parametrize("spec", [AT_ONCE, AMOUNTS])
+def test_keeps_promises(spec):
+    """Nobody delays a reservation where backfilling is part of every decision."""
+    check_keeps_promises(lambda: build("dispatchers", spec))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ("topology=torus", ConfigError, "topology is 'torus', must be line or tree"),
+        ("reserve=cores", ConfigError, "reserve is 'cores', must be nodes or amounts"),
+        ("depth=-1", ConfigError, "depth is -1, must be 0 or more, or 'all'"),
+        ("window=-5", ConfigError, "window is -5, must be 0 or more, or 'all'"),
+        ("backfill_interval=-1", ConfigError, "backfill_interval is -1, must be 0 or more"),
+        ("depth=many", ConfigError, "depth: 'many' is not a value of type int"),
+        ("priority=best", UnknownNameError, "no priority is called 'best'"),
+        ("interval=3", ConfigError, "Did you mean 'backfill_interval'"),
+    ],
+)
+def test_bad_options(options, error, message):
+    """Each is refused when the dispatcher is made."""
+    with pytest.raises(error, match=message):
+        build("dispatchers", f"slurm-backfill:{options}")
+
+
+def test_a_tree_needs_switches():
+    """A machine that declares none cannot be taken as a tree."""
+    with pytest.raises(ConfigError, match="topology=tree needs switches: set level_sizes"):
+        starts(jobs((0, 1, 1)), machine((1,)), "slurm-backfill:topology=tree")
+
+
+def test_whole_nodes_of_a_counted_pool_are_refused():
+    """There a reservation would keep the machine; amounts are fine."""
+    log = LogMapping(processors=ProcessorMapping.POOL)
+    system = replace(machine((1,), (1,)), log=log)
+    workload = jobs((0, 2, 10), (1, 1, 5))
+    counted = fit(replace(workload, layout="processors"), system)
+    with pytest.raises(ConfigError, match="set reserve=amounts"):
+        run(counted, system, "slurm-backfill")
+    assert run(counted, system, AMOUNTS).schedule.start.tolist() == [0, 10]
+    # The same machine under a log that knows nodes.
+    assert starts(workload, system, "slurm-backfill") == [0, 10]
+
+
+def test_no_interval_is_too_long():
+    """Numbers beyond any time are no trouble."""
+    far = "99999999999999999999"
+    spec = f"slurm-backfill:depth={far},window={far},backfill_interval={far}"
+    assert starts(jobs((5, 1, 10), (6, 1, 5)), machine((1,)), spec) == [5, 15]
+    assert np.array_equal(starts(jobs((0, 1, 0)), machine((1,)), spec), [0])

@@ -1,0 +1,302 @@
+"""Placement metrics on machines drawn by hand, and the fewest nodes against trying them all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference as ref
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, machines, run, workloads
+
+from cpsched.mapping import fit
+from cpsched.metrics.fewest import fewest_nodes
+from cpsched.metrics.placement import (
+    fragmentation,
+    packing_factor,
+    placement,
+    places,
+    spread,
+    theoretical_runtime,
+)
+from cpsched.metrics.summary import summarize
+from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.system import LogMapping, ProcessorMapping
+from cpsched.model.topology import Topology, is_counted_pool
+from cpsched.model.types import MISSING
+
+
+def lying(system, *where, seconds=None, units=1, **columns):
+    """
+    Return a schedule in which each job starts at 0 on some nodes, with as many units on each.
+
+    Parameters
+    ----------
+    where
+        Node indices by job.
+    seconds
+        How long each runs; 10 where None.
+    """
+    seconds = seconds or [10] * len(where)
+    workload = jobs(
+        *[(0, units * len(nodes), length) for nodes, length in zip(where, seconds, strict=True)],
+        resources=system.resources, **columns,
+    )  # fmt: skip
+    job = np.repeat(np.arange(len(where)), [len(nodes) for nodes in where])
+    end = np.array(seconds, dtype=np.int64)
+    held = np.full(len(job), units)
+    request = workload.request[job]
+    return Schedule(
+        workload=fit(workload, system).workload,
+        system=system,
+        start=np.zeros(len(where), dtype=np.int64),
+        end=end,
+        outcome=np.full(len(where), JobOutcome.COMPLETED, dtype=np.int64),
+        priority=end,
+        plan=end,
+        bound=end,
+        segments=Segments(
+            job=job,
+            start=np.zeros(len(job), dtype=np.int64),
+            end=end[job],
+            node=np.array([node for nodes in where for node in nodes], dtype=np.int64),
+            count=np.ones(len(job), dtype=np.int64),
+            units=held,
+            amount=held[:, None] * request + workload.per_node[job],
+        ),
+        rejected={},
+        overrun="kill",
+    )
+
+
+def tree(num_nodes, *level_sizes, cores=1):
+    """Return a machine of equal nodes under switches."""
+    return replace(machine(*[(cores,)] * num_nodes), topology=Topology(num_nodes, level_sizes))
+
+
+# Figure 7.1, with its nodes from 1 to 24 as 0 to 23:
+#
+#   . J1 . J1 . J1 . J1 . . . J2 J2 . . . . . . J2 J2 . . .
+#   1  2 3  4 5  6 7  8      12 13               20 21
+J1, J2 = [1, 3, 5, 7], [11, 12, 19, 20]
+
+
+def test_figure_7_1():
+    """
+    J1 in four blocks over the 7 nodes 2 to 8, J2 in two over the 10 nodes 12 to 21.
+
+    The thesis defines spread as that number over the nodes allocated: 7 / 4 and 10 / 4. Its
+    caption has 6 and 12, its section 8.3 has 6 and 10. J2's 10 is the span, J1's 6 is 8 - 2 (a
+    span without the plus one), and 12 is nothing that follows from the nodes.
+    """
+    found = places(lying(machine(*[(1,)] * 24), J1, J2))
+    assert fragmentation(found).tolist() == [4, 2]
+    assert found.nodes.tolist() == [4, 4]
+    assert found.span.tolist() == [7, 10]
+    assert spread(found).tolist() == [7 / 4, 10 / 4]
+
+
+def test_neighbouring_runs_of_other_units_are_one_block():
+    """A job with 2 units on n0 and n1 and 1 on n2 is recorded as two runs, and is contiguous."""
+    result = run(jobs((0, 5, 10)), machine((2,), (2,), (2,)), "fifo").schedule
+    assert result.segments.count.tolist() == [2, 1]
+    found = places(result)
+    assert (found.nodes.tolist(), found.blocks.tolist(), found.units.tolist()) == ([3], [1], [5])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "level"),
+    [
+        ([5], 0),
+        ([0, 3], 0),  # one leaf
+        ([3, 4], 1),  # two leaves of one switch
+        ([8, 12], 1),
+        ([7, 8], 2),  # neighbours, and only the root is above both
+        ([0, 15], 2),
+    ],
+)
+def test_lowest_common_switch(nodes, level):
+    """
+    16 nodes, four under a leaf switch, two of these under a second-level one, and the root.
+
+    ::
+
+        root   |-------------------------------|
+        level1 |---------------|---------------|
+        level0 |-------|-------|-------|-------|
+        nodes   0     3 4     7 8    11 12   15
+    """
+    found = placement(schedule := lying(tree(16, 4, 8), nodes), places(schedule))
+    assert found["lowest_common_switch"]["mean"] == level
+
+
+def test_shares_by_switch_level():
+    """Three jobs in a leaf run 10 s each, one under the root 70 s: 75 % of jobs, 30 % of time."""
+    schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
+    found = placement(schedule, places(schedule))
+    assert found["by_switch_level"] == {
+        "0": {"jobs": 0.75, "job_time": 0.3},
+        "1": {"jobs": 0.0, "job_time": 0.0},
+        "2": {"jobs": 0.25, "job_time": 0.7},
+    }
+    assert found["lowest_common_switch"] == {
+        "jobs": 4, "mean": 0.5, "std": pytest.approx(3**0.5 / 2), "median": 0.0,
+        "p95": pytest.approx(1.7), "max": 2,
+    }  # fmt: skip
+
+
+def test_jobs_of_no_length_have_no_share_of_the_time():
+    """Nothing to divide by."""
+    schedule = lying(tree(4, 2), [0], [1, 2], seconds=[0, 0])
+    shares = placement(schedule, places(schedule))["by_switch_level"]
+    assert shares["0"] == {"jobs": 0.5, "job_time": None}
+
+
+def test_without_switches_there_is_no_level():
+    """A plain line has no switches to be common."""
+    schedule = lying(machine((1,), (1,)), [0, 1])
+    found = placement(schedule, places(schedule))
+    assert found["lowest_common_switch"] is None
+    assert found["by_switch_level"] is None
+    assert found["fragmentation"]["mean"] == 1.0
+
+
+def test_packing_factor():
+    """Four units on four nodes of two cores: two nodes would do. On nodes of their own: 1."""
+    schedule = lying(machine(*[(2,)] * 4), [0, 1, 2, 3], [0], units=1)
+    assert packing_factor(schedule, places(schedule)).tolist() == [2.0, 1.0]
+
+
+def fewest(system, *where, **columns):
+    """Return the fewest nodes of jobs that lie somewhere, from what they ask for."""
+    schedule = lying(system, *where, **columns)
+    found = places(schedule)
+    return fewest_nodes(schedule, found.row, found.units).tolist()
+
+
+def test_the_fewest_nodes_are_the_roomiest_first():
+    """Nodes of 4, 4, 2, 1 and 1 cores: 3 on one, 8 on two, 9 on three."""
+    system = machine((1,), (4,), (2,), (4,), (1,))
+    for units, least in ((1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (11, 4), (12, 5)):
+        schedule = run(jobs((0, units, 1)), system, "fifo").schedule
+        found = places(schedule)
+        assert fewest_nodes(schedule, found.row, found.units).tolist() == [least]
+
+
+def test_bounds_and_amounts_per_node_count():
+    """GPUs: 2 a node, and a job that wants 2 on each of at least 3 nodes cannot have fewer."""
+    system = machine(*[(4, 2)] * 4, (8, 0), resources=("core", "gpu"))
+    two, none = [[0, 2]], [[0, 0]]
+    assert fewest(system, [0, 1], per_node=two) == [1]
+    assert fewest(system, [0, 1, 2], per_node=two, nodes_min=[3]) == [3]
+    # Eight cores with GPUs beside them need two nodes, without them the one that has none.
+    assert fewest(system, [0, 1], per_node=two, units=4) == [2]
+    assert fewest(system, [0, 1], per_node=none, units=4) == [1]
+
+
+@given(workload=workloads(max_jobs=4), system=machines())
+@settings(max_examples=150, deadline=None)
+def test_the_fewest_nodes_against_trying_all_placements(workload, system):
+    """On the empty machine, with bounds, splits, contiguity, GPUs and memory."""
+    schedule = run(workload, system, "fifo").schedule
+    found = places(schedule)
+    done = schedule.workload
+    capacity = tuple(map(tuple, system.capacity.tolist()))
+    expected = []
+    for row in found.row.tolist():
+        ask = ref.Ask(
+            units=int(done.units[row]),
+            request=tuple(done.request[row].tolist()),
+            per_node=tuple(done.per_node[row].tolist()),
+            eligible=(True,) * system.num_nodes,
+            nodes_min=int(done.nodes_min[row]),
+            nodes_max=int(done.nodes_max[row]),
+            even=bool(done.split[row]),
+            contiguous=bool(done.contiguous[row]),
+            exclusive=bool(done.exclusive[row]),
+        )
+        ways = ref.every_placement(ask, capacity, capacity)
+        expected.append(min(sum(units > 0 for units in takes) for takes in ways))
+    assert fewest_nodes(schedule, found.row, found.units).tolist() == expected
+    assert (packing_factor(schedule, found) >= 1).all()
+
+
+@given(
+    where=st.lists(st.sets(st.integers(0, 11), min_size=1), min_size=1, max_size=6),
+    sizes=st.sampled_from([(), (2,), (3,), (2, 6), (2, 4)]),
+)
+def test_against_their_definitions(where, sizes):
+    """Blocks, spans and switches of random sets of nodes, found by looking at every node."""
+    system = tree(12, *sizes)
+    found = places(lying(system, *map(sorted, where)))
+    assert found.blocks.tolist() == [
+        sum(node - 1 not in nodes for node in nodes) for nodes in where
+    ]
+    assert found.span.tolist() == [max(nodes) - min(nodes) + 1 for nodes in where]
+    assert system.topology.common_level(found.first, found.last).tolist() == [
+        next(
+            level
+            for level in range(len(sizes) + 1)
+            if level == len(sizes) or len({node // sizes[level] for node in nodes}) == 1
+        )
+        for nodes in where
+    ]
+
+
+def test_theoretical_runtime():
+    """
+    Eq. 7.2: (2 cores x 10 s + 2 cores x 20 s) / 4 cores = 15 s, of 30 s that it takes (eq. 7.3).
+
+    The first job is alone on its nodes and holds all 4 cores: what it asks for counts.
+    """
+    schedule = run(
+        jobs((0, 2, 10), (0, 2, 20), nodes_min=[2, 1], exclusive=[True, False]),
+        machine((2,), (2,)),
+        "fifo",
+    ).schedule
+    assert schedule.start.tolist() == [0, 10]
+    found = places(schedule)
+    assert theoretical_runtime(schedule, found) == (2 * 10 + 2 * 20) / 4
+    summary = summarize(schedule)
+    assert summary["theoretical_runtime_s"] == 15.0
+    assert summary["theoretical_utilization"] == 0.5
+    assert summary["utilization"]["core"] == (4 * 10 + 2 * 20) / (4 * 30)
+
+
+def test_only_jobs_that_ended_count():
+    """One was cut while it ran: it has nodes, and is in no measure."""
+    schedule = lying(machine((1,), (1,), (1,)), [0, 2], [1])
+    cut = replace(
+        schedule,
+        outcome=np.array([JobOutcome.NOT_ENDED, JobOutcome.COMPLETED]),
+        end=np.array([MISSING, 10]),
+    )
+    found = placement(cut, places(cut))
+    assert found["nodes"]["jobs"] == 1
+    assert found["fragmentation"]["max"] == 1
+    none = replace(cut, outcome=np.full(2, JobOutcome.NOT_ENDED, dtype=np.int64))
+    assert placement(none, places(none)) is None
+
+
+def test_counted_pools_have_no_places():
+    """Their nodes are amounts; the theoretical runtime needs no places and is there."""
+    system = replace(machine((2,), (2,)), log=LogMapping(processors=ProcessorMapping.POOL))
+    workload = replace(jobs((0, 3, 10)), layout="processors")
+    summary = summarize(run(fit(workload, system), system, "fifo").schedule)
+    assert summary["placement"] is None
+    assert summary["theoretical_runtime_s"] == 7.5
+    # A log that knows nodes keeps them on the same machine.
+    assert not is_counted_pool(system)
+    summary = summarize(run(jobs((0, 3, 10)), system, "fifo").schedule)
+    assert summary["placement"]["nodes"]["mean"] == 2.0
+
+
+def test_nothing_ran():
+    """No job, no places."""
+    schedule = run(jobs((0, 9, 10)), machine((1,)), "fifo").schedule
+    assert len(places(schedule).row) == 0
+    summary = summarize(schedule)
+    assert summary["placement"] is None
+    assert summary["theoretical_utilization"] is None

@@ -1,0 +1,260 @@
+"""How long jobs run on what they get: as recorded, or scaled by their GPUs."""
+
+from __future__ import annotations
+
+import json
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched import traces
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError, DispatchError, UnknownNameError
+from cpsched.mapping import fit
+from cpsched.metrics.verify import Rule, verify
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Decision, Start
+from cpsched.model.schedule import JobOutcome
+from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.runtime_models import GpuScaling, positive_normal
+from cpsched.simulation.simulate import Checkpoint, Settings, simulate
+
+KINDS = ("core", "gpu")
+
+
+class Takes(Dispatcher):
+    """Starts one job after the other on the first nodes, with so many GPUs on each."""
+
+    name = "takes"
+
+    def __init__(self, gpus: list[int], nodes: int = 1) -> None:
+        self._gpus, self._nodes = gpus, nodes
+
+    def decide(self, view: Any) -> Decision:
+        waiting = view.waiting
+        if len(view.running) or not len(waiting):
+            return Decision()
+        handle = int(waiting.handle[0])
+        node = np.arange(self._nodes)
+        units = np.full(self._nodes, int(waiting.units[0]) // self._nodes)
+        gpus = np.resize(self._gpus, self._nodes) if self._nodes > 1 else [self._gpus[handle]]
+        amount = np.column_stack([units, gpus]).astype(np.int64)
+        return Decision(actions=(Start(handle, Allocation(node, units, amount)),))
+
+
+def ranged(*rows: tuple[int, ...], low: int = 1, high: int = 3, **more: Any) -> Any:
+    """Jobs of one core that take ``low`` to ``high`` GPUs a node."""
+    num = len(rows)
+    return jobs(
+        *rows,
+        resources=KINDS,
+        per_node=[[0, low]] * num,
+        per_node_max=[[0, high]] * num,
+        **more,
+    )
+
+
+def seconds(workload: Any, dispatcher: Any, *, nodes: int = 1, **settings: Any) -> list[int]:
+    """Simulate under linear scaling and return how long each job ran."""
+    settings = {"runtime_model": "gpu-scaling:sigma=0", "overrun": "extend", **settings}
+    system = machine(*[(4, 3)] * nodes, resources=KINDS)
+    schedule = run(workload, system, dispatcher, **settings).schedule
+    assert verify(schedule, recorded=False) == []
+    return (schedule.end - schedule.start).tolist()
+
+
+def test_more_gpus_make_a_job_faster():
+    """Equation 7.1 without its factor: 100 s on one GPU are 50 s on two, 34 s on three."""
+    workload = ranged((0, 1, 100), (0, 1, 100), (0, 1, 100))
+    assert seconds(workload, Takes([1, 2, 3])) == [100, 50, 34]
+
+
+def test_a_range_that_begins_at_two_scales_from_there():
+    """D': the log's runtime is that on two GPUs."""
+    workload = ranged((0, 1, 99), (0, 1, 99), low=2)
+    assert seconds(workload, Takes([2, 3])) == [99, 66]
+
+
+def test_the_node_with_the_fewest_gpus_counts():
+    workload = ranged((0, 2, 90))
+    assert seconds(workload, Takes([3, 2], nodes=2), nodes=2) == [45]
+
+
+def test_jobs_without_a_range_run_as_recorded():
+    """Also with GPUs they all need, and whatever the factor."""
+    workload = jobs((0, 1, 7), (0, 1, 9), resources=KINDS, per_node=[[0, 0], [0, 2]])
+    assert seconds(workload, Takes([0, 2]), runtime_model="gpu-scaling") == [7, 9]
+
+
+def test_a_job_of_no_time_takes_none():
+    assert seconds(ranged((0, 1, 0), (0, 1, 1)), Takes([3, 3])) == [0, 1]
+
+
+def test_gpus_of_the_units_are_not_the_range():
+    """Two units of one GPU each and one to two besides: three held are one of the range."""
+    workload = ranged((0, 2, 60), high=2, request=[[1, 1]])
+    system = machine((4, 4), resources=KINDS)
+    found = [
+        run(workload, system, Takes([held]), runtime_model="gpu-scaling:sigma=0").schedule.end
+        for held in (3, 4)
+    ]
+    assert [end.tolist() for end in found] == [[60], [30]]
+
+
+def test_a_job_alone_on_its_nodes_uses_what_it_can():
+    """It holds all four GPUs and can use two of them."""
+    workload = ranged((0, 1, 60), high=2, exclusive=[True])
+    system = machine((1, 4), resources=KINDS)
+    schedule = run(workload, system, Takes([4]), runtime_model="gpu-scaling:sigma=0").schedule
+    assert schedule.end.tolist() == [30]
+
+
+@pytest.mark.parametrize("held", [0, 4])
+def test_what_is_held_must_be_within_the_range(held):
+    """1 to 3 GPUs: neither 0 nor 4 on a node of 4."""
+    system = machine((4, 4), resources=KINDS)
+    with pytest.raises(DispatchError, match=f"job 0 is given {held} gpu on node n0, which is not"):
+        run(ranged((0, 1, 10)), system, Takes([held]))
+
+
+def test_the_verifier_knows_ranges():
+    """2 GPUs where 1 to 3 are asked for; of the same schedule where only 1 may be, a violation."""
+    system = machine((4, 4), resources=KINDS)
+    schedule = run(ranged((0, 1, 10)), system, Takes([2])).schedule
+    assert verify(schedule) == []
+    exact = schedule.workload.with_columns(per_node_max=np.zeros((1, 2), dtype=np.int64))
+    object.__setattr__(schedule, "workload", exact)
+    assert [found.rule for found in verify(schedule)] == [Rule.AMOUNT]
+    narrow = exact.with_columns(per_node_max=np.array([[0, 1]]))
+    object.__setattr__(schedule, "workload", narrow)
+    assert "takes 2 gpu of node n0, its units need 1" in verify(schedule)[0].message
+
+
+def test_kill_ends_a_job_whose_factor_is_above_one():
+    """At the request, which the user made without knowing the factor; others end before it."""
+    workload = ranged(*[(0, 1, 100)] * 40)
+    system = machine((4, 3), resources=KINDS)
+    killed = run(workload, system, Takes([1] * 40), runtime_model="gpu-scaling").schedule
+    ran = killed.end - killed.start
+    assert ran.max() == 100
+    extended = run(
+        workload, system, Takes([1] * 40), runtime_model="gpu-scaling", overrun="extend"
+    ).schedule
+    longer = extended.end - extended.start
+    assert np.array_equal(np.minimum(longer, 100), ran)
+    assert np.array_equal(killed.outcome == JobOutcome.TIMEOUT, longer > 100)
+    assert 10 < (longer > 100).sum() < 30
+
+
+def test_a_jobs_factor_follows_from_seed_and_handle():
+    """The same under another allocation; more jobs after it change nothing; another seed does."""
+
+    def works(num: int, seed: int) -> list[int]:
+        model = GpuScaling()
+        fitted = fit(ranged(*[(0, 1, 1000)] * num), machine((4, 3), resources=KINDS))
+        model.reset(Arrivals(fitted), seed)
+        held = Allocation(np.array([0]), np.array([1]), np.array([[1, 1]]))
+        return [model.start(job, held, 0) for job in range(num)]
+
+    assert works(20, seed=1) == works(30, seed=1)[:20]
+    assert works(20, seed=1) != works(20, seed=2)
+    assert len(set(works(20, seed=1))) > 15
+
+
+def test_the_factor_is_a_normal_one_above_zero():
+    """Mean of N(1, 0.5) above 0 by hand: 1 + 0.5 pdf(2) / cdf(2) = 1.0276."""
+    draws = positive_normal(np.random.default_rng(1).random(20_000), 0.5)
+    normal = NormalDist()
+    assert draws.min() > 0
+    assert draws.mean() == pytest.approx(1 + 0.5 * normal.pdf(2) / normal.cdf(2), abs=0.01)
+    # Half of the untruncated draws are above 1: 0.5 / cdf(2) of these.
+    assert (draws > 1).mean() == pytest.approx(0.5 / normal.cdf(2), abs=0.01)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1e-9, 0.5, 10.0])
+def test_the_extremes_of_the_factor_are_finite(sigma):
+    draws = positive_normal(np.array([0.0, 0.5, np.nextafter(1, 0)]), sigma)
+    assert np.all(np.isfinite(draws))
+    assert np.all(draws >= 0)
+    assert np.all(np.diff(draws) >= 0)
+
+
+def test_a_range_from_zero_is_refused():
+    workload = ranged((0, 1, 10), low=0, high=2)
+    with pytest.raises(ConfigError, match="job 0 takes 0 to 2 gpu a node: its runtime on 0 says"):
+        run(workload, machine((4, 3), resources=KINDS), "fifo", runtime_model="gpu-scaling")
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        ("gpu", UnknownNameError, "no runtime model is called 'gpu'; there are: gpu-scaling"),
+        ("gpu-scaling:sigma=-1", ConfigError, r"sigma: -1\.0 is not between 0 and 10"),
+        ("gpu-scaling:mu=1", ConfigError, "mu: no such option; 'gpu-scaling' takes: sigma"),
+        ("recorded:x=1", ConfigError, "x: no such option; 'recorded' takes: none"),
+    ],
+)
+def test_bad_specifications_are_one_line(spec, error, message):
+    with pytest.raises(error, match=message):
+        run(jobs((0, 1, 1)), machine((1,)), "fifo", runtime_model=spec)
+
+
+def test_a_checkpoint_goes_on_to_the_same_end(tmp_path):
+    """Factors are drawn again from the seed, not kept."""
+    workload = ranged(*[(10 * i, 1, 40) for i in range(30)])
+    system = machine((4, 3), resources=KINDS)
+    settings = Settings(runtime_model="gpu-scaling", overrun="extend", seed=3)
+    whole = simulate(workload, system, dispatcher="fifo", settings=settings)
+
+    class KilledError(Exception):
+        pass
+
+    class Killer(Observer):
+        def on_end(self, job: int, outcome: int, now: int) -> None:
+            if now > 200:
+                raise KilledError
+
+    keep = Checkpoint(tmp_path / "state", interval=0)
+    with pytest.raises(KilledError):
+        simulate(
+            workload, system, dispatcher="fifo", settings=settings, checkpoint=keep,
+            observers=[Killer()],
+        )  # fmt: skip
+    again = simulate(workload, system, dispatcher="fifo", settings=settings, checkpoint=keep)
+    assert again.schedule.end.tolist() == whole.schedule.end.tolist()
+
+
+def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
+    """``--runtime-model`` is in run.json in its one form, and ``verify`` takes it into account."""
+    (tmp_path / "m.toml").write_text(
+        'name = "m"\ntitle = "m"\nsource = "made up"\nresources = ["core", "gpu"]\n'
+        'default_expected_wait = 60\n[[nodes]]\ngroup = "all"\ncount = 1\ncore = 4\ngpu = 3\n'
+    )
+    traces.write(ranged(*[(0, 1, 100)] * 9), tmp_path / "w.csv")
+    line = ["simulate", str(tmp_path / "w.csv"), "--system", str(tmp_path / "m.toml"), "-d", "fifo"]
+    out = tmp_path / "out"
+    scaled = ["--runtime-model", "gpu-scaling: sigma=0.2", "--out", str(out)]
+    assert cpsched(*line, *scaled)[0] == 0
+    about = json.loads((out / "run.json").read_text())
+    assert about["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
+    code, text, _ = cpsched("verify", str(out))
+    assert (code, "nothing wrong" in text) == (0, True)
+    about["settings"]["runtime_model"] = "recorded"
+    (out / "run.json").write_text(json.dumps(about))
+    code, text, _ = cpsched("verify", str(out))
+    assert code == 1
+    assert "the log says 100 s" in text
+    code, _, err = cpsched(*line, "--runtime-model", "gpus")
+    assert code == 2
+    assert "no runtime model is called 'gpus'" in err
+
+
+def test_they_are_listed(cpsched):
+    code, text, _ = cpsched("list", "runtime_models")
+    assert code == 0
+    assert "gpu-scaling" in text
+    assert "options: sigma=0.5" in text
