@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar as IntVar
     from ortools.sat.python.cp_model import LinearExprT as LinearExprT
 
+#: Seconds of wall time that this process has spent in the solver so far.
+_spent = 0.0
+
 #: CP-SAT refuses models whose sums can leave 64 bits; sums of ours stay below this.
 MOST = 2**62
 
@@ -151,6 +154,11 @@ def most_weight(num_terms: int, largest_value: int) -> int:
     return max(1, (MOST - 1) // (max(num_terms, 1) * max(largest_value, 1)))
 
 
+def seconds_spent() -> float:
+    """Return how many seconds of wall time this process has spent in the solver so far."""
+    return _spent
+
+
 def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved:
     """
     Minimise a model.
@@ -167,6 +175,7 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
     """
     from ortools.sat.python import cp_model
 
+    global _spent
     solver = cp_model.CpSolver()
     _set(solver, limits)
     name = solver.status_name(solver.solve(model)).lower()
@@ -177,6 +186,7 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
         raise DispatchError(f"{model.name}: CP-SAT answers '{name}': {reason}") from None
     found = status in (Status.OPTIMAL, Status.FEASIBLE)
     wall = solver.wall_time
+    _spent += wall
     return Solved(
         status=status,
         values=tuple(solver.value(variable) for variable in variables) if found else (),

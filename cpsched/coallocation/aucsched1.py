@@ -8,7 +8,6 @@ import numpy as np
 
 from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT, Auctioneer, generic_kinds
 from cpsched.coallocation.auction_units import UnitProgram
-from cpsched.coallocation.bids import line_spots
 from cpsched.coallocation.nodesets import machine_nodesets
 from cpsched.coallocation.preference import (
     TABLE_4_4,
@@ -17,6 +16,7 @@ from cpsched.coallocation.preference import (
     preferences,
     preferring_weights,
 )
+from cpsched.coallocation.spots import line_spots
 from cpsched.coallocation.window import SIZE
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT
 from cpsched.coallocation.aucsched1 import LineAuctioneer
-from cpsched.coallocation.bids import line_spots
 from cpsched.coallocation.preference import TABLE_5_2, TABLE_5_2_CORRECTED, BidClass, Constants
+from cpsched.coallocation.spots import line_spots
 from cpsched.coallocation.window import SIZE
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation.bids import Spots, fragments_of, spot_of, unions_of
+from cpsched.coallocation.bids import Spots, spot_of
+from cpsched.coallocation.spots import fragments_of, unions_of
 
 if TYPE_CHECKING:
     from cpsched.coallocation.bids import Offer, Spot

@@ -33,6 +33,7 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     if not rows:
         return None
     counts = [decisions for _, _, decisions, _ in rows]
+    timings = [timing for _, _, _, timing in rows]
     _, named = common_predictor(tuple(predictor for _, predictor, _, _ in rows))
     return Table(
         "; ".join(_unrepeatable(rows)),
@@ -45,7 +46,8 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
             _shares("proven optimal", "proven_optimal", counts),
             _shares("mean bound gap", "bound_gap", counts),
             _counts("limit hits", "limit_hits", counts),
-            *(_times(name, [timing for _, _, _, timing in rows]) for name in _TIMES),
+            *_sizes(counts),
+            *(_times(part, name, timings) for part, name in _TIMES),
         ),
     )
 
@@ -56,7 +58,13 @@ def _reasons(counts: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*(key for key in _FIRST if key in found), *sorted(found.difference(_FIRST))]
 
 
-_TIMES = ("median", "p99", "max")
+_TIMES = (
+    ("decision", "median"),
+    ("decision", "p99"),
+    ("decision", "max"),
+    ("build", "median"),
+    ("solve", "median"),
+)
 
 
 def _unrepeatable(rows: Sequence[Row]) -> list[str]:
@@ -81,7 +89,24 @@ def _shares(header: str, key: str, counts: Sequence[Mapping[str, Any]]) -> Colum
     return Column(header, "%", tuple(values), 1)
 
 
-def _times(name: str, timings: Sequence[Mapping[str, float]]) -> Column:
-    seconds = [timing.get(f"decision_{name}_s") for timing in timings]
+def _sizes(counts: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """Return how large a decision's programs are on average, where dispatchers say so."""
+    return [
+        Column(
+            f"mean {what}",
+            "",
+            tuple(
+                one[key] / one["solver_calls"] if one.get("solver_calls") and key in one else None
+                for one in counts
+            ),
+            1,
+        )
+        for what, key in (("variables", "model_variables"), ("constraints", "model_constraints"))
+        if any(key in one for one in counts)
+    ]
+
+
+def _times(part: str, name: str, timings: Sequence[Mapping[str, float]]) -> Column:
+    seconds = [timing.get(f"{part}_{name}_s") for timing in timings]
     milliseconds = tuple(None if value is None else 1000 * value for value in seconds)
-    return Column(f"{name} decision", "ms", milliseconds, 2)
+    return Column(f"{name} {part}", "ms", milliseconds, 2)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched import cpsat
 from cpsched.kernels import ledger
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
@@ -94,11 +95,20 @@ class DecisionRecorder(Observer):
         self._seconds = array("d")
         self._starts = 0
         self._stats: Counter[str] = Counter()
+        # Of decisions that called the solver: in it, and around it (building models, above all).
+        self._solver = array("d")
+        self._around = array("d")
+        self._solver_before = cpsat.seconds_spent()
 
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:  # noqa: ARG002
         """Count one."""
         self._seconds.append(seconds)
         self._starts += len(decision.actions)
+        solver = cpsat.seconds_spent()
+        if solver > self._solver_before:
+            self._solver.append(solver - self._solver_before)
+            self._around.append(seconds - self._solver[-1])
+            self._solver_before = solver
         if decision.stats:
             self._stats.update(decision.stats)
 
@@ -106,6 +116,8 @@ class DecisionRecorder(Observer):
         """Return what was counted so far."""
         return {
             "seconds": np.array(self._seconds),
+            "solver": np.array(self._solver),
+            "around": np.array(self._around),
             "starts": self._starts,
             "stats": json.dumps(self._stats),
         }
@@ -113,6 +125,8 @@ class DecisionRecorder(Observer):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
         self._seconds = array("d", state["seconds"].tolist())
+        self._solver = array("d", state["solver"].tolist())
+        self._around = array("d", state["around"].tolist())
         self._starts = int(state["starts"])
         self._stats = Counter(json.loads(state["stats"]))
 
@@ -125,14 +139,26 @@ class DecisionRecorder(Observer):
         }
 
     def timing(self) -> dict[str, float]:
-        """Return what differs from run to run: seconds per decision."""
-        seconds = np.frombuffer(self._seconds) if self._seconds else np.zeros(1)
-        return {
-            "decision_total_s": float(seconds.sum()),
-            "decision_median_s": float(np.median(seconds)),
-            "decision_p99_s": float(np.quantile(seconds, 0.99)),
-            "decision_max_s": float(seconds.max()),
-        }
+        """
+        Return what differs from run to run: seconds per decision.
+
+        Where a solver was called, also those in the solver (``solve_``) and those around it
+        (``build_``: models, above all) of the decisions that called it.
+        """
+        found = _spread_of("decision", self._seconds)
+        if self._solver:
+            found |= _spread_of("solve", self._solver) | _spread_of("build", self._around)
+        return found
+
+
+def _spread_of(name: str, values: array[float]) -> dict[str, float]:
+    seconds = np.frombuffer(values) if values else np.zeros(1)
+    return {
+        f"{name}_total_s": float(seconds.sum()),
+        f"{name}_median_s": float(np.median(seconds)),
+        f"{name}_p99_s": float(np.quantile(seconds, 0.99)),
+        f"{name}_max_s": float(seconds.max()),
+    }
 
 
 def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:

@@ -10,7 +10,8 @@ from cpsched import cpsat
 from cpsched.coallocation.auction import Auction, Program, places_of
 from cpsched.coallocation.auction_search import best_greedy, search
 from cpsched.coallocation.auction_units import UnitProgram
-from cpsched.coallocation.bids import BidMaker, line_spots
+from cpsched.coallocation.bids import BidMaker
+from cpsched.coallocation.spots import line_spots
 
 LIMITS = cpsat.Limits(deterministic=2.0)
 
@@ -50,7 +51,7 @@ def solved(program):
         amount = units[:, None] * ask.request + auction.bids[bid].level
         left[node] -= auction.capacity[node] if ask.exclusive else amount
     assert (left >= 0).all()
-    assert -found.objective == auction.value([bid for bid, _ in winners])
+    assert round(-found.objective) == auction.value([bid for bid, _ in winners])
     return round(-found.objective)
 
 

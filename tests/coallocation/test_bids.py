@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.coallocation.asks import asks_of, levels_between
-from cpsched.coallocation.bids import BidMaker, line_spots, spread
+from cpsched.coallocation.bids import BidMaker, spread
 from cpsched.coallocation.preference import BidClass
+from cpsched.coallocation.spots import line_spots
 from cpsched.coallocation.switches import common_level, switch_spots
 from cpsched.model.topology import Topology
 
