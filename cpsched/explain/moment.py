@@ -122,6 +122,7 @@ class _Watched(Dispatcher, Generic[T]):
     ) -> None:
         self.name = inner.name  # type: ignore[misc]
         self.acts_when_idle = inner.acts_when_idle  # type: ignore[misc]
+        self.interval = inner.interval
         self.decided: int | None = None
         self.seen: list[T] = []
         self._inner = inner

@@ -111,6 +111,10 @@ DISPATCHERS = (
     "cp+:trust=always,arrivals=3",
     "slurm-backfill",
     "slurm-backfill:backfill_interval=0,reserve=amounts,priority=multifactor",
+    "ipsched:window=8",
+    "aucsched1:window=8",
+    "aucsched2:window=8",
+    "aucsched3:window=8",
 )
 
 
