@@ -126,24 +126,52 @@ def _note_start(log, used, row, profile, pieces):
 
 
 @kernel
-def _seen_start(seen, num_seen, request, start):
+def nothing_seen(num_requests):
+    """Return room for what is known of each request's jobs: see :func:`remember`."""
+    return np.empty((num_requests, _SEEN, 6), dtype=np.int64)
+
+
+@kernel
+def _is_plain(request, shapes, num_nodes):
+    """Say whether fewer units are never harder to place; bounds and even splits can make it so."""
+    return (
+        request.nodes_min == 1
+        and request.nodes_max >= num_nodes
+        and shapes[request.shape, SHAPE_SPLIT] == 0
+    )
+
+
+@kernel
+def seen_start(seen, num_seen, request, shapes, num_nodes, start):
     """Return a second before which a job cannot start, after those planned of its request."""
+    plain = _is_plain(request, shapes, num_nodes)
     for i in range(min(num_seen, _SEEN)):
-        if seen[i, 0] <= request.units and seen[i, 1] <= request.duration:
-            start = max(start, seen[i, 2])
+        if seen[i, 1] > request.duration or seen[i, 2] <= start:
+            continue
+        same = seen[i, 3] == request.nodes_min and seen[i, 4] == request.nodes_max
+        fewer = plain and seen[i, 5] == 1 and seen[i, 0] <= request.units
+        if fewer or (same and seen[i, 0] == request.units):
+            start = seen[i, 2]
     return start
 
 
 @kernel
-def _remember(seen, num_seen, request, start):
+def remember(seen, num_seen, request, shapes, num_nodes, start):
     """Note when a job was planned, in place of one that says less; return how many were noted."""
+    plain = int(_is_plain(request, shapes, num_nodes))
+    slot = -1
     for i in range(min(num_seen, _SEEN)):
-        if seen[i, 0] >= request.units and seen[i, 1] >= request.duration and seen[i, 2] <= start:
-            seen[i, 0], seen[i, 1], seen[i, 2] = request.units, request.duration, start
-            return num_seen
-    i = num_seen % _SEEN
-    seen[i, 0], seen[i, 1], seen[i, 2] = request.units, request.duration, start
-    return num_seen + 1
+        if seen[i, 1] >= request.duration and seen[i, 2] <= start and seen[i, 5] == plain:
+            same = seen[i, 3] == request.nodes_min and seen[i, 4] == request.nodes_max
+            if (seen[i, 0] == request.units and same) or (plain and seen[i, 0] >= request.units):
+                slot = i
+                break
+    if slot < 0:
+        slot = num_seen % _SEEN
+        num_seen += 1
+    seen[slot, 0], seen[slot, 1], seen[slot, 2] = request.units, request.duration, start
+    seen[slot, 3], seen[slot, 4], seen[slot, 5] = request.nodes_min, request.nodes_max, plain
+    return num_seen
 
 
 @kernel
@@ -200,8 +228,8 @@ def plan_pass(
             most[d, i] = FAR
     low = np.empty(num_nodes * num_kinds, dtype=np.int64)
     # Planning only takes capacity away: of two jobs of one request, the one planned later that
-    # is at least as large and long can start no earlier.
-    seen = np.empty((len(distinct), _SEEN, 3), dtype=np.int64)
+    # is as hard to place and at least as long can start no earlier.
+    seen = nothing_seen(len(distinct))
     num_seen = filled(len(distinct), 0)
     reserved = 0
     i = 0
@@ -218,7 +246,7 @@ def plan_pass(
             i += 1
             continue
         count = profile.num[SEGMENTS]
-        start = _seen_start(seen[d], num_seen[d], request, now)
+        start = seen_start(seen[d], num_seen[d], request, shapes, num_nodes, now)
         if start > now and reserved >= depth and full == 0:
             i += 1
             continue
@@ -242,14 +270,8 @@ def plan_pass(
             planned[i] = start
         else:
             start = FAR if until == count else profile.times[until]
-        # Node bounds and even splits can make the smaller job the harder one to place.
-        if (
-            pending[d] > 0
-            and request.nodes_min == 1
-            and request.nodes_max >= num_nodes
-            and shapes[request.shape, SHAPE_SPLIT] == 0
-        ):
-            num_seen[d] = _remember(seen[d], num_seen[d], request, start)
+        if pending[d] > 0:
+            num_seen[d] = remember(seen[d], num_seen[d], request, shapes, num_nodes, start)
         if at == 0 or (at > 0 and reserved < depth):
             more = num_splits(profile, pieces)
             if (profile.num[GROUPS] + more) * num_kinds > profile.levels.shape[1]:

@@ -7,7 +7,7 @@ import numpy as np
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import FAR, FIRST_FIT, MANY, amount_on, filled
 from cpsched.kernels.passes import packed
-from cpsched.kernels.planning import _SEEN, _note_start, _numbered, _remember, _seen_start
+from cpsched.kernels.planning import _note_start, _numbered, nothing_seen, remember, seen_start
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
@@ -417,24 +417,18 @@ def slurm_pass(
         for i in range(len(profile.times)):
             most[d, i] = FAR
     low = np.empty(num_nodes * num_kinds, dtype=np.int64)
-    seen = np.empty((len(distinct), _SEEN, 3), dtype=np.int64)
+    seen = nothing_seen(len(distinct))
     num_seen = filled(len(distinct), 0)
     for i in range(last + 1):
         row, d = left[i], number[i]
         request = _request_of(cols, row)
         count = profile.num[SEGMENTS]
-        start = _seen_start(seen[d], num_seen[d], request, now)
+        start = seen_start(seen[d], num_seen[d], request, shapes, num_nodes, now)
         begin = np.searchsorted(profile.times[:count], start)
         until = np.searchsorted(profile.times[:count], now + window + 1)
         at, _ = find_window(machine, request, begin, until, profile, most[d], low)
-        # Node bounds and even splits can make the smaller job the harder one to place.
-        if (
-            request.nodes_min == 1
-            and request.nodes_max >= num_nodes
-            and shapes[request.shape, SHAPE_SPLIT] == 0
-        ):
-            start = FAR if at < 0 else profile.times[at]
-            num_seen[d] = _remember(seen[d], num_seen[d], request, start)
+        start = FAR if at < 0 else profile.times[at]
+        num_seen[d] = remember(seen[d], num_seen[d], request, shapes, num_nodes, start)
         if at < 0:
             continue
         planned[i] = profile.times[at]
