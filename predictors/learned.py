@@ -276,10 +276,8 @@ class Learned(RuntimePredictor):
         return dict(self._counts)
 
     def provenance(self) -> Mapping[str, str]:
-        """Return the model file it started from, and its hash."""
-        if self._warm is None:
-            return {}
-        return {"model": str(self._warm.path), "model_sha256": self._warm.sha256}
+        """Return the model file it started from, its hash, and what that was trained on."""
+        return {} if self._warm is None else self._warm.provenance()
 
     def refit(self, now: int) -> None:
         """Fit the models to the newest completions, if there are enough of them."""

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,28 @@ class Model:
     sha256: str
     header: Mapping[str, Any]
     state: Mapping[str, Any]
+
+    def provenance(self) -> dict[str, str]:
+        """
+        Return which file this is, and what it was trained on as far as its header says.
+
+        ``trained_from`` and ``trained_to``, the first and last submit, are dates where the log has
+        them, else seconds.
+        """
+        trained = self.header.get("trained")
+        known = trained if isinstance(trained, Mapping) else {}
+        said = {
+            "trained_on": known.get("workload"),
+            "trained_on_sha256": known.get("workload_sha256"),
+            "trained_jobs": known.get("jobs"),
+            "trained_from": _moment(known.get("epoch"), known.get("first_submit")),
+            "trained_to": _moment(known.get("epoch"), known.get("last_submit")),
+        }
+        return {
+            "model": str(self.path),
+            "model_sha256": self.sha256,
+            **{name: str(value) for name, value in said.items() if value is not None},
+        }
 
 
 def write(
@@ -149,6 +172,16 @@ def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
         )
     if header.get("features") != list(FEATURES):
         raise ConfigError("was trained on other features than this cpsched has", where=path)
+
+
+def _moment(epoch: object, second: object) -> object:
+    """Return a second of a log as a date, or as it is if it is none."""
+    if isinstance(epoch, int) and isinstance(second, int):
+        try:
+            return datetime.fromtimestamp(epoch + second, UTC).isoformat()
+        except (ValueError, OverflowError, OSError):
+            pass
+    return second
 
 
 def _flatten(

@@ -89,9 +89,19 @@ class Window:
 
     def newest(self, count: int) -> IntArray:
         """Return the positions of the newest jobs, sorted by position."""
-        age = (self.added - 1 - np.arange(len(self))) % self._limit
-        positions: IntArray = np.flatnonzero(age < count)
+        positions: IntArray = np.flatnonzero(self._age() < count)
         return positions
+
+    def thinned(self, whole: int) -> IntArray:
+        """Return the positions of so many newest jobs and of every other older one, sorted."""
+        age = self._age()
+        positions: IntArray = np.flatnonzero((age < whole) | (age % 2 == 0))
+        return positions
+
+    def _age(self) -> IntArray:
+        """Return how many jobs were added after each."""
+        age: IntArray = (self.added - 1 - np.arange(len(self))) % self._limit
+        return age
 
     def state(self) -> dict[str, Any]:
         """Return the columns as they lie."""

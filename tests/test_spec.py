@@ -71,7 +71,7 @@ def test_text_that_is_no_specification(text, message):
 @pytest.mark.parametrize("text", ["", ":", ":priority=fifo"])
 def test_no_name_at_all(text):
     """An empty name is an unknown one."""
-    with pytest.raises(UnknownNameError, match="no dispatcher is called ''; there are: conserv"):
+    with pytest.raises(UnknownNameError, match="no dispatcher is called ''; there are: aucsched1"):
         build("dispatchers", text)
 
 
@@ -199,7 +199,7 @@ def test_unknown_option_lists_what_there_is():
     with pytest.raises(
         ConfigError,
         match=r"easy:prioriti=fifo: prioriti: no such option; 'easy' takes: allocator, backfill,"
-        r" priority\. Did you mean 'priority'\?",
+        r" priority, reserve\. Did you mean 'priority'\?",
     ):
         build("dispatchers", "easy:prioriti=fifo")
     with pytest.raises(ConfigError, match="'requested' takes: none"):
@@ -244,6 +244,7 @@ def test_options_of_lists_defaults():
         "priority": "fifo",
         "backfill": None,
         "allocator": "first-fit",
+        "reserve": "plan",
     }
     assert options_of("dispatchers", "needy") == {}
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import decision_of, frozen, make_allocator, make_priority
+from cpsched.dispatch.reserving import PLAN, Reserving
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import Plan
@@ -46,6 +47,9 @@ class Conservative(Dispatcher):
         ``expected-wait`` (mean wait in units of the queue's expected wait).
     allocator
         Name of the allocator.
+    reserve
+        Which predicted runtimes reservations are made of: ``plan``, or ``bound``, see
+        :class:`~cpsched.dispatch.reserving.Reserving`. A plan's objective goes by ``plan``.
     """
 
     name = "conservative"
@@ -56,6 +60,7 @@ class Conservative(Dispatcher):
         depth: int | None = None,
         objective: str = "slowdown",
         allocator: str = "first-fit",
+        reserve: str = PLAN,
     ) -> None:
         if depth is not None and depth < 0:
             raise ConfigError(f"depth is {depth}, must be 0 or more, or 'all'")
@@ -65,6 +70,7 @@ class Conservative(Dispatcher):
         self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
         self.objective = objective
         self.allocator = make_allocator(allocator)
+        self.reserving = Reserving(reserve)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""
@@ -75,10 +81,11 @@ class Conservative(Dispatcher):
     def decide(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""
         several = len(self.priorities) > 1
+        bounded = self.reserving.view(view)
         best = np.inf
         for priority in self.priorities:
             order = priority.order(view.waiting, view.now)
-            candidate = self._plan(view, order, full=several)
+            candidate = self._plan(bounded, order, full=several)
             if not several:
                 chosen = (order, *candidate)
                 break

@@ -20,6 +20,7 @@ from cpsched.dispatch.passes import (
     make_allocator,
     make_priority,
 )
+from cpsched.dispatch.reserving import PLAN, Reserving
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.priority import Fifo
 
@@ -44,6 +45,10 @@ class Easy(Dispatcher):
         own order by default.
     allocator
         Name of the allocator.
+    reserve
+        Which predicted runtimes the reservation is made of: ``plan``, or ``bound``, by which then
+        running jobs end and jobs behind the head must have ended; see
+        :class:`~cpsched.dispatch.reserving.Reserving`.
     """
 
     name = "easy"
@@ -53,10 +58,12 @@ class Easy(Dispatcher):
         priority: str = "fifo",
         backfill: str | None = None,
         allocator: str = "first-fit",
+        reserve: str = PLAN,
     ) -> None:
         self.queue = _Queue(make_priority(priority))
         self.backfill = _Queue(make_priority(backfill)) if backfill else None
         self.allocator = make_allocator(allocator)
+        self.reserving = Reserving(reserve)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""
@@ -67,15 +74,16 @@ class Easy(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
+        planned = self.reserving.view(view)
         rows = self.queue.rows(view)
         alone = len(rows) == 1
         if alone:
             # Mostly it starts, and then there is neither a reservation nor anything behind it.
-            packed = list_pass(view, rows, self.allocator, stop=True)
+            packed = list_pass(planned, rows, self.allocator, stop=True)
             if packed.item(0):
                 return decision_of(view, packed)
         behind = self.backfill.rows(view) if self.backfill else rows
-        return decision_of(view, easy_pass(view, rows, behind, self.allocator, again=alone))
+        return decision_of(view, easy_pass(planned, rows, behind, self.allocator, again=alone))
 
 
 class _Queue:

@@ -73,6 +73,24 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
     return shlex.join(parts)
 
 
+def model_note(about: Mapping[str, Any]) -> str | None:
+    """Return a comment on the model file a run's predictor started from, if it did from one."""
+    said = about.get("provenance")
+    if not isinstance(said, dict) or "model_sha256" not in said:
+        return None
+    parts = [
+        f"model {_value(str(said.get('model')))} has SHA-256 {_value(str(said['model_sha256']))}"
+    ]
+    if "trained_on" in said:
+        parts.append(
+            f"trained on {_value(str(said.get('trained_jobs')))} jobs of"
+            f" {_value(str(said['trained_on']))}, {_value(str(said.get('trained_from')))} to"
+            f" {_value(str(said.get('trained_to')))}"
+        )
+    # Quoted as in TOML: whatever a file says of itself stays on the line.
+    return f"# {'; '.join(parts)}"
+
+
 def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> list[str]:
     source = workload["source"]
     content: dict[str, Any] = {"name": workload["label"]}

@@ -76,8 +76,8 @@ class _Reader:
             # The baseline: what all schedules of the place look at closely is its busiest time.
             self.first = run
             self.day, self.week = (busiest(run.schedule, days * DAY) for days in (1, 7))
-        line = reproduce.simulate_line(run.about)
-        return figures.read(run, result), [line] if line else []
+        lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
+        return figures.read(run, result), [line for line in lines if line]
 
     def chart(self, run: SavedRun, result: RunResult) -> list[FigureFile]:
         """Return the Gantt chart of a run's busiest day, if a job ran."""

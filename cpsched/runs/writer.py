@@ -119,6 +119,7 @@ def _description(
         "counts": summary["counts"],
         "decisions": dict(run.decisions),
         "predictions": dict(run.predictions),
+        "provenance": dict(run.provenance),
         "deterministic": run.deterministic,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +80,8 @@ class Run:
         When and where every job ran.
     decisions, predictions
         Counts that are the same in every equal run: the dispatcher's and the predictor's.
+    provenance
+        What predictions rest on besides the predictor's options: the hash of a model file, ...
     timing
         Seconds, which are not.
     """
@@ -91,6 +93,7 @@ class Run:
     decisions: Mapping[str, Any]
     predictions: Mapping[str, int]
     timing: Mapping[str, float]
+    provenance: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def deterministic(self) -> bool:
@@ -173,6 +176,7 @@ def simulate(
         decisions=decisions.counts(),
         predictions=dict(predicts.stats()),
         timing=timing,
+        provenance=dict(predicts.provenance()),
     )
 
 

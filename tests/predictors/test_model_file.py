@@ -208,6 +208,40 @@ def test_pickles_are_not_opened(model):
     refuse(model, "allow_pickle=False")
 
 
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        # A day and a second after 1970 began.
+        (86_400, "1970-01-02T00:00:01+00:00"),
+        (None, "1"),
+        (10**30, "1"),
+    ],
+)
+def test_a_model_says_what_it_was_trained_on(epoch, expected):
+    """The log and its hash, the number of jobs, and the first and last submit."""
+    trained_on = {
+        "workload": "a log", "workload_sha256": "ab", "jobs": 7, "first_submit": 1,
+        "last_submit": 1, "epoch": epoch,
+    }  # fmt: skip
+    model = model_file.Model("m", "cd", {"trained": trained_on}, {})
+    assert model.provenance() == {
+        "model": "m",
+        "model_sha256": "cd",
+        "trained_on": "a log",
+        "trained_on_sha256": "ab",
+        "trained_jobs": "7",
+        "trained_from": expected,
+        "trained_to": expected,
+    }
+
+
+def test_a_model_that_does_not_say_is_named_all_the_same():
+    """A header without it, or with something else there."""
+    for header in ({}, {"trained": "yes"}):
+        model = model_file.Model("m", "cd", header, {})
+        assert model.provenance() == {"model": "m", "model_sha256": "cd"}
+
+
 def test_huge_files_are_refused(model, monkeypatch):
     """Before anything of them is read."""
     monkeypatch.setattr(model_file, "_MOST", 1000)
@@ -236,7 +270,9 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     [found] = json.loads(printed)["predictors"]
     assert found["stats"]["answered by history"] == 0
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert found["provenance"] == {"model": str(path), "model_sha256": digest}
+    provenance = found["provenance"]
+    assert (provenance["model"], provenance["model_sha256"]) == (str(path), digest)
+    assert provenance["trained_jobs"] == "250"
     status, _, complaint = run(capsys, *train_it)
     assert status != 0
     assert "the file exists" in complaint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
@@ -13,12 +14,17 @@ from tiny import jobs, machine, run
 
 from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
+from cpsched.report.reproduce import model_note
 from cpsched.runs import load, run_name, save
 from cpsched.runs.consistency import contradictions
 from cpsched.runs.folder import appearing, find_runs
 from cpsched.runs.nodes import fold
 from cpsched.runs.writer import job_columns
 from cpsched.simulation.simulate import Settings
+from predictors.replay import starts_of
+from predictors.sample import sample
+from predictors.training import save as write_model
+from predictors.training import train
 
 FILES = {
     "run.json", "system.json", "workload.parquet", "jobs.parquet", "allocations.parquet",
@@ -266,3 +272,32 @@ def test_reasons_of_rejection_stand_with_their_jobs(tmp_path):
     reasons = job_columns(done.schedule)["reason"].to_pylist()
     assert [reason is None for reason in reasons] == [False, True, False, False, True]
     assert {row: text for row, text in enumerate(reasons) if text} == done.schedule.rejected
+
+
+def test_a_run_knows_the_model_it_was_predicted_with(tmp_path):
+    """Its hash and what it was trained on are in run.json; a run without one says nothing."""
+    path, fitted = tmp_path / "m", sample(250)
+    spec = "gbm-log:trees=3,start=60,window=300"
+    write_model(path, train(fitted, starts_of(fitted), spec), fitted, spec)
+    done = run(fitted, fitted.system, "easy", f"{spec},model={path}")
+    save(done, tmp_path / "r")
+    about = load(tmp_path / "r").about
+    assert about["provenance"]["model_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert about["provenance"]["trained_jobs"] == "250"
+    assert about["provenance"]["trained_to"] == str(int(fitted.workload.submit[-1]))
+    note = model_note(about)
+    assert note.startswith("# model ")
+    assert about["provenance"]["model_sha256"] in note
+    assert '"250" jobs of "sample"' in note
+    save(run(fitted, fitted.system, "easy"), tmp_path / "plain")
+    plain = load(tmp_path / "plain").about
+    assert plain["provenance"] == {}
+    assert model_note(plain) is None
+
+
+def test_a_hostile_model_stays_in_its_comment():
+    """A line end in a path or title does not end the comment."""
+    said = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
+    note = model_note({"provenance": said})
+    assert note.isprintable()
+    assert note.startswith("# ")

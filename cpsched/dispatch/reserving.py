@@ -1,0 +1,91 @@
+"""What reservations are made of: what is predicted to plan with, or what is hardly exceeded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.dispatch.passes import frozen
+from cpsched.errors import ConfigError
+from cpsched.model import columns as c
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.view import View
+
+if TYPE_CHECKING:
+    from cpsched.model.types import IntArray
+
+PLAN, BOUND = "plan", "bound"
+
+
+class Reserving:
+    """
+    Shows kernels, which plan with ``plan`` and expected ends, a view for their reservations.
+
+    With ``plan`` that is the view itself. With ``bound`` it is one in which every waiting job is
+    planned for as long as its bound, and a running one is expected to end at its bound; where that
+    has passed, or the job is being cleaned up, when it is expected to end anyway. Priorities, and
+    whatever else jobs are ranked by, go by the view itself.
+
+    What is kept from one decision to the next are places to write to, and no state.
+
+    Parameters
+    ----------
+    by
+        ``plan`` or ``bound``.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither.
+    """
+
+    def __init__(self, by: str) -> None:
+        if by not in (PLAN, BOUND):
+            raise ConfigError(f"reserve is '{by}', must be {PLAN} or {BOUND}")
+        self._by_bound = by == BOUND
+        self._seen: JobStore | None = None
+        self._twin = JobStore(())
+
+    def view(self, view: View) -> View:
+        """Return the view for a decision's reservations."""
+        return self._bounded(view) if self._by_bound else view
+
+    def _bounded(self, view: View) -> View:
+        waiting, running = view.waiting, view.running
+        source, store = waiting.store, self._twin_of(waiting.store)
+        rows = np.concatenate([waiting.rows, running.rows])
+        block = source.columns[rows]
+        block[:, c.PLAN] = block[:, c.BOUND]
+        ends = _ends(block[len(waiting) :], view.now)
+        block[len(waiting) :, c.EXPECTED_END] = ends
+        store.writable[rows] = block
+        by_end = frozen(running.rows[np.lexsort((running.rows, ends))])
+        return View(
+            view.now,
+            view.system,
+            view.free,
+            view.node_up,
+            view.eligible,
+            JobTable(store, waiting.rows),
+            RunningTable(store, by_end, running.arena),
+        )
+
+    def _twin_of(self, source: JobStore) -> JobStore:
+        """Return the store to write to; another one where the view's has grown or is another."""
+        if source is not self._seen or len(source.columns) != len(self._twin.columns):
+            self._seen = source
+            self._twin = JobStore(source.resources, len(source.columns))
+        twin = self._twin
+        twin.shapes, twin.labels = source.shapes, source.labels
+        twin.size, twin.reordered = source.size, source.reordered
+        return twin
+
+
+def _ends(running: IntArray, now: int) -> IntArray:
+    """Return when running jobs, rows of a store, end by their bound."""
+    by_bound = running[:, c.START] + running[:, c.BOUND]
+    late = (by_bound <= now) | (running[:, c.STATE] == c.COMPLETING)
+    ends: IntArray = np.where(late, running[:, c.EXPECTED_END], by_bound)
+    return ends

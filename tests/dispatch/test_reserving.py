@@ -1,0 +1,210 @@
+"""Reservations by what runtimes hardly exceed, on schedules worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, machines, run, starts, workloads
+
+from cpsched.checks import check_dispatcher
+from cpsched.dispatch.easy import Easy
+from cpsched.errors import ConfigError
+from cpsched.model import columns as c
+from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.simulation.observers import Observer
+from cpsched.spec import build
+
+
+class Foretold(RuntimePredictor):
+    """Says what it was told to, as (plan, bound) of each job."""
+
+    name = "foretold"
+
+    def __init__(self, *pairs):
+        self.pairs = np.array(pairs, dtype=np.int64)
+
+    def predict(self, jobs, now):
+        plan, bound = self.pairs[jobs.handle].T
+        return Prediction(plan, plan, bound)
+
+
+# A on 2 of 4 cores until 10, as planned; it hardly runs beyond 14. B needs all four. C is planned
+# for 5 s and may take 11: it takes 10.
+A_B_C = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 20))
+SAID = Foretold((10, 14), (4, 4), (5, 11))
+
+
+def test_a_plan_that_is_too_short_delays_the_head():
+    """
+    The shadow time is 10, and by its plan C has ended at 8. It runs until 13, and B waits for it.
+
+    ::
+
+        4 |            . BBBB
+        3 |   CCCCCCCCCC BBBB
+        2 |AAAAAAAAAA    BBBB
+        1 |AAAAAAAAAA    BBBB
+          +------------------
+           0  3      10  13
+    """
+    assert starts(A_B_C, machine((4,)), "easy", SAID) == [0, 13, 3]
+
+
+@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
+def test_a_bound_that_holds_does_not(dispatcher):
+    """
+    The shadow time is 14, and by its bound C has ended at 3 + 11 = 14, just in time: it starts.
+
+    B starts at 13 as above, but that is before the 14 it was promised.
+    """
+    assert starts(A_B_C, machine((4,)), dispatcher, SAID) == [0, 13, 3]
+
+
+@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
+def test_who_may_still_run_at_the_shadow_time_waits(dispatcher):
+    """
+    C's bound is 12 now, and 3 + 12 is after A's 14: it waits. A ends at 10, and there B starts.
+
+    ::
+
+        4 |          BBBB
+        3 |          BBBB
+        2 |AAAAAAAAAABBBBCCCCCCCCCC
+        1 |AAAAAAAAAABBBB
+          +------------------------
+           0         10  14
+    """
+    later = Foretold((10, 14), (4, 4), (5, 12))
+    assert starts(A_B_C, machine((4,)), dispatcher, later) == [0, 10, 14]
+    by_plan = dispatcher.partition(":")[0]
+    assert starts(A_B_C, machine((4,)), by_plan, later) == [0, 13, 3]
+
+
+class Promises(Observer):
+    """Notes every planned start of a job, as (second, start)."""
+
+    def __init__(self, handle):
+        self.handle, self.seen = handle, []
+
+    def on_decision(self, view, decision, seconds):
+        if decision.plan is not None:
+            for handle, start in zip(decision.plan.handle, decision.plan.start, strict=True):
+                if handle == self.handle:
+                    self.seen.append((view.now, int(start)))
+
+
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
+def test_a_running_job_beyond_its_bound_is_expected_to_its_request(dispatcher):
+    """
+    A runs 18 of 20 requested seconds; its plan is 5 and its bound 10. B arrives at 1.
+
+    By the plan B is promised 5, and from 5 on 20. By the bound it is promised 10, and 20 from then
+    on. Jobs of one second, which start at once, make decisions at 2, 6 and 12.
+    """
+    workload = jobs((0, 3, 18, 20), (1, 4, 4, 20), (2, 1, 1, 1), (6, 1, 1, 1), (12, 1, 1, 1))
+    said = Foretold((5, 10), (4, 4), (1, 1), (1, 1), (1, 1))
+    for reserve, expected in (
+        ("plan", {2: 5, 6: 20, 12: 20}),
+        ("bound", {2: 10, 6: 10, 12: 20}),
+    ):
+        noted = Promises(1)
+        result = run(workload, machine((4,)), f"{dispatcher}:reserve={reserve}", said, [noted])
+        assert result.schedule.start.tolist() == [0, 18, 2, 6, 12]
+        assert {now: start for now, start in noted.seen if now in expected} == expected
+
+
+def test_running_jobs_are_taken_in_the_order_of_their_bounds():
+    """
+    A and B hold two cores each, C waits for two. By plan A ends first, at 4; by bound B, at 7.
+    """
+    workload = jobs((0, 2, 4, 9), (0, 2, 6, 9), (1, 2, 3, 9))
+    said = Foretold((4, 9), (6, 7), (3, 3))
+    for reserve, promised in (("plan", 4), ("bound", 7)):
+        noted = Promises(2)
+        run(workload, machine((4,)), f"easy:reserve={reserve}", said, [noted])
+        assert noted.seen[0] == (1, promised)
+
+
+@pytest.mark.parametrize(
+    "dispatcher",
+    [
+        "easy",
+        "easy:priority=slowdown,allocator=balanced",
+        "easy:backfill=sjf,allocator=best-fit",
+        "conservative",
+        "conservative:depth=2,priority=slowdown",
+    ],
+)
+@given(machines(), st.data())
+@settings(max_examples=25, deadline=None)
+def test_without_a_bound_of_its_own_nothing_changes(dispatcher, system, data):
+    """Where the bound is the plan, both reserve the same."""
+    workload = data.draw(workloads())
+    said = data.draw(
+        st.lists(st.integers(1, 25), min_size=len(workload), max_size=len(workload)), label="plan"
+    )
+    outcomes = []
+    for reserve in ("plan", "bound"):
+        name = f"{dispatcher}{',' if ':' in dispatcher else ':'}reserve={reserve}"
+        # Past its plan a job is expected to its request; the bound has passed then, too.
+        done = run(workload, system, name, Foretold(*zip(said, said, strict=True))).schedule
+        outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+    assert outcomes[0] == outcomes[1]
+
+
+class AskedAnew(Observer):
+    """Asks a dispatcher that has seen nothing yet the same, at every decision."""
+
+    def __init__(self, system):
+        self.system = system
+
+    def on_decision(self, view, decision, seconds):
+        fresh = Easy(reserve="bound")
+        fresh.reset(self.system, 0)
+        again = fresh.decide(view)
+        assert [start.handle for start in decision.actions] == [
+            start.handle for start in again.actions
+        ]
+        assert (decision.plan and list(decision.plan.start)) == (
+            again.plan and list(again.plan.start)
+        )
+
+
+@given(machines(), st.data())
+@settings(max_examples=40, deadline=None)
+def test_what_is_kept_between_decisions_changes_none(system, data):
+    """A dispatcher that has seen nothing yet decides the same."""
+    workload = data.draw(workloads())
+    pair = st.tuples(st.integers(1, 20), st.integers(0, 10))
+    said = data.draw(st.lists(pair, min_size=len(workload), max_size=len(workload)))
+    asked = AskedAnew(system)
+    foretold = Foretold(*((plan, plan + more) for plan, more in said))
+    run(workload, system, "easy:reserve=bound", foretold, [asked])
+
+
+def test_the_view_is_left_as_it_is():
+    """Nothing is written to the store of the view, nor to the order of what runs."""
+
+    class Unchanged(Observer):
+        def on_decision(self, view, decision, seconds):
+            columns = view.waiting.store.columns
+            ends = columns[view.running.rows, c.EXPECTED_END].tolist()
+            assert ends == sorted(ends)
+            assert set(view.running.plan.tolist()) <= {10, 5, 4}
+
+    run(A_B_C, machine((4,)), "easy:reserve=bound", SAID, [Unchanged()])
+
+
+@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
+def test_it_keeps_what_every_dispatcher_must(dispatcher):
+    """The checks of the package."""
+    check_dispatcher(lambda: build("dispatchers", dispatcher))
+
+
+@pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
+def test_other_values_are_refused(dispatcher):
+    """In one line that names both."""
+    with pytest.raises(ConfigError, match="reserve is 'quantile', must be plan or bound"):
+        build("dispatchers", f"{dispatcher}:reserve=quantile")
