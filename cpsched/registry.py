@@ -45,6 +45,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "best-fit": "cpsched.dispatch.allocators:BestFit",
         "consolidate": "cpsched.dispatch.allocators:Consolidate",
         "balanced": "cpsched.dispatch.allocators:Balanced",
+        "frugal": "cpsched.dispatch.allocators:Frugal",
     },
     "priorities": {
         name: f"cpsched.priority:{attribute}"

@@ -36,6 +36,40 @@ def test_rows_cannot_be_changed():
         table.rows[0] = 1
 
 
+def test_what_kernels_read_cannot_be_changed():
+    """Neither the store's columns nor its requests, through no array that leads to them."""
+    table = JobTable.build(**TWO, per_node=[(0, 1), (0, 0)])
+    store = table.store
+    for array in (store.columns, store.shapes, store.columns[:, 0], store.columns[table.rows[0]]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 1
+    assert table.units.tolist() == [2, 1]
+
+
+def test_columns_are_copies():
+    """Writing into one, or into what the table was built from, changes nothing in the table."""
+    given = {name: np.array(values) for name, values in TWO.items() if name != "resources"}
+    table = JobTable.build(resources=TWO["resources"], **given)
+    for array in (*given.values(), table.units, table.request, table.plan, table.eligible_class):
+        array[...] = 9
+    for name, values in given.items():
+        assert getattr(table, name).tolist() == np.array(TWO[name]).tolist()
+        assert (values == 9).all()
+    assert table.plan.tolist() == [60, 30]
+    assert table.eligible_class.tolist() == [0, 0]
+
+
+def test_a_part_of_a_table_reads_the_same_store():
+    """By positions or by a mask, in the order asked for; jobs of it are those of the whole."""
+    table = JobTable.build(**TWO, strings={"name": ["a", "b"]})
+    for part in (table.take(np.array([1])), table.take(np.array([False, True]))):
+        assert part.store is table.store
+        assert (part.handle.tolist(), part.strings("name")) == ([3], ["b"])
+        assert part[0].requested_time == table[1].requested_time == 30
+    assert table.take(np.array([1, 0])).submit.tolist() == [5, 0]
+    assert [job.units for job in table] == [2, 1]
+
+
 def test_no_jobs_at_all():
     """Also as empty lists, which numpy takes for floating point."""
     empty = {name: [] for name in ("handle", "submit", "requested_time", "units", "request")}

@@ -255,7 +255,7 @@ def test_nodes_that_sleep_change_no_plan():
     slept = woken = 0
     for seed in range(80):
         rng = np.random.default_rng([seed, 77])
-        policy = ref.POLICIES[seed % 4]
+        policy = ref.POLICIES[seed % len(ref.POLICIES)]
         depth = int(rng.choice([2**62, 2**62, 1, 3]))
         state = random_state(rng)
         # Little work: the plan is guessed to end early.

@@ -92,7 +92,7 @@ def _replan(
     moved = plan.start.copy()
     moved[group] = np.asarray(solved.values, dtype=np.int64) + int(tasks.times[0])
     order = np.argsort(moved[: tasks.num_waiting], kind="stable")
-    return tasks.plan(plan.name, order)
+    return tasks.plan(order)
 
 
 def _model(

@@ -3,16 +3,16 @@
 
 Where predictions have lately been as good as the truth, the whole queue is planned
 (:mod:`cpsched.cp.whole_queue`). Otherwise a few rules with one reservation or none each propose
-what to start, and the proposal that is expected to cost least is followed
-(:mod:`cpsched.cp.proposals`). ``cph+`` sees the machine as one pool and then maps what starts to
-nodes; ``cp+`` plans and proposes on nodes, and so does ``cph+`` where the pool has room for a job
-that fits on no nodes: on the pool its reservation would never come true.
+what to start (:mod:`cpsched.cp.proposals`), and the proposal that is expected to cost least is
+followed (:mod:`cpsched.cp.judging`). ``cph+`` sees the machine as one pool and then maps what
+starts to nodes; ``cp+`` plans and proposes on nodes, and so does ``cph+`` where the pool has room
+for a job that fits on no nodes: on the pool its reservation would never come true.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,10 +21,10 @@ import numpy as np
 from cpsched import cpsat
 from cpsched.cp import stats
 from cpsched.cp.experience import Experience
-from cpsched.cp.neighbourhood import first_model, improve
-from cpsched.cp.proposals import Proposal, Scenarios, on_nodes, on_the_pool, orders_of
+from cpsched.cp.judging import Judge
+from cpsched.cp.proposals import on_nodes, on_the_pool
 from cpsched.cp.situation import Situation
-from cpsched.cp.whole_queue import QueuePlan, Tasks, best_plan
+from cpsched.cp.whole_queue import Planner
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import (
     decision_of,
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 #: How often a decision is made anew without the jobs that found no nodes.
 _ATTEMPTS = 4
-_ALL = 2**62
+#: As many reservations as there are jobs.
+_UNLIMITED = 2**62
 #: When predictions are taken as the truth; ``auto``: when they have lately been it.
 _TRUST = ("auto", "always", "never")
 
@@ -80,22 +81,19 @@ class _Plus(Dispatcher):
         if trust not in _TRUST:
             raise ConfigError(f"trust is '{trust}', must be one of {', '.join(_TRUST)}")
         self.trust = trust
-        self.patience = patience
-        self.scenarios = Scenarios(scenarios, patience)
-        self.experience = Experience(arrivals)
-        self.neighbourhoods = neighbourhoods
         self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
         self.allocator = make_allocator(allocator)
-        self._planned: dict[int, int] = {}
-        self._seed = 0
+        self.experience = Experience(arrivals)
+        self._planner = Planner(self.experience, patience, neighbourhoods)
+        self._judge = Judge(self.experience, scenarios, patience)
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         self.allocator.reset(system)
         self._whole = self.allocator.capacity.sum(axis=0)
         self.experience.forget()
-        self._planned = {}
-        self._seed = seed
+        self._planner.last = {}
+        self._judge.seed = seed
         self.limits = replace(self.limits, seed=seed)
 
     def decide(self, view: View) -> Decision:
@@ -121,7 +119,7 @@ class _Plus(Dispatcher):
         situation = Situation.of(view, self.allocator, self.experience, self._whole)
         if self.trust == "always" or (self.trust == "auto" and self.experience.is_exact):
             return self._plan(situation, ~fits)
-        self._planned = {}
+        self._planner.last = {}
         return self._weigh(situation, ~fits)
 
     @abstractmethod
@@ -134,13 +132,13 @@ class _Plus(Dispatcher):
 
     def _plan_on_nodes(self, situation: Situation, barred: BoolArray) -> Decision:
         """Follow the node by node plan in the order of the best one."""
-        tasks, plan, numbers = self._best_plan(situation, barred)
+        plan, numbers = self._planner.best(situation, barred, self.limits)
         view, store = situation.view, situation.jobs.store
         packed, planned = planning.plan_pass(
             self.allocator.policy,
             view.now,
             frozen(situation.jobs.rows[plan.order]),
-            _ALL,
+            _UNLIMITED,
             1,
             store.columns,
             store.shapes,
@@ -152,77 +150,37 @@ class _Plus(Dispatcher):
             view.running.arena.node,
             view.running.arena.amount,
         )
-        start = np.empty(tasks.num_waiting, dtype=np.int64)
+        start = np.empty(len(plan.order), dtype=np.int64)
         start[plan.order] = planned
         decision = decision_of(view, packed)
-        return decision._replace(plan=self._remember(situation, start), stats=numbers)
+        return decision._replace(
+            plan=self._planner.remember(situation, start), stats={stats.PLANNED: 1, **numbers}
+        )
 
     def _weigh_on_nodes(self, situation: Situation, barred: BoolArray) -> Decision:
         """Follow the best of what the rules propose on nodes."""
-        orders = orders_of(situation)
+        orders = situation.rule_orders()
         proposals = on_nodes(situation, orders, self.allocator)
-        chosen, numbers = self._cheapest(situation, proposals, orders["typical"], barred)
+        chosen, numbers = self._judge.cheapest(situation, proposals, orders["typical"], barred)
         assert chosen.packed is not None
         return decision_of(situation.view, chosen.packed)._replace(stats=numbers)
-
-    def _best_plan(
-        self, situation: Situation, barred: BoolArray
-    ) -> tuple[Tasks, QueuePlan, dict[str, float]]:
-        """Return the best plan found on the pool."""
-        coming = self.experience.arrivals(situation.now, situation.demand.shape[1])
-        tasks = Tasks.of(situation, coming, barred, self.patience)
-        orders = situation.orders()
-        if self._planned:
-            # A job seen for the first time comes first: where it fits, the plan says.
-            before = [self._planned.get(h, -1) for h in situation.jobs.handle.tolist()]
-            orders["previous"] = np.argsort(before, kind="stable")
-        plan = best_plan(tasks, orders)
-        numbers: dict[str, float] = {stats.PLANNED: 1}
-        if self.neighbourhoods:
-            plan, found = improve(tasks, plan, self.neighbourhoods, self.limits)
-            numbers.update(found)
-        return tasks, plan, numbers
 
     def build(self, view: View) -> BuiltModel | None:
         """
         Return the model of a decision's first neighbourhood, for a look at it.
 
         None if there is no group of jobs to plan anew. It is built whether or not :meth:`decide`
-        would need it.
+        would need it, also without ``neighbourhoods``.
         """
         if not len(view.waiting):
             return None
         barred = ~fits_now(view, view.waiting.rows, self.allocator)
         situation = Situation.of(view, self.allocator, self.experience, self._whole)
-        coming = self.experience.arrivals(situation.now, situation.demand.shape[1])
-        tasks = Tasks.of(situation, coming, barred, self.patience)
-        return first_model(tasks, best_plan(tasks, situation.orders()))
-
-    def _remember(self, situation: Situation, start: IntArray) -> Plan:
-        """Keep the planned starts for the next decision; return those that are not now."""
-        handles = situation.jobs.handle
-        self._planned = dict(zip(handles.tolist(), start.tolist(), strict=True))
-        later = start > situation.now
-        return Plan(handles[later].tolist(), start[later].tolist())
-
-    def _cheapest(
-        self,
-        situation: Situation,
-        proposals: list[Proposal],
-        ranked: IntArray,
-        barred: BoolArray,
-    ) -> tuple[Proposal, dict[str, float]]:
-        """Return the proposal that is expected to cost least, the first of equals."""
-        if len(proposals) == 1:
-            return proposals[0], {stats.AGREED: 1}
-        seed = (self._seed * 1_000_003 + situation.now) % 2**48
-        cost = self.scenarios.judge(situation, self.experience, proposals, ranked, barred, seed)
-        chosen = proposals[int(np.argmin(cost))]
-        return chosen, {stats.JUDGED: 1, stats.FOLLOWED + chosen.rule.name: 1}
+        return self._planner.first_model(situation, barred)
 
     def state(self) -> Mapping[str, Any]:
         """Return the last plan and what was learnt."""
-        planned = sorted(self._planned.items())
+        planned = sorted(self._planner.last.items())
         return {
             "planned": np.array(planned, dtype=np.int64).reshape(-1, 2),
             **self.experience.state(),
@@ -230,7 +188,7 @@ class _Plus(Dispatcher):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        self._planned = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
+        self._planner.last = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
         self.experience.restore(state)
 
 
@@ -266,28 +224,32 @@ class CphPlus(_Plus):
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
         if situation.is_misled(barred):
             return self._plan_on_nodes(situation, barred)
-        numbers: Counter[str] = Counter()
+        numbers: defaultdict[str, float] = defaultdict(float)
         for _ in range(_ATTEMPTS):
-            tasks, plan, found = self._best_plan(situation, barred)
-            numbers.update(found)
-            start = plan.start[: tasks.num_waiting]
-            order = plan.order[start[plan.order] == situation.now]
+            plan, found = self._planner.best(situation, barred, self.limits)
+            for name, value in found.items():
+                numbers[name] += value
+            order = plan.order[plan.start[plan.order] == situation.now]
             decision, left = self._mapped(situation, order)
             numbers[stats.POSTPONED] += len(left)
             if not len(left):
                 break
             barred[left] = True
+        # The solver's work adds up over the attempts; what is followed is the last.
         numbers[stats.PLANNED] = 1
-        return decision._replace(plan=self._remember(situation, start), stats=numbers)
+        for name in (stats.PLANS, stats.GAIN_OVER_FIRST):
+            numbers[name] = found[name]
+        planned = self._planner.remember(situation, plan.start[: len(plan.order)])
+        return decision._replace(plan=planned, stats=numbers)
 
     def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
         if situation.is_misled(barred):
             return self._weigh_on_nodes(situation, barred)
-        orders = orders_of(situation)
+        orders = situation.rule_orders()
         postponed = 0
         for _ in range(_ATTEMPTS):
             proposals = on_the_pool(situation, orders, barred)
-            chosen, numbers = self._cheapest(situation, proposals, orders["typical"], barred)
+            chosen, numbers = self._judge.cheapest(situation, proposals, orders["typical"], barred)
             order = orders[chosen.rule.order]
             decision, left = self._mapped(situation, order[chosen.starts[order]])
             postponed += len(left)

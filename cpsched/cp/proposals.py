@@ -1,11 +1,4 @@
-"""
-What could start now, as several rules see it, and which of that is expected to cost least.
-
-The idea is that of rollouts: every proposal is played to the end of the queue under one simple
-rule in scenarios which draw each job's runtime from past errors (running jobs on condition that
-they have run this long) and let the last arrivals come once more. No rule in a scenario knows its
-runtimes, so waiting looks no better than it is.
-"""
+"""What could start now, as several rules see it; :mod:`cpsched.cp.judging` chooses."""
 
 from __future__ import annotations
 
@@ -17,15 +10,9 @@ from cpsched.dispatch.passes import easy_pass, frozen, list_pass
 from cpsched.kernels import passes, scenarios
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cpsched.cp.experience import Experience
     from cpsched.cp.situation import Situation
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
-
-#: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.
-_WINDOW = 64
+    from cpsched.model.types import BoolArray, IntArray
 
 
 class Rule(NamedTuple):
@@ -46,7 +33,8 @@ class Rule(NamedTuple):
     depth: int
 
 
-#: ``slowdown`` by the prediction, ``typical`` by the runtime to expect in the light of errors.
+#: For the orders see :meth:`cpsched.cp.situation.Situation.rule_orders`. The first is the one whose
+#: cost the gain of following another is measured by.
 RULES = (
     Rule("easy_slowdown", "slowdown", "slowdown", 1),
     Rule("easy_oldest", "fifo", "slowdown", 1),
@@ -80,16 +68,6 @@ class Proposal(NamedTuple):
     packed: IntArray | None = None
 
 
-def orders_of(situation: Situation) -> dict[str, IntArray]:
-    """Return the orders that rules name, as positions of jobs."""
-    waited = situation.now - situation.submit
-    return {
-        "slowdown": np.argsort(-waited / situation.plan, kind="stable"),
-        "typical": np.argsort(-waited / situation.typical, kind="stable"),
-        "fifo": np.arange(len(situation.jobs), dtype=np.int64),
-    }
-
-
 def on_the_pool(
     situation: Situation, orders: dict[str, IntArray], barred: BoolArray
 ) -> list[Proposal]:
@@ -119,26 +97,26 @@ def on_nodes(
 
     The allocator's last pass must have been over the situation's view.
     """
-    distinct: dict[tuple[bytes, int], Proposal] = {}
+    found: dict[tuple[bytes, int], Proposal] = {}
     rows = situation.jobs.rows
     by_row = np.argsort(rows, kind="stable")
-
-    def positions(some: IntArray) -> IntArray:
-        found: IntArray = by_row[np.searchsorted(rows, some, sorter=by_row)]
-        return found
-
     for rule in RULES:
         packed = _pass(situation, rows, orders, rule, allocator)
-        count = packed.item(0)
-        starts = np.zeros(len(rows), dtype=np.bool_)
-        starts[positions(packed[passes.HEADER : passes.HEADER + count])] = True
-        held, shadow = -1, packed.item(3)
-        if packed.item(4):
-            held = int(positions(packed[2:3])[0])
-        extra = _beside(situation, starts, held, shadow)
-        proposal = Proposal(rule, starts, held, shadow, extra, packed)
-        distinct.setdefault((starts.tobytes(), held), proposal)
-    return list(distinct.values())
+        proposal = _unpacked(situation, rule, packed, by_row)
+        found.setdefault((proposal.starts.tobytes(), proposal.held), proposal)
+    return list(found.values())
+
+
+def _unpacked(situation: Situation, rule: Rule, packed: IntArray, by_row: IntArray) -> Proposal:
+    """Return what a pass proposes; ``by_row`` are positions of jobs, sorted by row."""
+    rows = situation.jobs.rows
+    count, shadow, reserves = packed.item(0), packed.item(3), packed.item(4)
+    starts = np.zeros(len(rows), dtype=np.bool_)
+    started = packed[passes.HEADER : passes.HEADER + count]
+    starts[by_row[np.searchsorted(rows, started, sorter=by_row)]] = True
+    held = int(by_row[np.searchsorted(rows, packed.item(2), sorter=by_row)]) if reserves else -1
+    extra = _beside(situation, starts, held, shadow)
+    return Proposal(rule, starts, held, shadow, extra, packed)
 
 
 def _pass(
@@ -165,104 +143,3 @@ def _beside(situation: Situation, starts: BoolArray, held: int, shadow: int) -> 
         taken = taken + situation.demand[held]
     left: IntArray = np.maximum(situation.level[max(at, 0)] - taken, 0)
     return left
-
-
-class Scenarios:
-    """
-    Runtimes and arrivals as they may come.
-
-    Parameters
-    ----------
-    num
-        How many.
-    patience
-        Seconds; see :func:`cpsched.kernels.scenarios.job_cost`.
-    """
-
-    def __init__(self, num: int, patience: int) -> None:
-        self._num = num
-        self._patience = float(patience)
-
-    def judge(
-        self,
-        situation: Situation,
-        experience: Experience,
-        proposals: Sequence[Proposal],
-        ranked: IntArray,
-        barred: BoolArray,
-        seed: int,
-    ) -> FloatArray:
-        """
-        Return what each proposal is expected to cost.
-
-        Parameters
-        ----------
-        ranked
-            All jobs' positions, most urgent first.
-        barred
-            Jobs that cannot start now.
-        """
-        now = situation.now
-        picked, held = _picked(proposals, ranked, barred)
-        coming = experience.arrivals(now, situation.demand.shape[1])
-        join = np.concatenate
-        user = join([situation.user[picked], coming.user])
-        plan = join([situation.plan[picked], coming.plan])
-        limit = join([situation.limit[picked], coming.limit])
-        zeros = np.zeros(len(plan), dtype=np.int64)
-        running = situation.view.running
-        elapsed = now - running.start
-        expected = np.maximum(running.expected_end - running.start, elapsed + 1)
-        owner, predicted = experience.users(running), np.maximum(running.plan, 1)
-        at_most = np.maximum(running.requested_time, 1)
-        draw, num = experience.draw, self._num
-        cost: FloatArray = scenarios.judge(
-            now,
-            len(picked),
-            np.array([proposal.starts[picked] for proposal in proposals]),
-            held,
-            np.array([proposal.shadow for proposal in proposals], dtype=np.int64),
-            np.array([proposal.extra for proposal in proposals]),
-            draw(num, seed, user, plan, zeros, plan, limit),
-            plan,
-            join(
-                [
-                    situation.typical[picked],
-                    experience.typical(coming.user, coming.plan, coming.limit),
-                ]
-            ),
-            join([situation.submit[picked], coming.ready]),
-            join([situation.demand[picked], coming.demand]),
-            join([np.full(len(picked), now, dtype=np.int64), coming.ready]),
-            draw(num, _another(seed), owner, predicted, elapsed, expected, at_most) - elapsed,
-            situation.back,
-            situation.level[0],
-            self._patience,
-        )
-        return cost
-
-
-def _another(seed: int) -> int:
-    """Return a seed whose random numbers have nothing to do with those of the one given."""
-    return (seed * 6364136223846793005 + 1442695040888963407) % 2**48
-
-
-def _picked(
-    proposals: Sequence[Proposal], ranked: IntArray, barred: BoolArray
-) -> tuple[IntArray, IntArray]:
-    """
-    Return the jobs that scenarios play, and where among them the ones held for are.
-
-    Half of the window is for jobs that can start now: they are what is decided about.
-    """
-    taken = np.zeros(len(ranked), dtype=np.bool_)
-    able = ranked[~barred[ranked]][: _WINDOW // 2]
-    taken[able] = True
-    taken[ranked[~taken[ranked]][: _WINDOW - len(able)]] = True
-    for proposal in proposals:
-        taken |= proposal.starts
-        if proposal.held >= 0:
-            taken[proposal.held] = True
-    place = np.cumsum(taken) - 1
-    held = [place[proposal.held] if proposal.held >= 0 else -1 for proposal in proposals]
-    return np.flatnonzero(taken), np.array(held, dtype=np.int64)

@@ -94,8 +94,8 @@ class Situation:
         return self.view.now
 
     def orders(self) -> dict[str, IntArray]:
-        """Return the orders plans are made in: positions of jobs, first come first."""
-        waited = (self.now - self.submit) / self.plan
+        """Return the orders plans are made in, as positions of jobs: who comes first is first."""
+        waited = self._waited(self.plan)
         return {
             "slowdown": _highest_first(waited),
             "sjf": np.argsort(self.plan, kind="stable"),
@@ -103,6 +103,19 @@ class Situation:
             "smallest": np.argsort(self.plan * self.share, kind="stable"),
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
+
+    def rule_orders(self) -> dict[str, IntArray]:
+        """Return the orders that rules of :mod:`cpsched.cp.proposals` name, in the same way."""
+        return {
+            "slowdown": _highest_first(self._waited(self.plan)),
+            "typical": _highest_first(self._waited(self.typical)),
+            "fifo": np.arange(len(self.jobs), dtype=np.int64),
+        }
+
+    def _waited(self, runtime: IntArray) -> FloatArray:
+        """Return how long jobs have waited, in runtimes: their slowdown less one."""
+        waited: FloatArray = (self.now - self.submit) / runtime
+        return waited
 
     def is_misled(self, barred: BoolArray) -> bool:
         """Return whether the pool has room for a job that fits on no nodes now."""

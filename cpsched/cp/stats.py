@@ -36,30 +36,20 @@ DETERMINISTIC_TIME = "deterministic_time"
 MODELLED_JOBS = "modelled_jobs"
 #: Jobs planned for now that found no nodes and were postponed.
 POSTPONED = "postponed"
-#: ``cph+`` and ``cp+``: decisions that followed a plan of the whole queue,
+
+# --- cph+ and cp+ --------------------------------------------------------------------------------
+
+#: Decisions, where something fits and not all does, that followed a plan of the whole queue.
 PLANNED = "planned"
-#: ... whose proposals all came to the same,
+#: ... for which all rules proposed the same.
 AGREED = "agreed"
-#: ... whose proposals were judged in scenarios; and, with a rule's name behind, followed whom.
+#: ... whose proposals were judged in scenarios; and, with a rule's name behind, who was followed.
 JUDGED = "judged"
 FOLLOWED = "followed_"
-
-MEANINGS = {
-    SOLVER_CALLS: "decisions that called the solver",
-    SKIPPED_ALL_FIT: "decisions without it: everything fits at once",
-    SKIPPED_NONE_FIT: "decisions without it: nothing fits now",
-    SKIPPED_BOUND: "decisions without it: the list plan is proven best",
-    PROVEN_OPTIMAL: "solver calls proven optimal",
-    LIMIT_HITS: "solver calls ended by the deterministic limit",
-    WALL_LIMIT_HITS: "solver calls ended by the wall-clock net",
-    NO_SOLUTION: "solver calls that found no plan",
-    IMPROVED: "solver calls that beat the list plan",
-    BOUND_GAP: "sum of relative gaps to the bound",
-    GAIN: "sum of relative gains over the list plan",
-    DETERMINISTIC_TIME: "deterministic time in the solver",
-    MODELLED_JOBS: "jobs in the models solved",
-    POSTPONED: "planned starts that found no nodes",
-    PLANNED: "decisions that planned the whole queue",
-    AGREED: "decisions whose proposals agreed",
-    JUDGED: "decisions whose proposals were judged in scenarios",
-}
+#: Plans of the whole queue that were made to choose from.
+PLANS = "plans_made"
+#: Distinct proposals that were judged.
+PROPOSALS = "proposals_judged"
+#: Sum over decisions that planned or judged of ``(first - followed) / first``, of what a plan or
+#: proposal is expected to cost; the first is that in order of slowdown.
+GAIN_OVER_FIRST = "gain_over_first"

@@ -20,7 +20,7 @@ from cpsched.model.allocation import Allocation
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import AnyArray, IntArray
     from cpsched.model.view import View
 
 
@@ -44,8 +44,9 @@ class Allocator:
     def reset(self, system: System) -> None:
         """Prepare for a system."""
         self.capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
-        #: Kinds that only some nodes have: worth keeping for the jobs that ask for them.
-        self.scarce: BoolArray = (self.capacity == 0).any(axis=0) & (self.capacity > 0).any(axis=0)
+        #: What every node has of each kind, shape ``(R,)``: more than that is scarce, and worth
+        #: keeping for the jobs that need it.
+        self.scarce: AnyArray = self.capacity.min(axis=0)
         self.memory = Memory(self.capacity, self.scarce)
 
     def place(self, view: View, row: int, free: IntArray) -> Allocation | None:
@@ -128,3 +129,16 @@ class Balanced(Allocator):
 
     name = "balanced"
     policy = fit.BALANCED
+
+
+class Frugal(Allocator):
+    """
+    The busiest node first among those that keep least from others.
+
+    Nodes go by how many kinds they have that others lack and the job does not ask for (GPUs,
+    MICs); then by of how many kinds more is free than every node has, if a unit of the job could
+    do with that (such a GPU, or large memory); then as ``consolidate`` has them.
+    """
+
+    name = "frugal"
+    policy = fit.FRUGAL

@@ -33,7 +33,7 @@ class Memory:
     capacity
         Of each node, shape ``(N, R)``.
     scarce
-        Which kinds only some nodes have, shape ``(R,)``.
+        What every node has of each kind, shape ``(R,)``: more than that is scarce.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Memory:
         The arrays for the kernels, valid for the last view given to :meth:`prepare`.
     """
 
-    def __init__(self, capacity: IntArray, scarce: BoolArray) -> None:
+    def __init__(self, capacity: IntArray, scarce: IntArray) -> None:
         num_nodes, num_kinds = capacity.shape
         self.main: IntArray = np.zeros(
             kernel_memory.memory_size(num_nodes, num_kinds), dtype=np.int64

@@ -19,7 +19,7 @@ from cpsched.model.columns import (
 )
 
 #: Node orders of the built-in allocators.
-FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED = 0, 1, 2, 3
+FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
 
 #: A job that asks for nothing fits this often on a node; sums over 2^16 nodes stay in 64 bits.
 MANY = 2**46
@@ -97,6 +97,32 @@ def unit_capacity(free, capacity, eligible, shapes, shape, caps):
     return total
 
 
+@inner
+def waste(policy, asked, scarce, whole, free, num_kinds):
+    """
+    Return what it counts against a node that it has more of a kind than a unit of a job needs.
+
+    That is more (``whole``) than every node has (``scarce``), where a unit could do with that. A
+    kind of which other nodes have nothing always counts; for ``frugal`` it counts a little more
+    where some of the kind is free, and what all have, but not as much of, counts only there.
+    """
+    if asked > scarce or whole <= scarce:
+        return 0.0
+    always = num_kinds + 1.0 if scarce == 0 else 0.0
+    return always + 1.0 if policy == FRUGAL and free > scarce else always
+
+
+@inner
+def preference(policy, wasted, idle, num_kinds):
+    """Return by what nodes are sorted that waste so much and are idle by a sum of shares."""
+    if policy == CONSOLIDATE:
+        return idle
+    # Nodes differ by at most num_kinds in idleness, so waste always outweighs it.
+    if policy == BALANCED:
+        return min(wasted, 1.0) * (num_kinds + 1) - idle
+    return wasted * (num_kinds + 1) + idle
+
+
 @kernel
 def rank_nodes(policy, nodes, caps, free, capacity, scarce, shapes, shape, order):
     """Put those of some nodes that hold a unit or more into ``order`` as an allocator has them."""
@@ -121,10 +147,8 @@ def rank_nodes(policy, nodes, caps, free, capacity, scarce, shapes, shape, order
             if capacity[n, r] > 0:
                 idle += free[n, r] / capacity[n, r]
                 asked = shapes[shape, SHAPE_REQUEST + r] + shapes[shape, per_node + r]
-                if scarce[r] and asked == 0:
-                    wasted = 1.0
-        # Nodes differ by at most num_kinds in idleness, so waste always outweighs it.
-        key[i] = idle if policy == CONSOLIDATE else wasted * (num_kinds + 1) - idle
+                wasted += waste(policy, asked, scarce[r], capacity[n, r], free[n, r], num_kinds)
+        key[i] = preference(policy, wasted, idle, num_kinds)
     sort_by(key, order, count)
     return count
 

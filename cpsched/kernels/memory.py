@@ -94,8 +94,8 @@ class Desk(NamedTuple):
     Attributes
     ----------
     main
-        All of ``memory``: its numbers, then what is free in all of each kind, and whether a kind
-        is scarce.
+        All of ``memory``: its numbers, then what is free in all of each kind, and what every node
+        has of it.
     level, line
         Its tables, shape ``(NUM_TABLES, N, R)``, and lists, shape ``(NUM_LISTS, N)``.
     slots, counts
@@ -147,7 +147,7 @@ def desk_of(memory, book, free, cols, shapes, eligible):
 
 @inner
 def scarce_of(desk):
-    """Return which kinds only some nodes have."""
+    """Return what every node has of each kind: more than that is scarce."""
     num_kinds = desk.level.shape[2]
     return desk.main[HEADER + num_kinds : HEADER + 2 * num_kinds]
 

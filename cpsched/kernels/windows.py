@@ -9,14 +9,15 @@ import numpy as np
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import (
     BEST_FIT,
-    CONSOLIDATE,
     FAR,
     FIRST_FIT,
     MANY,
     _take_run,
     filled,
+    preference,
     sort_by,
     take_where_the_rest_will_do,
+    waste,
 )
 from cpsched.kernels.profile import GROUPS, SEGMENTS
 from cpsched.model.columns import (
@@ -35,13 +36,13 @@ FITS = -1
 
 
 class Machine(NamedTuple):
-    """What does not change while a queue is planned."""
+    """What does not change while a queue is planned; ``scarce``: what every node has."""
 
     policy: int
     shapes: IntArray
     eligible: BoolArray
     capacity: IntArray
-    scarce: BoolArray
+    scarce: IntArray
 
 
 class Request(NamedTuple):
@@ -253,13 +254,12 @@ def _rank(machine, level, profile, request, caps, order):
         idle = 0.0
         wasted = 0.0
         for r in range(num_kinds):
-            whole = capacity[first[g], r]
+            free, whole = level[g * num_kinds + r], capacity[first[g], r]
             if whole > 0:
-                idle += level[g * num_kinds + r] / whole
+                idle += free / whole
                 asked = shapes[shape, SHAPE_REQUEST + r] + shapes[shape, per_node + r]
-                if scarce[r] and asked == 0:
-                    wasted = 1.0
-        key[i] = idle if policy == CONSOLIDATE else wasted * (num_kinds + 1) - idle
+                wasted += waste(policy, asked, scarce[r], whole, free, num_kinds)
+        key[i] = preference(policy, wasted, idle, num_kinds)
     sort_by(key, order, count)
     return count
 

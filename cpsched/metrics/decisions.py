@@ -1,4 +1,4 @@
-"""How dispatchers with a solver came to their decisions, side by side."""
+"""How dispatchers that plan or solve came to their decisions, side by side."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _ALWAYS = frozenset({"decisions", "starts"})
 _SKIPPED = "skipped_"
 _FIRST = ("skipped_all_fit", "skipped_none_fit", "skipped_bound")
+#: The three ways in which ``cph+`` and ``cp+`` decide where something fits and not all does.
+_WAYS = ("planned", "agreed", "judged")
 
 #: A run's dispatcher, predictor, decision counts and timing.
 Row = tuple[str, str, "Mapping[str, Any]", "Mapping[str, float]"]
@@ -26,8 +28,9 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     ----------
     rows
         For each run the dispatcher's and the predictor's name, and
-        :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. Shares and means
-        are over solver calls; times are of all decisions, those without the solver too.
+        :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. A solver's shares
+        and means are over its calls; times are of all decisions, those without it too. Columns in
+        which no run has anything are left out.
     """
     rows = [row for row in rows if row[2].keys() - _ALWAYS]
     if not rows:
@@ -35,21 +38,34 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     counts = [decisions for _, _, decisions, _ in rows]
     timings = [timing for _, _, _, timing in rows]
     _, named = common_predictor(tuple(predictor for _, predictor, _, _ in rows))
-    return Table(
-        "; ".join(_unrepeatable(rows)),
-        (
-            Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _, _ in rows)),
-            *named,
-            _counts("decisions", "decisions", counts),
-            _counts("solver calls", "solver_calls", counts),
-            *(_counts(reason.replace("_", " "), reason, counts) for reason in _reasons(counts)),
-            _shares("proven optimal", "proven_optimal", counts),
-            _shares("mean bound gap", "bound_gap", counts),
-            _counts("limit hits", "limit_hits", counts),
-            *_sizes(counts),
-            *(_times(part, name, timings) for part, name in _TIMES),
-        ),
+    columns = (
+        Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _, _ in rows)),
+        *named,
+        _counts("decisions", "decisions", counts),
+        _counts("solver calls", "solver_calls", counts),
+        *(_counts(reason.replace("_", " "), reason, counts) for reason in _reasons(counts)),
+        _shares("proven optimal", "proven_optimal", ("solver_calls",), counts),
+        _shares("mean bound gap", "bound_gap", ("solver_calls",), counts),
+        _counts("limit hits", "limit_hits", counts),
+        *_proposals(counts),
+        *_sizes(counts),
+        *(_times(part, name, timings) for part, name in _TIMES),
     )
+    # A solver's numbers say nothing of who has none, nor proposals of who makes none.
+    told = (column for column in columns if any(value is not None for value in column.values))
+    return Table("; ".join(_unrepeatable(rows)), tuple(told))
+
+
+def _proposals(counts: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """Return how often plans were followed and proposals judged, and what that is worth."""
+    # Where a run has one of these, what it does not have has not happened.
+    never = dict.fromkeys((*_WAYS, "gain_over_first"), 0)
+    counts = [never | dict(one) if one.keys() & set(_WAYS) else one for one in counts]
+    return [
+        *(_counts(f"decisions {way}", way, counts) for way in _WAYS),
+        _shares("trust", "planned", _WAYS, counts),
+        _shares("gain over first", "gain_over_first", ("planned", "judged"), counts),
+    ]
 
 
 def _reasons(counts: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -80,12 +96,14 @@ def _counts(header: str, key: str, counts: Sequence[Mapping[str, Any]]) -> Colum
     return Column(header, "", tuple(one.get(key) for one in counts))
 
 
-def _shares(header: str, key: str, counts: Sequence[Mapping[str, Any]]) -> Column:
-    """Return a sum over solver calls as a percentage of their number."""
-    values: list[Number] = [
-        100 * one[key] / one["solver_calls"] if one.get("solver_calls") and key in one else None
-        for one in counts
-    ]
+def _shares(
+    header: str, part: str, wholes: Sequence[str], counts: Sequence[Mapping[str, Any]]
+) -> Column:
+    """Return one sum as a percentage of some together, None where these are nothing."""
+    values: list[Number] = []
+    for one in counts:
+        whole = sum(one.get(key, 0) for key in wholes)
+        values.append(100 * one[part] / whole if whole and part in one else None)
     return Column(header, "%", tuple(values), 1)
 
 

@@ -14,7 +14,8 @@ from cpsched.cp import stats
 from cpsched.cp.experience import Experience
 from cpsched.cp.neighbourhood import improve
 from cpsched.cp.plus import CphPlus
-from cpsched.cp.whole_queue import Tasks, best_plan
+from cpsched.cp.proposals import RULES
+from cpsched.cp.whole_queue import Tasks
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
@@ -191,6 +192,29 @@ def test_trust_can_be_settled(eurora):
     assert stats.PLANNED not in never
 
 
+@pytest.mark.parametrize("dispatcher", BOTH)
+@pytest.mark.parametrize(("predictor", "options"), [("requested", ""), ("actual", ""),
+                                                    ("actual", ":neighbourhoods=1")])  # fmt: skip
+def test_what_is_recorded_adds_up(eurora, dispatcher, predictor, options):
+    """Every decision is of one kind; who chooses among several says what that is worth."""
+    found = run(eurora, None, dispatcher + options, predictor).decisions
+    ways = (stats.PLANNED, stats.AGREED, stats.JUDGED)
+    skips = (stats.SKIPPED_ALL_FIT, stats.SKIPPED_NONE_FIT)
+    # The rest are views in which nobody waits.
+    assert sum(found.get(key, 0) for key in (*ways, *skips)) <= found["decisions"]
+    judged, planned = found.get(stats.JUDGED, 0), found.get(stats.PLANNED, 0)
+    followed = [value for key, value in found.items() if key.startswith(stats.FOLLOWED)]
+    assert sum(followed) == judged
+    assert 2 * judged <= found.get(stats.PROPOSALS, 0) <= len(RULES) * judged
+    assert 5 * planned <= found.get(stats.PLANS, 0) <= 6 * planned
+    assert 0 < found[stats.GAIN_OVER_FIRST] < planned + judged
+    if options:
+        assert 0 < found[stats.IMPROVED] <= found[stats.PROVEN_OPTIMAL] + found[stats.LIMIT_HITS]
+        assert found[stats.SOLVER_CALLS] >= found[stats.IMPROVED]
+    else:
+        assert stats.SOLVER_CALLS not in found
+
+
 @pytest.mark.parametrize(
     ("spec", "what"),
     [
@@ -346,7 +370,7 @@ def test_neighbourhoods_never_make_a_plan_worse(queue, rounds):
     order, duration, demand, times, level = queue
     zeros = np.zeros(len(order), dtype=np.int64)
     tasks = Tasks(len(order), duration, demand, zeros, zeros, times, level, 100.0)
-    plan = best_plan(tasks, {"given": order})
+    plan = tasks.plan(order)
     limits = cpsat.Limits(deterministic=0.01, presolve=False)
     better, numbers = improve(tasks, plan, rounds, limits)
     assert better.cost <= plan.cost
@@ -359,7 +383,7 @@ def test_a_neighbourhood_finds_the_exchange_that_lists_in_the_wrong_order_miss()
     duration, units = columns((100, 4), (2, 3), (3, 1))
     zeros = np.zeros(3, dtype=np.int64)
     tasks = Tasks(3, duration, units[:, None], zeros, zeros, times, level, 1e6)
-    plan = best_plan(tasks, {"given": np.array([0, 1, 2])})
+    plan = tasks.plan(np.array([0, 1, 2]))
     better, numbers = improve(tasks, plan, 1, cpsat.Limits(deterministic=0.1, presolve=False))
     assert better.start.tolist() == [12, 10, 0]
     assert numbers[stats.IMPROVED] == 1

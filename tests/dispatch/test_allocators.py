@@ -59,6 +59,8 @@ def test_allocators_know_their_names(name):
         ("consolidate", {2: 1}, {0: 2, 2: 1, 3: 2}),
         # n1 is idlest, then n3.
         ("balanced", {1: 1}, {1: 4, 3: 1}),
+        # All have the same, so n2 is busiest.
+        ("frugal", {2: 1}, {0: 2, 2: 1, 3: 2}),
     ],
 )
 def test_order_of_nodes(allocator, one, five):
@@ -117,6 +119,92 @@ def test_balanced_knows_what_is_asked_for_on_each_node():
     capacity = ((4, 1, 1), (4, 1, 0), (4, 0, 0))
     free = ((4, 1, 1), (3, 1, 0), (4, 0, 0))
     assert placed("balanced", 1, free, capacity, per_node=(0, 1, 0)) == {1: 1}
+
+
+def test_frugal_takes_the_busiest_node_that_has_nothing_scarce():
+    """
+    A core goes to n2, the busier of the two without GPU; a GPU to n1, the busier with one.
+
+    ::
+
+        gpu  |.    #.
+        core |.... ###. ##.. ....
+             +-------------------
+              n0   n1   n2   n3
+    """
+    capacity = ((4, 1, 0), (4, 2, 0), (4, 0, 0), (4, 0, 0))
+    free = ((4, 1, 0), (1, 1, 0), (2, 0, 0), (4, 0, 0))
+    assert placed("frugal", 1, free, capacity) == {2: 1}
+    assert placed("consolidate", 1, free, capacity) == {2: 1}
+    assert placed("frugal", 1, free, capacity, request=(1, 1, 0)) == {1: 1}
+    # Six fill n2 and n3; with eight n1, busier than n0, serves too.
+    assert placed("frugal", 6, free, capacity) == {2: 2, 3: 4}
+    assert placed("frugal", 8, free, capacity) == {0: 1, 1: 1, 2: 2, 3: 4}
+
+
+def test_frugal_spares_what_is_busy_too():
+    """n0's one GPU is taken and n0 is busier than n1, but it will be asked for again."""
+    capacity, free = ((4, 1, 0), (4, 0, 0)), ((1, 0, 0), (3, 0, 0))
+    assert placed("frugal", 1, free, capacity) == {1: 1}
+    assert placed("consolidate", 1, free, capacity) == {0: 1}
+
+
+def test_frugal_prefers_what_is_used_up_where_all_have_something():
+    """
+    Kinds are core, GPU, MIC: no node is without. n1's GPU is taken; n2 is busiest but its MIC is not.
+
+    ::
+
+        gpu  |.     #
+        mic  |             .
+        core |....  ##..  ###.
+             +----------------
+              n0    n1    n2
+    """
+    capacity = ((4, 1, 0), (4, 1, 0), (4, 0, 1))
+    free = ((4, 1, 0), (2, 0, 0), (1, 0, 1))
+    assert placed("frugal", 1, free, capacity) == {1: 1}
+    assert placed("frugal", 4, free, capacity) == {0: 1, 1: 2, 2: 1}
+
+
+def test_frugal_spares_large_memory():
+    """
+    n0 has 8 of memory, n1 and n2 have 4: while it has more than 4 it is for who needs that.
+
+    ``balanced`` does not care, all nodes have memory. What is asked for on each node counts too.
+    """
+    capacity, free = ((4, 0, 8), (4, 0, 4), (4, 0, 4)), ((1, 0, 5), (4, 0, 4), (4, 0, 4))
+    assert placed("frugal", 1, free, capacity, request=(1, 0, 3)) == {1: 1}
+    assert placed("consolidate", 1, free, capacity, request=(1, 0, 3)) == {0: 1}
+    assert placed("frugal", 1, free, capacity, request=(1, 0, 5)) == {0: 1}
+    assert placed("frugal", 1, free, capacity, request=(1, 0, 1), per_node=(0, 0, 4)) == {0: 1}
+    # With 4 left it is a node like others, and busier.
+    free = ((1, 0, 4), (4, 0, 4), (4, 0, 4))
+    assert placed("frugal", 1, free, capacity, request=(1, 0, 3)) == {0: 1}
+    assert placed("balanced", 1, free, capacity, request=(1, 0, 3)) == {1: 1}
+
+
+def test_frugal_counts_what_is_wasted():
+    """n0 has GPU and large memory, n1 only the GPU, and a core job needs neither: n1 is less."""
+    capacity = ((4, 1, 8), (4, 1, 4), (4, 0, 4))
+    free = ((1, 1, 8), (4, 1, 4), (0, 0, 4))
+    assert placed("frugal", 1, free, capacity) == {1: 1}
+    assert placed("frugal", 1, free, capacity, request=(1, 0, 6)) == {0: 1}
+
+
+def test_frugal_is_consolidate_where_all_nodes_have_the_same():
+    """Whatever is free, asked for and bounded."""
+    capacity = ((4, 2, 8),) * 4
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        free = tuple(tuple(int(rng.integers(0, most + 1)) for most in (4, 2, 8)) for _ in range(4))
+        units, request = int(rng.integers(1, 6)), (1, int(rng.integers(0, 2)), 1)
+        most = int(rng.integers(1, 5))
+        found = [
+            placed(name, units, free, capacity, request=request, nodes_max=most)
+            for name in ("frugal", "consolidate")
+        ]
+        assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("allocator", ref.POLICIES)

@@ -57,3 +57,48 @@ def test_a_wall_clock_limit_is_said_above():
     assert decision_table([row]).caption == (
         "cph-0 is not repeatable: a wall-clock limit ended 2 solver calls"
     )
+
+
+WEIGHING = (
+    "cph+",
+    "requested",
+    {
+        "decisions": 20,
+        "starts": 15,
+        "skipped_all_fit": 6,
+        "skipped_none_fit": 4,
+        "judged": 5,
+        "agreed": 3,
+        "planned": 2,
+        "gain_over_first": 0.35,
+        "followed_skip_typical": 5,
+    },
+    {"decision_median_s": 0.001, "decision_p99_s": 0.0125, "decision_max_s": 0.02},
+)
+
+
+def test_without_a_solver_there_are_plans_and_proposals_instead():
+    """2 of 10 decisions trusted the predictions; 0.35 won in 7 that had something to choose."""
+    table = decision_table([PLAIN, WEIGHING])
+    assert table.text().splitlines()[-1].split() == [
+        "cph+", "20", "6", "4", "2", "3", "5", "20.0", "5.0", "1.00", "12.50", "20.00",
+    ]  # fmt: skip
+    assert [column.header for column in table.columns[4:9]] == [
+        "decisions planned",
+        "decisions agreed",
+        "decisions judged",
+        "trust",
+        "gain over first",
+    ]
+
+
+def test_with_both_each_has_its_own_columns():
+    """What never happened is 0 where it could have, and a gap where it could not."""
+    name, predictor, decisions, timing = WEIGHING
+    judging = {key: value for key, value in decisions.items() if key != "planned"}
+    table = decision_table([(name, predictor, judging, timing), SOLVER])
+    found = {column.header: column.values for column in table.columns}
+    assert found["solver calls"] == (None, 4)
+    assert found["proven optimal"] == (None, 75.0)
+    assert found["decisions planned"] == (0, None)
+    assert found["trust"] == (0.0, None)

@@ -36,7 +36,7 @@ Amounts = tuple[tuple[int, ...], ...]
 Takes = tuple[int, ...]
 
 RESOURCES = ("core", "gpu", "mem")
-POLICIES = ("first-fit", "best-fit", "consolidate", "balanced")
+POLICIES = ("first-fit", "best-fit", "consolidate", "balanced", "frugal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,11 +177,24 @@ def ranking(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> list[int
         asked = [ask.request[kind] + ask.per_node[kind] > 0 for kind in kinds]
         return any(capacity[node][kind] and not asked[kind] for kind in scarce)
 
+    every = [min(amounts[kind] for amounts in capacity) for kind in kinds]
+
+    def spared(node: int) -> tuple[int, int]:
+        """
+        Return how many kinds a node has that others lack, and a job does not ask for.
+
+        Also of how many kinds more is free than every node has, if a unit could do with that.
+        """
+        asked = [ask.request[kind] + ask.per_node[kind] for kind in kinds]
+        more = sum(asked[kind] <= every[kind] < free[node][kind] for kind in kinds)
+        return sum(bool(capacity[node][kind]) and not asked[kind] for kind in scarce), more
+
     keys: dict[str, Callable[[int], Any]] = {
         "first-fit": lambda node: node,
         "best-fit": lambda node: room(ask, node, free, capacity),
         "consolidate": idle,
         "balanced": lambda node: (wasted(node), -idle(node)),
+        "frugal": lambda node: (*spared(node), idle(node)),
     }
     return sorted(able, key=keys[policy])
 
