@@ -28,6 +28,8 @@ class Hooks(AdditionalData):  # type: ignore[misc]
         class does not take None.
         """
         if event_manager is not None and event_manager is not self.event_mapper:
+            # Its base class keeps the first it is given, also in the next simulation.
+            self.event_mapper: Any = None
             super().set_event_manager(event_manager)
             self.begin(event_manager)
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accasim_adapter.machine import system_of
+from accasim_adapter.machine import check_seconds, system_of
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
-from cpsched.simulation.cluster import Cluster
+from cpsched import systems
+from cpsched.simulation.cluster import Cluster, correction_named
 from cpsched.spec import Spec, build
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     """
     A dispatcher of cpsched for ``accasim.base.simulator_class.Simulator``.
 
-    It chooses the nodes itself, so AccaSim needs no allocator. One object is for one simulation.
+    It chooses the nodes itself, so AccaSim needs no allocator. One object is for one simulation
+    at a time; the next begins with everything forgotten.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     Raises
     ------
     ConfigError
-        If a name or an option is unknown, or AccaSim is not installed; when the simulation
-        starts, if ``system`` is another machine.
+        If a name, an option or a file is unknown, a time is none, or AccaSim is not installed;
+        when AccaSim's simulator is made, if ``system`` is another machine.
     """
 
     name = "cpsched"
@@ -79,11 +81,16 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     ) -> None:
         checks = JobVerification.CHECK_REQUEST if job_check is None else job_check
         SchedulerBase.__init__(self, seed, allocator=None, job_check=checks)
+        # All that can be wrong is found here: AccaSim makes no second simulator in a process
+        # after one that failed while it was made.
         self._dispatcher, self._spec = _built(dispatcher, options)
-        self._predictor = predictor
+        self._predictor: RuntimePredictor = (
+            build("predictors", predictor) if isinstance(predictor, str) else predictor
+        )
         self.name = f"{type(self).name}-{self._spec}"
-        self._correction, self._seed = correction, seed
-        self._like = system
+        self._correction, self._seed = correction_named(correction), seed
+        self._like = systems.load(system) if isinstance(system, str) else system
+        check_seconds(expected_wait, default_time)
         self._expected_wait, self._default_time = expected_wait, default_time
         self.cluster: Cluster | None = None
 
@@ -131,8 +138,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         Returns
         -------
         answers, rejected
-            One answer for each queued job that is not rejected, in queue order; and the ids of
-            jobs that can never run here.
+            One answer for each queued job that is not rejected: who starts, in the dispatcher's
+            order, then who waits on, in queue order; and the ids of jobs that can never run here.
 
         Raises
         ------
@@ -154,6 +161,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
 def _built(dispatcher: str | Dispatcher, options: Mapping[str, object]) -> tuple[Dispatcher, str]:
     """Return a dispatcher, and its specification in canonical form."""
     if not isinstance(dispatcher, str):
+        if isinstance(dispatcher, type) or not hasattr(dispatcher, "decide"):
+            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or an object")
         if options:
             raise TypeError(f"options ({', '.join(options)}) are for dispatchers given by name")
         return dispatcher, dispatcher.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,25 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import Queue, System
 from cpsched.model.topology import Topology
+from cpsched.model.types import MAX_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from cpsched.model.types import IntArray
 
 #: Where nobody names an expected wait all queues have this one; its value then changes nothing.
 DEFAULT_EXPECTED_WAIT = 3600
+
+
+def check_seconds(expected_wait: int | Mapping[str, int] | None, default_time: int | None) -> None:
+    """Raise ConfigError unless all are whole seconds, 1 or more, or not given."""
+    waits = expected_wait.items() if isinstance(expected_wait, Mapping) else [("", expected_wait)]
+    given = [(f"expected_wait {queue}".strip(), seconds) for queue, seconds in waits]
+    for key, seconds in [*given, ("default_time", default_time)]:
+        if seconds is None or (type(seconds) is int and 1 <= seconds <= MAX_TIME):
+            continue
+        raise ConfigError(f"is {seconds!r}, must be seconds, 1 to {MAX_TIME}", key=key)
 
 
 def system_of(

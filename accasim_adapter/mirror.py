@@ -40,9 +40,9 @@ class Mirror:
         self._cluster = cluster
         self._manager = manager
         self._node_of = {name: node for node, name in enumerate(cluster.system.node_names)}
-        #: Waiting jobs in queue order, and the answer that keeps each waiting.
-        self._waiting: list[Event] = []
-        self._answers: list[Answer] = []
+        #: Waiting jobs by row, in queue order, and the answer that keeps each waiting.
+        self._waiting: dict[int, Event] = {}
+        self._answers: dict[int, Answer] = {}
         self._row_of: dict[str, int] = {}
         #: Row, number of the start, and job.
         self._running: dict[str, tuple[int, int, Event]] = {}
@@ -53,6 +53,8 @@ class Mirror:
         self._status: dict[str, int] = {}
         self._again_at: int | None = None
         self._news = False
+        #: Whether a job that had a start waits again.
+        self._is_back = False
 
     # --- what has happened -----------------------------------------------------------------------
 
@@ -68,7 +70,7 @@ class Mirror:
             if len(self._running) != len(allocated):
                 raise DispatchError(self._stranger(allocated))
         known = len(self._waiting)
-        if jobs[:known] == self._waiting:
+        if not self._is_back and jobs[:known] == [*self._waiting.values()]:
             return self._submit(jobs[known:], now) if len(jobs) > known else []
         return self._follow_queue(jobs, now)
 
@@ -90,7 +92,7 @@ class Mirror:
                 # AccaSim refused it, or somebody took it out of the decision.
                 self._cluster.failed(row, self._cluster.now)
                 del self._running[job.id]
-                self._news = True
+                self._news = self._is_back = True
             elif job.assigned_nodes is not nodes and list(job.assigned_nodes) != nodes:
                 self._cluster.failed(row, self._cluster.now)
                 self._cluster.start([Start(row, self._held(job, row))], self._cluster.now)
@@ -98,7 +100,7 @@ class Mirror:
 
     def _follow_ends(self, now: int, allocated: Mapping[str, Any], jobs: Sequence[Event]) -> None:
         """Take note of jobs that hold no nodes any more, in the order in which they ended."""
-        gone = self._running.keys() - allocated.keys()
+        gone = [key for key in self._running if key not in allocated]
         if not gone:
             return
         self._news = True
@@ -109,8 +111,8 @@ class Mirror:
                 self._lose(row, job, now, jobs)
             else:
                 ended.append((job.end_time, number, row, job))
-        # Equal ends in the order of their starts, as in the simulator; numbers are distinct.
-        ended.sort(key=lambda item: item[:2])
+        # Equal ends in the order of their starts, as in the simulator; their numbers are distinct.
+        ended.sort()
         for index, (end, _, row, job) in enumerate(ended):
             self._cluster.end(row, end, status=status_of(job))
             del self._row_of[job.id]
@@ -122,6 +124,7 @@ class Mirror:
         """Take note of a job that somebody took off its nodes before it had ended."""
         if any(job is other for other in jobs):
             self._cluster.failed(row, now)
+            self._is_back = True
         else:
             self._cluster.end(row, now, status=Status.CANCELLED)
             del self._row_of[job.id]
@@ -145,16 +148,16 @@ class Mirror:
 
     def _follow_queue(self, jobs: Sequence[Event], now: int) -> list[str]:
         """Bring the queue in line where it is not the old one with new jobs behind."""
+        self._is_back = False
         queued = {job.id for job in jobs}
-        for job in self._waiting:
+        for row, job in self._waiting.items():
             if job.id not in queued:
-                row = self._row_of.pop(job.id)
+                del self._row_of[job.id]
                 self._cluster.cancel(row, now)
                 self._news = True
-        old = [job for job in jobs if job.id in self._row_of]
-        old.sort(key=lambda job: self._row_of[job.id])
-        self._waiting = old
-        self._answers = [(None, job.id, []) for job in old]
+        old = {self._row_of[job.id]: job for job in jobs if job.id in self._row_of}
+        self._waiting = dict(sorted(old.items()))
+        self._answers = {row: (None, job.id, []) for row, job in self._waiting.items()}
         return self._submit([job for job in jobs if job.id not in self._row_of], now)
 
     def _submit(self, jobs: Sequence[Event], now: int) -> list[str]:
@@ -172,8 +175,8 @@ class Mirror:
                 self._reasons.append((job.id, error.reason))
                 continue
             self._row_of[job.id] = row
-            self._waiting.append(job)
-            self._answers.append((None, job.id, []))
+            self._waiting[row] = job
+            self._answers[row] = (None, job.id, [])
             self._news = True
         return rejected
 
@@ -187,36 +190,33 @@ class Mirror:
 
     def postponed(self) -> list[Answer]:
         """Return the answers that leave everybody waiting."""
-        return self._answers.copy()
+        return [*self._answers.values()]
 
     def decide(self, now: int) -> list[Answer]:
         """Ask the dispatcher; return starts in its order, then who waits on in queue order."""
         decision = self._cluster.decide(now)
         self._again_at = decision.again_at
-        if not decision.actions and decision.again_at is None:
-            return self._answers.copy()
-        answers = [*self._start(decision, now), *self._answers]
+        answers = [*self._start(decision, now), *self._answers.values()]
         if decision.again_at is not None and self._answers:
             # AccaSim wakes up at the second that a postponed job names.
-            answers[-1] = (decision.again_at, self._answers[-1][1], [])
+            answers[-1] = (decision.again_at, answers[-1][1], [])
         return answers
 
     def _start(self, decision: Decision, now: int) -> list[Answer]:
+        if not decision.actions:
+            return []
         cluster = self._cluster
         starts: list[Start] = list(decision.actions)  # type: ignore[arg-type]
-        rows = cluster.state.queued_rows()
-        places = rows.searchsorted([start.handle for start in starts]).tolist()
         cluster.start(starts, now)
         answers: list[Answer] = []
-        for place, (row, allocation) in zip(places, starts, strict=True):
-            job = self._waiting[place]
+        for row, allocation in starts:
+            job = self._waiting.pop(row)
+            del self._answers[row]
             nodes = cluster.node_names(allocation)
             answers.append((now, job.id, nodes))
             self._num_started += 1
             self._running[job.id] = (row, self._num_started, job)
             self._started.append((job, nodes))
-        for place in sorted(places, reverse=True):
-            del self._waiting[place], self._answers[place]
         return answers
 
     def check_not_stuck(self, num_loaded: int) -> None:
@@ -226,9 +226,10 @@ class Mirror:
         if not all(self._status.values()):
             return
         if num_loaded == len(self._waiting):
+            first = next(iter(self._waiting.values()))
             raise DispatchError(
                 f"{self._cluster.dispatcher.name} leaves {len(self._waiting)} jobs waiting for"
-                f" ever (the first is job {self._waiting[0].id}): nothing runs, nothing will be"
+                f" ever (the first is job {first.id}): nothing runs, nothing will be"
                 " submitted, and nothing starts"
             )
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from accasim_adapter.additional import Hooks
 from accasim_adapter.jobs import PREDICTED, Predicted, predicted_of, request_of, status_of
-from accasim_adapter.machine import system_of
+from accasim_adapter.machine import check_seconds, system_of
+from cpsched import systems
 from cpsched.errors import InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
@@ -62,7 +63,8 @@ class CpschedPredictor(Hooks):
         self.predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self._like = system
+        self._like = systems.load(system) if isinstance(system, str) else system
+        check_seconds(None, default_time)
         self._default_time = default_time
         self._seed = seed
         self._row_of: dict[str, int] = {}
@@ -73,6 +75,7 @@ class CpschedPredictor(Hooks):
             event_manager.resource_manager, like=self._like, default_time=self._default_time
         )
         self._system = system
+        self._row_of = {}
         self._store = JobStore(system.resources)
         self._enrolment = Enrolment(system, self._store, any_queue=True)
         self.predictor.reset(system, self._seed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,8 @@ def run(tasks: Sequence[Task], *, processes: int = 1) -> list[dict[str, str]]:
     Raises
     ------
     ConfigError
-        If ``processes`` is less than 1. What a simulation raises comes through.
+        If ``processes`` is less than 1, or a dispatcher or an option is unknown. What a
+        simulation raises comes through.
     """
     if processes < 1:
         raise ConfigError(f"is {processes}, must be 1 or more", key="processes")
@@ -78,11 +79,15 @@ def _run(task: Task) -> dict[str, str]:
     from accasim_adapter.dispatcher import CpschedDispatcher
     from accasim_adapter.package import Simulator
 
-    made = (
-        CpschedDispatcher(task.dispatcher, **task.options)
-        if isinstance(task.dispatcher, str)
-        else task.dispatcher()
-    )
+    try:
+        made = (
+            CpschedDispatcher(task.dispatcher, **task.options)
+            if isinstance(task.dispatcher, str)
+            else task.dispatcher()
+        )
+    except UnknownNameError as error:
+        # That one does not get from one process to another; what it says does.
+        raise ConfigError(str(error)) from None
     simulator = Simulator(
         str(task.workload),
         str(task.system),

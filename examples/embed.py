@@ -1,16 +1,17 @@
 """Simulate four jobs under a dispatcher of our own, then under EASY, from Python."""
 
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import make_allocator, start_in_order
-from cpsched.metrics.summary import summarize
-from cpsched.model.workload import Workload
-from cpsched.simulation.simulate import simulate
-from cpsched.systems import parse
+from cpsched.api import (
+    Dispatcher,
+    Workload,
+    make_allocator,
+    parse_system,
+    simulate,
+    start_by,
+    summarize,
+)
 
 SYSTEM = """
 name = "four"
-title = "one node of four cores"
-source = "made up"
 resources = ["core"]
 default_expected_wait = 3600
 
@@ -26,15 +27,14 @@ class WidestFirst(Dispatcher):
 
     name = "widest-first"
 
-    def reset(self, system, seed):
+    def __init__(self):
         self.allocator = make_allocator("first-fit")
+
+    def reset(self, system, seed):
         self.allocator.reset(system)
 
     def decide(self, view):
-        order = (-view.waiting.units).argsort(kind="stable")
-        rows = view.waiting.rows[order]
-        rows.flags.writeable = False
-        return start_in_order(view, rows, self.allocator, stop=False)
+        return start_by(view, (-view.waiting.units).argsort(kind="stable"), self.allocator)
 
 
 workload = Workload.build(
@@ -48,7 +48,7 @@ workload = Workload.build(
     requested_time=[4, 4, 2, 3],
 )
 for dispatcher in (WidestFirst(), "easy"):
-    run = simulate(workload, parse(SYSTEM, where="example"), dispatcher=dispatcher)
+    run = simulate(workload, parse_system(SYSTEM, where="example"), dispatcher=dispatcher)
     starts = dict(zip(workload.job_id.tolist(), run.schedule.start.tolist(), strict=True))
     mean = summarize(run.schedule)["wait_s"]["all"]["mean"]
     print(f"{run.dispatcher}: starts {starts}, mean wait {mean:.2f} s")

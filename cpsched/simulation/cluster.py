@@ -57,6 +57,11 @@ class Cluster:
     seed
         Given to dispatcher and predictor.
 
+    Raises
+    ------
+    ConfigError
+        If a name or an option is unknown.
+
     Attributes
     ----------
     state
@@ -81,7 +86,7 @@ class Cluster:
         self.predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self.correction = Correction(correction)
+        self.correction = correction_named(correction)
         self.now = 0
         self._enrolment = Enrolment(system, self.state.store, any_queue=any_queue)
         #: What each node that is down would have free otherwise.
@@ -292,3 +297,12 @@ class Cluster:
         masks = self._enrolment.masks
         if masks:
             self.state.set_eligible(np.stack(masks) & self.state.node_up)
+
+
+def correction_named(name: Correction | str) -> Correction:
+    """Return a correction by its name, or raise ConfigError saying which there are."""
+    try:
+        return Correction(name)
+    except ValueError:
+        known = ", ".join(Correction)
+        raise ConfigError(f"is '{name}', must be one of: {known}", key="correction") from None

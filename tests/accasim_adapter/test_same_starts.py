@@ -223,6 +223,29 @@ def _rows(num=80, seed=5):
     ]
 
 
+_TWICE = """
+import sys
+from accasim_adapter import CpschedDispatcher, CpschedPredictor, ScheduleWriter
+from accasim.base.simulator_class import Simulator
+
+log, system, out = sys.argv[1:]
+dispatcher, predictor = CpschedDispatcher("cph+"), CpschedPredictor("last-2")
+for turn in "ab":
+    Simulator(
+        log, system, dispatcher, additional_data=[predictor, ScheduleWriter(f"{out}/{turn}")],
+        scheduling_output=False, statistics_output=False, show_statistics=False,
+        RESULTS_FOLDER_PATH=out, LOG_LEVEL="ERROR",
+    ).start_simulation()
+"""
+
+
+def test_objects_can_be_used_for_one_simulation_after_the_other(tmp_path):
+    """What was learnt in the first is forgotten."""
+    log = _swf(tmp_path / "log.swf", _rows())
+    in_process(_TWICE, log, _json(tmp_path / "system.json"), tmp_path)
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+
+
 def test_nothing_of_ours_reads_how_long_a_job_will_run(tmp_path):
     """A job class that raises when anything of ours is on the stack of whoever asks."""
     log = _swf(tmp_path / "log.swf", _rows())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from accasim_runs import in_process, needs_accasim
@@ -131,7 +132,9 @@ def test_a_start_that_accasim_refuses_waits_again(world):
     assert made.scheduling_method(0, [job], _all(job))[0][0][2]
     answers, _ = made.scheduling_method(1, [job], _all(job))
     assert answers[0][0] == 1
-    assert made.cluster.state.store.columns[0, 22] == 1
+    state = made.cluster.state
+    assert state.store.columns[: state.store.size, 22].tolist() == [1]
+    assert state.num_waiting == 0
 
 
 def test_an_end_is_noticed_and_a_queue_in_another_order_is_followed(world):
@@ -167,6 +170,20 @@ def test_a_job_taken_off_its_nodes_and_queued_again_waits(world):
     a.start_time = 0
     answers, _ = made.scheduling_method(3, [a], _all(a))
     assert answers[0][0] == 3
+    state = made.cluster.state
+    assert (state.store.size, state.num_waiting, state.num_running) == (1, 0, 1)
+
+
+def test_one_that_waits_again_behind_others_is_no_new_job(world):
+    """It keeps its place: dispatchers see the queue in the order of submits."""
+    made, manager = world()
+    a, b, c = Job("a", 4), Job("b", 4), Job("c", 4)
+    answers, _ = made.scheduling_method(0, [a, b], _all(a, b))
+    _begin(manager, answers, [a, b], 0)
+    manager.remove_event("a")
+    answers, _ = made.scheduling_method(3, [b, a, c], _all(a, b, c))
+    assert [(job_id, time) for time, job_id, _ in answers] == [("a", 3), ("b", None), ("c", None)]
+    assert made.cluster.state.store.size == 3
 
 
 def test_nodes_that_are_off_get_nothing(world):
@@ -285,6 +302,36 @@ def test_options_are_the_dispatchers_own(world):
         world(Lazy(), depth=3)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dispatcher": "nope"}, "no dispatcher is called 'nope'"),
+        ({"predictor": "nope"}, "no predictor is called 'nope'"),
+        ({"system": "nope"}, "no system is called 'nope'"),
+        ({"correction": "nope"}, "correction: is 'nope', must be one of: requested, double"),
+        ({"expected_wait": 0}, "expected_wait: is 0, must be seconds, 1 to"),
+        ({"expected_wait": {"1": "1h"}}, "expected_wait 1: is '1h', must be seconds"),
+        ({"default_time": -1}, "default_time: is -1, must be seconds"),
+    ],
+)
+def test_what_is_wrong_is_said_before_accasim_makes_its_simulator(options, message):
+    """One that fails while it is made leaves its settings in the process, and no other follows."""
+    from accasim_adapter import CpschedDispatcher, CpschedPredictor
+
+    with pytest.raises(ConfigError, match=message):
+        CpschedDispatcher(**options)
+    for key in options.keys() & {"predictor", "system", "default_time"}:
+        with pytest.raises(ConfigError, match=message):
+            CpschedPredictor(**{key: options[key]})
+
+
+@pytest.mark.parametrize("what", [None, 5, Lazy])
+def test_a_dispatcher_is_a_name_or_an_object(world, what):
+    """Not a class, which AccaSim's Experiment takes."""
+    with pytest.raises(TypeError, match="must be a name or an object"):
+        world(what)
+
+
 def test_the_system_beside_must_be_the_same_machine(world):
     """Number of nodes, resource kinds, and what each node holds."""
     same = machine((2,), (2,))
@@ -331,6 +378,8 @@ def test_several_simulations_each_in_its_own_process(tmp_path):
     assert "cpsched-easy" in (tmp_path / "easy" / "stats-log.swf").read_text()
     with pytest.raises(ConfigError, match="processes: is 0"):
         run(tasks, processes=0)
+    with pytest.raises(ConfigError, match="no dispatcher is called 'esay'.* Did you mean 'easy'"):
+        run([replace(tasks[0], dispatcher="esay")])
 
 
 def test_without_accasim_the_error_says_how_to_get_it():

@@ -86,6 +86,8 @@ def test_predictions_and_their_correction_too(correction):
     run = simulate(fitted, dispatcher="easy", predictor="last-2", settings=settings)
     cluster = Cluster(fitted.system, "easy", "last-2", correction=correction)
     assert cluster.correction == correction
+    with pytest.raises(ConfigError, match="correction: is 'none', must be one of: requested"):
+        Cluster(fitted.system, correction="none")
     if correction == "requested":
         assert _live(fitted, "easy", "last-2") == run.schedule.start.tolist()
 

@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
+from zipfile import ZipFile
 
 import pytest
 
 
 @pytest.fixture
 def installed(data, tmp_path):
-    """Install ``tests/data/plugin`` as installers do: its module, and a dist-info beside it."""
-    source = data / "plugin"
-    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-    site = tmp_path / "site"
-    info = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir(parents=True)
-    shutil.copy(source / "widest_first.py", site)
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    """Install ``tests/data/plugin`` with pip, from a wheel as build tools make them; its folder."""
+    pytest.importorskip("pip")
+    wheel, site = _wheel(data / "plugin", tmp_path), tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    done = subprocess.run(
+        [*pip, "--disable-pip-version-check", "--target", str(site), str(wheel)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    lines = []
-    for group, names in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{name} = {target}" for name, target in names.items())]
-    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stderr
     return site
+
+
+def _wheel(source, folder):
+    """Pack a distribution of one module; build tools would be downloaded for that."""
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    module, name = f"{project['name'].replace('-', '_')}.py", project["name"].replace("-", "_")
+    info = f"{name}-{project['version']}.dist-info"
+    entry_points = []
+    for group, names in project["entry-points"].items():
+        entry_points += [f"[{group}]", *(f"{key} = {target}" for key, target in names.items())]
+    files = {
+        module: (source / module).read_text(),
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {project['name']}\n"
+        f"Version: {project['version']}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "\n".join(entry_points) + "\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    wheel = folder / f"{name}-{project['version']}-py3-none-any.whl"
+    with ZipFile(wheel, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return wheel
 
 
 def _run(site, *command):

@@ -1,0 +1,103 @@
+"""The guides typed in as they stand: every Python block runs, the recipes pass their checks."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from accasim_runs import needs_accasim
+
+from cpsched import api
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def _blocks(guide, language):
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / guide).read_text(), re.DOTALL)
+
+
+def _run(folder, *command):
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "TZ": "UTC", "MPLBACKEND": "Agg"},
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("guide", ["write-a-dispatcher.md", "write-a-predictor.md"])
+def test_recipes_end_in_checks_that_pass(guide, tmp_path):
+    """The package and its tests, as the guide has them, in a folder of their own."""
+    *code, checks = _blocks(guide, "python")
+    own = [block for block in code if "\nclass " in block]
+    (tmp_path / "my_package.py").write_text(own[-1])
+    (tmp_path / "test_mine.py").write_text(checks)
+    said = _run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py")
+    assert " passed" in said
+    project = tomllib.loads(_blocks(guide, "toml")[0])["project"]
+    for names in project["entry-points"].values():
+        for name, target in names.items():
+            module, _, found = target.partition(":")
+            code = f"import {module}; print({module}.{found}.name)"
+            assert _run(tmp_path, "-c", code).strip() == name
+
+
+def test_the_first_predictor_is_good_for_one_simulation(tmp_path):
+    """And for no more: the guide says so."""
+    (tmp_path / "my_package.py").write_text(_blocks("write-a-predictor.md", "python")[0])
+    said = _run(
+        tmp_path,
+        "-c",
+        "from my_package import UserMean\n"
+        "from predictors.checks import CHECKS\n"
+        "for check in CHECKS:\n"
+        "    try:\n        check(UserMean)\n"
+        "    except AssertionError:\n        print(check.__name__)\n",
+    )
+    assert said.split() == ["check_survives_saving", "check_memory_is_bounded"]
+
+
+def test_training_as_the_guide_does_it(tmp_path):
+    """A model file comes out, under the name that is then used."""
+    (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "train(" in b)
+    _run(tmp_path, "-c", block)
+    assert (tmp_path / "my.model").is_file()
+
+
+def test_embedding_as_the_guide_does_it(tmp_path):
+    """A run is simulated and saved; a job is started on nodes without a simulator."""
+    whole, cluster = _blocks("embedding.md", "python")
+    assert _run(tmp_path, "-c", whole).rstrip().endswith("[]")
+    assert (tmp_path / "run" / "run.json").is_file()
+    assert _run(tmp_path, "-c", cluster).startswith("0 ['node001', 'node001', 'node002', ")
+
+
+@needs_accasim
+@pytest.mark.parametrize("number", range(len(_blocks("from-accasim.md", "python"))))
+def test_what_accasims_users_are_told_to_type(number, tmp_path):
+    """Each block a script of its own, beside a log and a machine."""
+    lines = [
+        f"{job} {job * 7} -1 {5 * job % 60} 3 -1 -1 3 60 -1 1 {job % 3} -1 -1 -1 -1 -1 -1\n"
+        for job in range(1, 30)
+    ]
+    (tmp_path / "log.swf").write_text("".join(lines))
+    (tmp_path / "system.json").write_text('{"groups": {"g": {"core": 2}}, "resources": {"g": 4}}')
+    (tmp_path / "script.py").write_text(_blocks("from-accasim.md", "python")[number])
+    _run(tmp_path, "script.py")
+
+
+def test_every_public_name_is_documented():
+    """What is public says what it is."""
+    assert sorted(api.__all__) == api.__all__
+    for name in api.__all__:
+        assert getattr(api, name).__doc__, name
