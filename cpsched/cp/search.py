@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 #: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
-SEARCHES = ("default", *OBJECTIVES)
+DEFAULT = "default"
+SEARCHES = (DEFAULT, *OBJECTIVES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from cpsched.cp.problem import pooled_demand
+from cpsched.cp.search import DEFAULT
 from cpsched.kernels import pool
 
 if TYPE_CHECKING:
@@ -93,8 +94,17 @@ class Situation:
         """The second of the decision."""
         return self.view.now
 
-    def orders(self) -> dict[str, IntArray]:
-        """Return the orders plans are made in, as positions of jobs: who comes first is first."""
+    def orders(self, search: str = DEFAULT) -> dict[str, IntArray]:
+        """
+        Return the orders plans are made in, as positions of jobs: who comes first is first.
+
+        Parameters
+        ----------
+        search
+            The one order to go by; ``default``: all of them.
+        """
+        if search != DEFAULT:
+            return {search: self._searched(search)}
         waited = self._waited(self.plan)
         return {
             "slowdown": _highest_first(waited),
@@ -104,13 +114,20 @@ class Situation:
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
 
-    def rule_orders(self) -> dict[str, IntArray]:
+    def rule_orders(self, search: str = DEFAULT) -> dict[str, IntArray]:
         """Return the orders that rules of :mod:`cpsched.cp.proposals` name, in the same way."""
         return {
-            "slowdown": _highest_first(self._waited(self.plan)),
+            "slowdown": self._searched(search),
             "typical": _highest_first(self._waited(self.typical)),
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
+
+    def _searched(self, search: str) -> IntArray:
+        """Return the order of a search of :mod:`cpsched.cp.search`; by default by slowdown."""
+        if search == "expected-wait":
+            waited = (self.now - self.submit) / np.maximum(self.jobs.expected_wait, 1)
+            return _highest_first(waited)
+        return _highest_first(self._waited(self.plan))
 
     def _waited(self, runtime: IntArray) -> FloatArray:
         """Return how long jobs have waited, in runtimes: their slowdown less one."""

@@ -102,10 +102,15 @@ class Planner:
         Seconds; see :func:`cpsched.kernels.scenarios.job_cost`.
     neighbourhoods
         How many groups of jobs CP-SAT plans anew.
+    search
+        Of :meth:`cpsched.cp.situation.Situation.orders`.
     """
 
-    def __init__(self, experience: Experience, patience: int, neighbourhoods: int) -> None:
+    def __init__(
+        self, experience: Experience, patience: int, neighbourhoods: int, search: str
+    ) -> None:
         self._experience = experience
+        self._search = search
         self._patience = patience
         self._neighbourhoods = neighbourhoods
         #: Planned start by handle.
@@ -137,7 +142,7 @@ class Planner:
     def first_model(self, situation: Situation, barred: BoolArray) -> BuiltModel | None:
         """Return the model of the first neighbourhood of the best plan, None if there is none."""
         tasks = self._tasks(situation, barred)
-        plan = _cheapest([tasks.plan(order) for order in situation.orders().values()])
+        plan = _cheapest([tasks.plan(order) for order in situation.orders(self._search).values()])
         return first_model(tasks, plan)
 
     def remember(self, situation: Situation, start: IntArray) -> Plan:
@@ -152,7 +157,7 @@ class Planner:
         return Tasks.of(situation, coming, barred, self._patience)
 
     def _orders(self, situation: Situation) -> Mapping[str, IntArray]:
-        orders = situation.orders()
+        orders = situation.orders(self._search)
         if self.last:
             # A job seen for the first time comes first: where it fits, the plan says.
             before = [self.last.get(handle, -1) for handle in situation.jobs.handle.tolist()]

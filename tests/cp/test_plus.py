@@ -193,6 +193,20 @@ def test_trust_can_be_settled(eurora):
 
 
 @pytest.mark.parametrize("dispatcher", BOTH)
+def test_a_search_goes_by_one_order(eurora, dispatcher):
+    """Plans in that order and in that of the last plan, and another order plans otherwise."""
+    default = run(eurora, None, dispatcher, "actual")
+    slowdown = run(eurora, None, f"{dispatcher}:search=slowdown", "actual")
+    waited = run(eurora, None, f"{dispatcher}:search=expected-wait", "actual")
+    assert slowdown.decisions[stats.PLANS] < default.decisions[stats.PLANS]
+    assert (slowdown.schedule.start != waited.schedule.start).any()
+    weighed = run(eurora, None, f"{dispatcher}:search=expected-wait")
+    assert (weighed.schedule.start != run(eurora, None, dispatcher).schedule.start).any()
+    assert not verify(waited.schedule)
+    assert not verify(weighed.schedule)
+
+
+@pytest.mark.parametrize("dispatcher", BOTH)
 @pytest.mark.parametrize(("predictor", "options"), [("requested", ""), ("actual", ""),
                                                     ("actual", ":neighbourhoods=1")])  # fmt: skip
 def test_what_is_recorded_adds_up(eurora, dispatcher, predictor, options):
@@ -222,6 +236,7 @@ def test_what_is_recorded_adds_up(eurora, dispatcher, predictor, options):
         ("cp+:scenarios=0", "scenarios is 0"),
         ("cp+:arrivals=-1", "arrivals is -1"),
         ("cph+:neighbourhoods=-2", "neighbourhoods is -2"),
+        ("cp+:search=sjf", "search is 'sjf', must be one of default, expected-wait, slowdown"),
         ("cph+:limit=0", "limit is 0"),
         ("cp+:trust=sometimes", "trust is 'sometimes', must be one of auto, always, never"),
     ],
