@@ -39,8 +39,9 @@ class _LowerPart(NativeLowering):
     _name = "cpsched_lower_part"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
+        part = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
+        part.enable_object_caching()
+        state["library"] = part
         state.flags.no_compile = True
         super().run_pass(state)
         lowered = state["cr"]
@@ -52,10 +53,10 @@ class _LowerPart(NativeLowering):
             description.qualname,
             0,
             lowered.env,
-            (state.library,),
+            (part,),
         )
-        state.targetctx.insert_user_function(handle, description, [state.library])
-        state.reload_init.extend(state.library._reload_init)
+        state.targetctx.insert_user_function(handle, description, [part])
+        state.reload_init.extend(part._reload_init)
         state["cr"] = lowered._replace(cfunc=handle)
         return True
 
