@@ -25,23 +25,8 @@ class Aucsched2(LineAuctioneer):
 
     Parameters
     ----------
-    priority
-        ``basic`` (first come, first served), ``multifactor``, or any other priority.
-    scale
-        How priorities become whole numbers: ``ranks`` plus an offset, ``points`` as they are, or
-        ``auto``: points for multifactor, ranks for the rest.
-    window
-        How many jobs, first by priority of those that may fit now, may bid.
-    bids_per_job, bids
-        Bids of one job, and of all together.
-    interval
-        Seconds between decisions; ``none``: a decision at every event.
-    limit
-        Deterministic time a decision's solve may take.
-    wall
-        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
-    faithful
-        As the thesis prints it, see ``docs/aucsched.md``.
+    priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
+        As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
     """
 
     name = "aucsched2"

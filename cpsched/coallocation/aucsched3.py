@@ -29,27 +29,12 @@ class Aucsched3(Auctioneer):
 
     Parameters
     ----------
-    priority
-        ``basic`` (first come, first served), ``multifactor``, or any other priority.
-    scale
-        How priorities become whole numbers: ``ranks`` plus an offset, ``points`` as they are, or
-        ``auto``: points for multifactor, ranks for the rest.
-    window
-        How many jobs, first by priority of those that may fit now, may bid.
-    bids_per_job, bids
-        Bids of one job, and of all together.
+    priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
+        As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
     beta
         What costs weigh beside priorities. ``pairs``: (6.7) with the smallest difference of two
         priorities that is not 0; ``sums``: so little that no selection loses by costs to one of
-        lower total priority; ``printed``: (6.7) as it stands.
-    interval
-        Seconds between decisions; ``none``: a decision at every event.
-    limit
-        Deterministic time a decision's solve may take.
-    wall
-        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
-    faithful
-        As the thesis prints it, see ``docs/aucsched.md``; beta is ``printed`` then.
+        lower total priority; ``printed``: (6.7) as it stands. ``faithful`` takes this one.
     """
 
     name = "aucsched3"

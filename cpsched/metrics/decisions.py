@@ -120,7 +120,6 @@ def _sizes(counts: Sequence[Mapping[str, Any]]) -> list[Column]:
             1,
         )
         for what, key in (("variables", "model_variables"), ("constraints", "model_constraints"))
-        if any(key in one for one in counts)
     ]
 
 
