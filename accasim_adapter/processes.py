@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,15 +79,11 @@ def _run(task: Task) -> dict[str, str]:
     from accasim_adapter.dispatcher import CpschedDispatcher
     from accasim_adapter.package import Simulator
 
-    try:
-        made = (
-            CpschedDispatcher(task.dispatcher, **task.options)
-            if isinstance(task.dispatcher, str)
-            else task.dispatcher()
-        )
-    except UnknownNameError as error:
-        # That one does not get from one process to another; what it says does.
-        raise ConfigError(str(error)) from None
+    made = (
+        CpschedDispatcher(task.dispatcher, **task.options)
+        if isinstance(task.dispatcher, str)
+        else task.dispatcher()
+    )
     simulator = Simulator(
         str(task.workload),
         str(task.system),

@@ -217,7 +217,7 @@ class Made:
             _system(capacity),
             _read_only(free),
             np.ones(self.nodes, dtype=np.bool_),
-            eligible,
+            _read_only(eligible),
             JobTable(store, _read_only(np.arange(self.waiting, dtype=np.int64))),
             RunningTable(store, _read_only(np.array(running, dtype=np.int64)), arena),
         )

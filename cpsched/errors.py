@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 
 class CpschedError(Exception):
-    """Base class of every error cpsched raises on purpose."""
+    """Base class of every error cpsched raises on purpose; comes back from workers (pickles)."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exception would call the constructor with the finished message, which is not what the
+        # constructors below take.
+        return _rebuilt, (type(self), self.args, self.__dict__)
 
 
 class TraceError(CpschedError, ValueError):
@@ -104,6 +109,14 @@ class RunError(CpschedError, ValueError):
 
 class VerificationError(CpschedError, RuntimeError):
     """A recorded schedule that contradicts its own inputs."""
+
+
+def _rebuilt(
+    kind: type[CpschedError], args: tuple[object, ...], details: dict[str, object]
+) -> CpschedError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(details)
+    return error
 
 
 def _short(value: object, limit: int = 60) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
@@ -13,7 +14,6 @@ from predictors.learned import Learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from cpsched.mapping import Fitted
     from predictors.evaluation import Evaluation
@@ -85,7 +85,7 @@ def train(
     return Training(predictor, evaluation)
 
 
-def save(path: Path, training: Training, fitted: Fitted, spec: str) -> None:
+def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> None:
     """Write a trained predictor to a file, with what it was trained on."""
     workload, rows = fitted.workload, training.evaluation.rows
     training.predictor.land()
@@ -99,4 +99,4 @@ def save(path: Path, training: Training, fitted: Fitted, spec: str) -> None:
         "last_submit": int(workload.submit[rows[-1]]),
         "epoch": workload.epoch,
     }
-    model_file.write(path, training.predictor.name, training.predictor.state(), trained)
+    model_file.write(Path(path), training.predictor.name, training.predictor.state(), trained)

@@ -30,7 +30,7 @@ processors = "pool"
 
 
 #: Between them, these compile nearly every kernel, and hardly one twice.
-COMPILING = ("easy", "conservative")
+COMPILING = ("easy", "conservative", "slurm-backfill")
 COMPILE = """\
 import sys
 from cpsched.check_sample import sample

@@ -43,7 +43,7 @@ class Allocator:
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
-        self.capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
+        self.capacity: IntArray = system.capacity
         #: What every node has of each kind, shape ``(R,)``: more than that is scarce, and worth
         #: keeping for the jobs that need it.
         self.scarce: AnyArray = self.capacity.min(axis=0)

@@ -111,7 +111,7 @@ class SlurmBackfill(Dispatcher):
         self.priority.reset(system)
         sizes = system.topology.level_sizes if self.tree else ()
         self._sizes: IntArray = np.array(sizes, dtype=np.int64)
-        self._capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
+        self._capacity: IntArray = system.capacity
         self._scarce = np.zeros(system.capacity.shape[1], dtype=np.bool_)
         self._due = _NEVER
 

@@ -114,7 +114,7 @@ class System:
     resources
         Names of the R kinds; ``mem`` is in KB, all others are counts. ``core`` comes first.
     capacity
-        What each node holds, int64, shape ``(N, R)``.
+        What each node holds, int64, shape ``(N, R)``; copied, and read-only from then on.
     node_names, node_groups
         One each a node.
     features
@@ -141,6 +141,12 @@ class System:
     default_time: int | None = None
     placements: tuple[str, ...] = ("any", "even")
     log: LogMapping = field(default_factory=LogMapping)
+
+    def __post_init__(self) -> None:
+        # The same kind of array for every system: kernels are compiled for kinds of arrays.
+        capacity = np.array(self.capacity, dtype=np.int64, order="C")
+        capacity.flags.writeable = False
+        object.__setattr__(self, "capacity", capacity)
 
     @property
     def num_nodes(self) -> int:

@@ -39,6 +39,9 @@ class Request:
         left out are not needed.
     per_node
         What the job needs besides on every node it touches.
+    per_node_max
+        The most of a kind it can use there, where that is more: a range. Kinds that are left out
+        have none.
     nodes_min, nodes_max
         Bounds on the nodes it touches.
     split
@@ -53,6 +56,7 @@ class Request:
     units: int = 1
     resources: Mapping[str, int] = field(default_factory=lambda: _ONE_CORE)
     per_node: Mapping[str, int] = field(default_factory=dict)
+    per_node_max: Mapping[str, int] = field(default_factory=dict)
     nodes_min: int = 1
     nodes_max: int = UNBOUNDED
     split: str = "any"
@@ -72,6 +76,8 @@ class Request:
             _check_whole(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node.items():
             _check_whole(kind, amount, 0, MAX_AMOUNT)
+        for kind, amount in self.per_node_max.items():
+            _check_whole(f"per_node_max of {kind}", amount, self.per_node.get(kind, 0), MAX_AMOUNT)
         if self.split not in _SPLITS:
             raise ConfigError(
                 f"is {self.split!r}, must be one of: {', '.join(_SPLITS)}",
@@ -180,8 +186,12 @@ class Enrolment:
             int(request.exclusive),
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
-            *(0 for _ in self._kinds),
+            *self._amounts(self._ranges(request)),
         )
+
+    def _ranges(self, request: Request) -> dict[str, int]:
+        """Return the most of each kind that a job can use; of a kind the system lacks, none."""
+        return {kind: most for kind, most in request.per_node_max.items() if kind in self._kinds}
 
     def _amounts(self, amounts: Mapping[str, int]) -> list[int]:
         found = [0] * len(self._kinds)

@@ -38,7 +38,7 @@ class State:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.capacity: IntArray = np.ascontiguousarray(system.capacity, dtype=np.int64)
+        self.capacity: IntArray = system.capacity
         self.store = JobStore(system.resources)
         self.arena = AllocationArena(len(system.resources))
         self._held = 0
@@ -47,7 +47,9 @@ class State:
         self._free_view.flags.writeable = False
         self.node_up: BoolArray = np.ones(system.num_nodes, dtype=np.bool_)
         self.node_up.flags.writeable = False
+        # Never writable, so that kernels are compiled for one kind of array.
         self.eligible: BoolArray = np.zeros((0, system.num_nodes), dtype=np.bool_)
+        self.eligible.flags.writeable = False
         self._queue: IntArray = np.zeros(256, dtype=np.int64)
         self._queue_first = 0
         self._queue_end = 0

@@ -84,7 +84,6 @@ def read_nodes(
     owner = _owners(entries)
     names = _names(entries, owner)
     capacity = np.array([entry.amounts for entry in entries], dtype=np.int64)[owner]
-    capacity.flags.writeable = False
     return Nodes(
         capacity=capacity,
         names=names,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
 from cpsched.model.workload import Labels
+
+# pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
+# slow to load.
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -101,6 +103,8 @@ class Cells:
 
     def labels(self, column: str) -> Labels:
         """Return strings, empty cells as unknown."""
+        import pyarrow.compute as pc
+
         if column not in self:
             return Labels.unknown(self._table.num_rows)
         text = self._text(column)
@@ -141,6 +145,8 @@ class Cells:
 
     def _numbers(self, column: str) -> tuple[IntArray, BoolArray, BoolArray]:
         """Return values, which cells are empty, and which are no whole numbers."""
+        import pyarrow.compute as pc
+
         num_rows = self._table.num_rows
         if column not in self:
             empty = np.ones(num_rows, dtype=np.bool_)
@@ -156,6 +162,8 @@ class Cells:
 
     def _text(self, column: str) -> pa.ChunkedArray:
         """Return a column as strings without nulls."""
+        import pyarrow.compute as pc
+
         cells = self._table.columns[column]
         kind = cells.type
         if pa.types.is_dictionary(kind):
@@ -207,6 +215,8 @@ class _Shown:
 
 
 def _from_text(text: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
+    import pyarrow.compute as pc
+
     text = pc.utf8_trim_whitespace(text)
     empty = _numpy(pc.equal(text, ""))
     whole = pc.match_substring_regex(text, _WHOLE)
@@ -217,6 +227,8 @@ def _from_text(text: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
 
 def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
     """Other tools turn whole columns with gaps into floats; NaN is a gap."""
+    import pyarrow.compute as pc
+
     floats = _numpy(pc.fill_null(cells.cast(pa.float64()), np.nan))
     empty = np.isnan(floats)
     wrong = ~empty & ((np.abs(floats) > 2**53) | (floats != np.round(floats)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,31 @@ def test_four_jobs_by_hand():
     assert _at_once(cluster, 9) == []
 
 
+def test_what_a_dispatcher_sees_cannot_be_changed():
+    """From the first view on; kernels are compiled for read-only arrays, and again for others."""
+    given = np.array([[4], [2]])
+    system = machine((4,), (2,))
+    cluster = Cluster(replace(system, capacity=given), "fifo")
+    given[:] = 9
+    assert cluster.system.capacity.tolist() == [[4], [2]]
+    for now in range(2):
+        view = cluster.view(now)
+        seen = [view.free, view.eligible, view.node_up, view.system.capacity, view.waiting.rows,
+                view.running.rows, view.waiting.store.columns, view.waiting.store.shapes]  # fmt: skip
+        assert not any(array.flags.writeable for array in seen)
+        cluster.submit(_request(), now)
+
+
+def test_ranges():
+    """Who settles them takes what is free; who does not takes the least."""
+    for dispatcher, taken in (("fifo", [1, 1]), ("aucsched2:interval=none", [3, 3])):
+        cluster = Cluster(machine((4, 3), (4, 3), resources=("core", "gpu")), dispatcher)
+        ask = _request(4, nodes_min=2, per_node={"gpu": 1}, per_node_max={"gpu": 5, "mic": 1})
+        cluster.submit(ask, 0)
+        (start,) = cluster.decide(0).actions
+        assert start.allocation.amount[:, 1].tolist() == taken
+
+
 def test_nodes_go_down_and_up():
     """What runs there goes on; what it gives back is of no use until the node is up."""
     cluster = Cluster(machine((2,), (2,)), "fifo")
@@ -134,6 +160,7 @@ def test_nodes_go_down_and_up():
         ({"requested_time": True}, "requested_time: is True"),
         ({"nodes_min": 3, "nodes_max": 2}, "nodes_max: is 2, must be a whole number from 3"),
         ({"resources": {"core": -1}}, "core: is -1"),
+        ({"per_node": {"gpu": 2}, "per_node_max": {"gpu": 1}}, "per_node_max of gpu: is 1, must"),
         ({"split": "odd"}, "split: is 'odd', must be one of: any, even"),
         ({"queue": "nowhere"}, "queue: is 'nowhere', the system has: short, mine"),
     ],

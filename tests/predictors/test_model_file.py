@@ -43,7 +43,7 @@ def model(tmp_path):
 def trained(name, folder):
     fitted, path = sample(), folder / f"{name}.model"
     spec = f"{name}:{options(name)}"
-    save(path, train(fitted, starts_of(fitted), spec), fitted, spec)
+    save(str(path), train(fitted, starts_of(fitted), spec), fitted, spec)
     return path
 
 
