@@ -23,8 +23,8 @@ from cpsched.cli import (
 from cpsched.cli.errors import complain, guarded
 from cpsched.cli.parameters import read_plainly
 
-# Before numpy is imported: nothing here multiplies large matrices, and the threads that wait for one
-# spin for a tenth of a second. Nor does a sum of floats then depend on how many there are.
+# Before numpy is imported: nothing here multiplies large matrices, and the threads that wait for
+# one spin for a tenth of a second. Nor does a sum of floats then depend on how many there are.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 app = typer.Typer(

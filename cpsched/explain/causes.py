@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.conservative import Conservative
+from cpsched.dispatch.reserving import Reserving
 from cpsched.dispatch.rules import Fifo
 from cpsched.explain.model import Cause, OtherJob, Waiting
 from cpsched.explain.reservations import delayed
@@ -31,6 +32,9 @@ class Scene:
     """
     A view, the decision on it, and what both say about one job.
 
+    Where a dispatcher reserves with other runtimes than it plans with, :attr:`view` is the one its
+    reservations are made of.
+
     Parameters
     ----------
     row
@@ -48,6 +52,10 @@ class Scene:
         name: Callable[[int], str],
     ) -> None:
         self.dispatcher = dispatcher
+        order = ranking(dispatcher, view)
+        reserving = getattr(dispatcher, "reserving", None)
+        if isinstance(reserving, Reserving):
+            view = reserving.view(view)
         self.view = view
         self.decision = decision
         self.row = row
@@ -62,7 +70,6 @@ class Scene:
         plan = decision.plan
         self.planned = {} if plan is None else dict(zip(plan.handle, plan.start, strict=True))
         self.planned_nodes = {} if plan is None else plan.nodes
-        order = ranking(dispatcher, view)
         self.order: list[int] | None = None if order is None else order.tolist()
         self.rank_of = {row: at for at, row in enumerate(self.order or (), 1)}
         self.free_after: IntArray = np.array(view.free)
@@ -154,6 +161,7 @@ def why_waiting(scene: Scene) -> Waiting:
         ahead=ahead,
         waits_for=tuple(needed),
         could_start=could_start,
+        would_end=scene.end_of(scene.row, scene.view.now),
         planned=None if planned is None else int(planned),
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
         note=note,

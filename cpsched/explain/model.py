@@ -187,6 +187,8 @@ class Waiting:
         that start now are among them.
     could_start
         When these have ended, seconds; None where it fits already.
+    would_end
+        When the dispatcher would expect it to end, were it started now.
     planned, planned_nodes
         When and where the dispatcher plans to start it, where it plans.
     note
@@ -199,6 +201,7 @@ class Waiting:
     ahead: OtherJob | None = None
     waits_for: tuple[OtherJob, ...] = ()
     could_start: int | None = None
+    would_end: int | None = None
     planned: int | None = None
     planned_nodes: str | None = None
     note: str | None = None

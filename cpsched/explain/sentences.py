@@ -67,10 +67,9 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
         them = "goes before it" if len(waiting.before) == 1 else "go before it"
         starting = "job that starts" if len(waiting.before) == 1 else "jobs that start"
         return f"{len(waiting.before):,} {starting} now {them}"
-    if waiting.cause is Cause.RESERVATION and ahead is not None and about.decided is not None:
-        end = about.decided + max(about.job.predicted or 0, 1)
+    if waiting.cause is Cause.RESERVATION and ahead is not None:
         when = "" if ahead.start is None else f", planned for {clock(ahead.start, about.epoch)}"
-        return f"it is expected to run until {end:,} s and would delay job {_named(ahead)}{when}"
+        return f"it is expected to run until {waiting.would_end:,} s and would delay job {_named(ahead)}{when}"
     if waiting.cause is Cause.ORDER and ahead is not None:
         return f"job {_named(ahead)} goes before it, does not fit, and nobody passes it"
     if waiting.cause is Cause.WINDOW:

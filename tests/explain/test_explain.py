@@ -16,7 +16,9 @@ from cpsched.explain.moment import halt
 from cpsched.explain.text import text
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision, Plan
+from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulate import Settings
+from cpsched.spec import build
 
 
 def ask(workload, system, job, time, dispatcher="easy", **more):
@@ -30,6 +32,46 @@ def ask(workload, system, job, time, dispatcher="easy", **more):
 def ids(others):
     """Return the ids of other jobs of an explanation."""
     return [other.job_id for other in others]
+
+
+class Foretold(RuntimePredictor):
+    """Plans with 10, 4 and 5 seconds; 14, 4 and 12 are hardly exceeded."""
+
+    name = "foretold"
+
+    def predict(self, jobs, now):
+        plan, bound = np.array([(10, 14), (4, 4), (5, 12)], dtype=np.int64)[jobs.handle].T
+        return Prediction(plan, plan, bound)
+
+
+@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
+def test_reservations_by_bounds(dispatcher, monkeypatch):
+    """
+    By its bound C may run until 3 + 12 = 15, and B is promised 14, by the bound of A.
+
+    ::
+
+        4 |              BBBB
+        3 |   CCCCC......BBBB
+        2 |AAAAAAAAAA....BBBB
+        1 |AAAAAAAAAA....BBBB
+          +------------------
+           0  3    8 10  14
+    """
+    monkeypatch.setattr(
+        "cpsched.explain.moment.build",
+        lambda group, spec, **more: (
+            Foretold() if group == "predictors" else build(group, spec, **more)
+        ),
+    )
+    workload = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 20), job_id=list("ABC"))
+    about = ask(workload, machine((4,)), "C", 3, dispatcher)
+    assert about.waiting.cause is Cause.RESERVATION
+    ahead = about.waiting.ahead
+    assert (ahead.job_id, ahead.start, ahead.rank) == ("B", 14, 1)
+    assert "it is expected to run until 15 s and would delay job B" in about.summary
+    head = ask(workload, machine((4,)), "B", 3, dispatcher)
+    assert [(job.job_id, job.end) for job in head.waiting.waits_for] == [("A", 14)]
 
 
 def test_easy_keeps_the_heads_reservation():
