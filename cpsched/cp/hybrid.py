@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
 
 WINDOW = 100
-LIMIT = 0.001
+LIMIT = 0.0003
 
 
 class Hybrid(PlanningDispatcher):

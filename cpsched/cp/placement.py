@@ -57,6 +57,10 @@ class Placement:
         # place, place before).
         self._each: dict[int, cpsat.IntVar] = {}
         self._rises: dict[int, list[tuple[cpsat.IntVar, int, int]]] = {}
+        # As lists: these are asked for at every place.
+        self._unit: list[list[int]] = requests.unit.tolist()
+        self._exclusive: list[bool] = requests.exclusive.tolist()
+        self._once: list[bool] = (requests.exclusive | requests.per_node.any(axis=1)).tolist()
 
     def add(self, capacity_of: IntArray, horizon: int) -> None:
         """Add everything."""
@@ -152,25 +156,21 @@ class Placement:
         """A cumulative for each kind that can run short at a place."""
         place = self._places[position]
         times = place.times.tolist()
-        requests = self._requests
         tasks = [
             (self._task(job, position, most), self.count[job, position], job, most)
             for job, most in zip(place.jobs, place.most, strict=True)
         ]
-        besides = [
-            (self._besides(job, position), job)
-            for job in place.jobs
-            if requests.exclusive[job] or requests.per_node[job].any()
-        ]
+        besides = [(self._besides(job, position), job) for job in place.jobs if self._once[job]]
         for kind in place.kinds:
             items: list[tuple[cpsat.IntervalVar, int, int, cpsat.IntVar | None]] = []
             for (interval, single), count, job, most in tasks:
-                need = 1 if place.pool else int(requests.unit[job, kind])
-                if need and not requests.exclusive[job]:
+                need = 1 if place.pool else self._unit[job][kind]
+                if need and not self._exclusive[job]:
                     items.append((interval, need, most, None if single else count))
             for interval, job in besides:
-                whole = capacity_of[self._node(position)] if requests.exclusive[job] else None
-                need = int((requests.per_node[job] if whole is None else whole)[kind])
+                alone = self._exclusive[job]
+                whole = capacity_of[self._node(position)] if alone else self._requests.per_node[job]
+                need = int(whole[kind])
                 if need:
                     items.append((interval, need, 1, None))
             self._add_kind(items, times, place.level[:, kind], horizon)

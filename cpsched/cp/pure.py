@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
 
 WINDOW = 20
-LIMIT = 0.002
+LIMIT = 0.0005
 #: Counts a model may have; a window whose jobs have more places to choose from is shortened.
 MOST_COUNTS = 20_000
 

@@ -73,8 +73,7 @@ def check_search(name: str) -> str:
 def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: Bounds) -> None:
     """Minimise the weighted delay beyond the earliest starts."""
     constant = sum(w * e for w, e in zip(bounds.weight, bounds.earliest, strict=True))
-    weighted = sum(w * s for w, s in zip(bounds.weight, start, strict=True))
-    model.minimize(weighted - constant)
+    cpsat.minimize(model, start, bounds.weight, constant)
 
 
 def add_cumulative(

@@ -69,7 +69,8 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
         return f"{len(waiting.before):,} {starting} now {them}"
     if waiting.cause is Cause.RESERVATION and ahead is not None:
         when = "" if ahead.start is None else f", planned for {clock(ahead.start, about.epoch)}"
-        return f"it is expected to run until {waiting.would_end:,} s and would delay job {_named(ahead)}{when}"
+        until = f"it is expected to run until {waiting.would_end:,} s"
+        return f"{until} and would delay job {_named(ahead)}{when}"
     if waiting.cause is Cause.ORDER and ahead is not None:
         return f"job {_named(ahead)} goes before it, does not fit, and nobody passes it"
     if waiting.cause is Cause.WINDOW:
