@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 import reference as ref
@@ -390,3 +391,33 @@ def test_kernels_from_disk_need_no_compiler(tmp_path):
     assert run() == "10 True\n"
     assert run() == "10 False\n"
     assert run("new") == "10 False\n20 3.0 True\n"
+
+
+UNTRIED = """\
+import sys
+import numba
+import numpy as np
+numba.__version__ = sys.argv[1]
+from cpsched.kernels import compiling, passes
+one = np.ones((2, 2), dtype=np.int64)
+cols, shapes = np.ones((1, 40), dtype=np.int64), np.ones((2, 12), dtype=np.int64)
+log = np.array([0, 2, 0, 1, 1, 3], dtype=np.int64)
+packed = passes.packed(log, 6, cols, shapes, one, -1, 0, np.zeros(2, dtype=np.int64))
+print(compiling.IS_TRIED, packed.tolist())
+"""
+
+
+def test_a_numba_that_was_not_tried_compiles_the_same(tmp_path):
+    """With nothing of its insides: kernels, those only kernels call, and what is kept of them."""
+    script = tmp_path / "untried.py"
+    script.write_text(UNTRIED)
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run(version):
+        command = [sys.executable, str(script), version]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+
+    tried = run(numba.__version__)
+    assert tried.startswith("True [1, 2, -1, 0, 0, 0, 0, 2, 0, 1, 1, 3,")
+    for _ in range(2):
+        assert run("1.0.0") == tried.replace("True", "False")

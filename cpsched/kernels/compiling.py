@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numba
 from numba import njit
 from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+#: Whether numba is one whose insides are known here; with any other, kernels are compiled and kept
+#: as numba does it, which takes longer.
+IS_TRIED = numba.__version__.startswith("0.68.")
 
 
 def _cache_folder() -> str | None:
@@ -66,6 +69,8 @@ class _Cache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for a signature, None if there is nothing."""
+        from numba.core.runtime.nrt import rtsys
+
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
@@ -79,7 +84,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         before = settings.CACHE_DIR
         settings.CACHE_DIR = _FOLDER
         try:
-            compiled._cache = _Cache(function)
+            compiled._cache = (_Cache if IS_TRIED else FunctionCache)(function)
         finally:
             settings.CACHE_DIR = before
     return compiled  # type: ignore[no-any-return]

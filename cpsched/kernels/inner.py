@@ -3,88 +3,33 @@ How kernels are compiled that only other kernels call.
 
 numba makes machine code of every function by itself, and again of everything that it calls when
 it is a part of its caller. What only kernels call needs the second alone, which saves a third of
-the time of a first run.
+the time of a first run. That leans on numba's insides; with a numba that has not been tried it is
+compiled as numba does it, to the same effect.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from numba import _dynfunc, njit  # type: ignore[attr-defined]
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba import njit
+
+from cpsched.kernels.compiling import IS_TRIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class _Part(JITCodeLibrary):
-    """The code of a function to be linked into its callers, and nowhere else."""
-
-    def _optimize_final_module(self) -> None:
-        """Leave it to the callers, who inline it and optimise the whole."""
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _LowerPart(NativeLowering):
-    """Lower a function to a :class:`_Part`."""
-
-    _name = "cpsched_lower_part"
-
-    def run_pass(self, state: Any) -> bool:
-        part = _Part(state.targetctx.codegen(), state.func_id.func_qualname)
-        part.enable_object_caching()
-        state["library"] = part
-        state.flags.no_compile = True
-        super().run_pass(state)
-        lowered = state["cr"]
-        description = lowered.fndesc
-        # A function without an address: it tells the overloads apart and is never called.
-        handle = _dynfunc.make_function(
-            description.lookup_module(),
-            description.qualname.split(".")[-1],
-            description.qualname,
-            0,
-            lowered.env,
-            (part,),
-        )
-        state.targetctx.insert_user_function(handle, description, [part])
-        state.reload_init.extend(part._reload_init)
-        state["cr"] = lowered._replace(cfunc=handle)
-        return True
-
-
-class _PartCompiler(CompilerBase):
-    """numba's compiler, but for the last step."""
-
-    def define_pipelines(self) -> list[Any]:
-        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps.passes = [
-            (_LowerPart, why) if step is NativeLowering else (step, why)
-            for step, why in steps.passes
-        ]
-        steps._finalized = False
-        steps.finalize()
-        return [steps]
-
-
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """
-    Compile a function with the kernel that calls it, and with nothing to call it from Python.
+    Compile a function with the kernel that calls it.
 
-    It is kept on disk as a part of that kernel.
+    Where numba is one that has been tried, there is nothing to call it from Python then. It is
+    kept on disk as a part of that kernel.
     """
-    options: Any = {
-        "no_cpython_wrapper": True,
-        "no_cfunc_wrapper": True,
-        "pipeline_class": _PartCompiler,
-    }
+    options: dict[str, Any] = {}
+    if IS_TRIED:
+        from cpsched.kernels.linking import AS_A_PART
+
+        options = AS_A_PART
     compiled: Callable[..., Any] = njit(**options)(function)
     return compiled
