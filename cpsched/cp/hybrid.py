@@ -72,11 +72,13 @@ class Hybrid(PlanningDispatcher):
             for variable, length in zip(start, duration, strict=True)
         ]
         horizon = bounds.end(duration)
-        times = problem.times.tolist()
+        # Once nobody starts any more, what runs only gets less, and what is free only more.
+        matters = problem.times <= bounds.last
+        times, level = problem.times[matters].tolist(), problem.level[matters]
         ones = [1] * len(start)
-        for kind in capacity.binding_kinds(capacity.Asked.of(problem.demand), problem.level):
+        for kind in capacity.binding_kinds(capacity.Asked.of(problem.demand), level):
             demand = problem.demand[:, kind].tolist()
-            steps = capacity.steps(demand, ones, times, problem.level[:, kind], horizon)
+            steps = capacity.steps(demand, ones, times, level[:, kind], horizon)
             if steps:
                 add_cumulative(model, interval, steps.demand, steps)
         add_objective(model, start, bounds)

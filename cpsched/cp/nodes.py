@@ -7,7 +7,7 @@ Exact where :mod:`cpsched.kernels.pool` relaxes: each job gets the first window 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -71,6 +71,15 @@ class Timeline:
             held = slice(first, first + columns.item(job, c.ALLOC_COUNT))
             levels[at, arena.node[held]] += arena.amount[held]
         return cls(view=view, allocator=allocator, times=times, levels=np.cumsum(levels, axis=0))
+
+    def until(self, last: int) -> Timeline:
+        """
+        Return what of it matters to jobs that start by a second at the latest.
+
+        After that nobody starts, so what runs only gets less, and what is free only more.
+        """
+        count = int(np.searchsorted(self.times, last, side="right"))
+        return replace(self, times=self.times[:count], levels=self.levels[:count])
 
     def alone(self, rows: IntArray, duration: IntArray) -> IntArray:
         """Return when each job could start with only the running ones beside it, -1 for never."""

@@ -4,10 +4,10 @@ Places: what pure CP puts units on, as few as exactness allows.
 A job's units are identical, so what matters is how many it has on each place. A place is a node,
 or a *pool* of nodes that need not be told apart:
 
-* Nodes with the same free capacity now, the same running jobs' ends and amounts, and open to the
-  same jobs are alike. Of alike nodes only as many are kept as there are units that could touch
-  one, and the first job that can use them uses them in descending order (the model breaks the
-  symmetry).
+* Nodes with the same free capacity, now and at every second at which a job may still start, and
+  open to the same jobs are alike. Of alike nodes only as many are kept as there are units that
+  could touch one, and the first job that can use them uses them in descending order (the model
+  breaks the symmetry).
 * One cumulative over several nodes is a relaxation in general, because a unit never spans nodes.
   It is exact where all jobs that can use the nodes need the same for a unit there, ask for
   nothing per node, and are not bounded in where they spread: a node then is a number of slots
@@ -48,7 +48,7 @@ class Requests:
     even, contiguous, exclusive
         Shape ``(n,)``; the first two never for a job of one unit.
     room
-        Most units of each job that a node could hold once all running jobs have ended, shape
+        Most units of each job that a node could hold when it starts as late as it may, shape
         ``(n, N)``.
     """
 
@@ -76,23 +76,30 @@ class Requests:
         return plain
 
 
-def requests_of(timeline: Timeline, jobs: JobTable) -> Requests:
-    """Return what jobs ask for."""
+def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Requests:
+    """
+    Return what jobs ask for.
+
+    Parameters
+    ----------
+    latest
+        Seconds from now by which each job has started, shape ``(n,)``.
+    """
     single = jobs.units == 1
     unit, per_node = jobs.request, jobs.per_node
     unit[single] += per_node[single]
     per_node[single] = 0
     view, capacity = timeline.view, timeline.allocator.capacity
-    final = np.ascontiguousarray(timeline.levels[-1])
     room = np.empty((len(jobs), len(capacity)), dtype=np.int64)
-    known: dict[int, IntArray] = {}
-    for position, shape in enumerate(jobs.shape.tolist()):
-        if shape not in known:
-            known[shape] = np.empty(len(capacity), dtype=np.int64)
-            fit.unit_capacity(
-                final, capacity, view.eligible, view.waiting.store.shapes, shape, known[shape]
-            )
-        room[position] = known[shape]
+    known: dict[tuple[int, int], IntArray] = {}
+    segment = np.searchsorted(timeline.times, latest, side="right") - 1
+    for position, key in enumerate(zip(jobs.shape.tolist(), segment.tolist(), strict=True)):
+        if key not in known:
+            shape, at = key
+            known[key] = np.empty(len(capacity), dtype=np.int64)
+            free, shapes = timeline.levels[at], view.waiting.store.shapes
+            fit.unit_capacity(free, capacity, view.eligible, shapes, shape, known[key])
+        room[position] = known[key]
     units = jobs.units
     return Requests(
         units=units,
@@ -118,7 +125,7 @@ class Place(NamedTuple):
     jobs
         Which jobs can use it, in order of priority.
     most
-        Units of each of them it could hold in the end.
+        Units of each of them it could hold when that starts as late as it may.
     times, level
         Free capacity over time: of a node in every kind, shape ``(S, R)``; of a pool in slots,
         shape ``(S, 1)``.

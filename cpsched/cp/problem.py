@@ -52,6 +52,11 @@ class Bounds:
     listed: tuple[int, ...]
     slack: int
 
+    @property
+    def last(self) -> int:
+        """The second by which every job has started in any plan worth considering."""
+        return max(self.latest, default=0)
+
     def end(self, duration: Sequence[int]) -> int:
         """Return the second at which every job has ended in any plan worth considering."""
         return max(late + length for late, length in zip(self.latest, duration, strict=True))

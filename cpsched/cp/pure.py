@@ -51,6 +51,8 @@ class NodeProblem:
         What they ask for.
     timeline
         What the running jobs leave.
+    near
+        What of it matters to the model.
     listed
         The list plan.
     bounds
@@ -61,6 +63,7 @@ class NodeProblem:
     duration: IntArray
     requests: Requests
     timeline: Timeline
+    near: Timeline
     listed: NodePlan
     bounds: Bounds
 
@@ -89,7 +92,7 @@ class Pure(PlanningDispatcher):
 
     def _sized(self, view: View, problem: NodeProblem) -> tuple[NodeProblem, list[Place]]:
         """Return the problem and its places, of the first half of the jobs if they are too many."""
-        places = places_of(problem.timeline, problem.requests, problem.listed)
+        places = places_of(problem.near, problem.requests, problem.listed)
         half = len(problem.jobs) // 2
         if half and sum(len(place.jobs) for place in places) > MOST_COUNTS:
             return self._sized(view, self._problem(view, problem.jobs.take(np.arange(half))))
@@ -105,19 +108,22 @@ class Pure(PlanningDispatcher):
             jobs, duration, earliest = jobs.take(able), duration[able], earliest[able]
         order = np.arange(len(jobs), dtype=np.int64)
         listed = timeline.listed(jobs.rows, duration, order)
+        limits = bounds(
+            self.objective.divisors(jobs),
+            duration,
+            earliest,
+            listed.start,
+            int(timeline.times[-1]),
+        )
+        near = timeline.until(limits.last)
         return NodeProblem(
             jobs=jobs,
             duration=duration,
-            requests=requests_of(timeline, jobs),
+            requests=requests_of(near, jobs, np.array(limits.latest, dtype=np.int64)),
             timeline=timeline,
+            near=near,
             listed=listed,
-            bounds=bounds(
-                self.objective.divisors(jobs),
-                duration,
-                earliest,
-                listed.start,
-                int(timeline.times[-1]),
-            ),
+            bounds=limits,
         )
 
     def _planned(self, view: View, jobs: JobTable) -> Decision:
@@ -180,13 +186,13 @@ class Pure(PlanningDispatcher):
     ) -> None:
         """All jobs together take no more than all nodes have: implied, but seen at once."""
         demand = pooled_demand(view, problem.jobs, self.allocator)
-        level = problem.timeline.levels.sum(axis=1)
+        level = problem.near.levels.sum(axis=1)
         duration = problem.duration.tolist()
         interval = [
             model.new_fixed_size_interval_var(variable, length, "")
             for variable, length in zip(start, duration, strict=True)
         ]
-        times, ones = problem.timeline.times.tolist(), [1] * len(start)
+        times, ones = problem.near.times.tolist(), [1] * len(start)
         for kind in capacity.binding_kinds(capacity.Asked.of(demand), level):
             steps = capacity.steps(demand[:, kind].tolist(), ones, times, level[:, kind], horizon)
             if steps:

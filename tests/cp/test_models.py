@@ -102,7 +102,8 @@ def places_at(state, **columns):
     view = view_with(state, [3600] * len(state.waiting), [0] * len(state.waiting))
     timeline = Timeline.of(view, first_fit(view.system))
     waiting = view.waiting
-    requests = requests_of(timeline, waiting)
+    latest = np.full(len(waiting), timeline.times[-1])
+    requests = requests_of(timeline, waiting, latest)
     duration = np.maximum(waiting.plan, 1)
     listed = timeline.listed(waiting.rows, duration, np.arange(len(waiting)))
     return places_of(timeline, requests, listed), requests
