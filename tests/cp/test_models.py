@@ -97,16 +97,17 @@ def test_amounts_times_seconds_stay_in_range_and_nothing_is_let_in(demand, level
         assert true <= levels[segment] or segment >= horizon
 
 
-def places_at(state, **columns):
-    """Return the places of a decision, and its requests."""
+def places_at(state, latest=None):
+    """Return the places of a decision whose jobs start by ``latest``, and its requests."""
     view = view_with(state, [3600] * len(state.waiting), [0] * len(state.waiting))
     timeline = Timeline.of(view, first_fit(view.system))
     waiting = view.waiting
-    latest = np.full(len(waiting), timeline.times[-1])
-    requests = requests_of(timeline, waiting, latest)
+    last = np.full(len(waiting), timeline.times[-1]) if latest is None else np.array(latest)
+    near = timeline.until(int(last.max()))
+    requests = requests_of(near, waiting, last)
     duration = np.maximum(waiting.plan, 1)
     listed = timeline.listed(waiting.rows, duration, np.arange(len(waiting)))
-    return places_of(timeline, requests, listed), requests
+    return places_of(near, requests, listed), requests
 
 
 def ask(units, cores, nodes, **more):
@@ -138,6 +139,30 @@ def test_alike_nodes_are_no_more_places_than_units_could_touch():
     places, _ = places_at(state([8] * 50, [8] * 50, ask(2, 3, 50), ask(1, 5, 50)))
     assert len(places) == 3
     assert [place.after for place in places] == [None, 0, 1]
+
+
+def test_what_lies_after_the_last_possible_start_is_no_part_of_the_model():
+    """Until 10 and until 20 a node is taken: it is no place for who has to start before."""
+    job = ask(1, 2, 3)
+    busy = ref.State(
+        now=0,
+        capacity=((2,),) * 3,
+        free=((2,), (0,), (0,)),
+        running=(
+            ref.Held(ask=job, takes=(0, 1, 0), end=10),
+            ref.Held(ask=job, takes=(0, 0, 1), end=20),
+        ),
+        waiting=(job, ask(1, 2, 3)),
+    )
+    for latest, nodes, room in (
+        ([20, 20], [0, 1, 2], [[1, 1, 1], [1, 1, 1]]),
+        ([9, 19], [0, 1], [[1, 0, 0], [1, 1, 0]]),
+        ([10, 9], [0, 1], [[1, 1, 0], [1, 0, 0]]),
+        ([0, 9], [0], [[1, 0, 0], [1, 0, 0]]),
+    ):
+        places, requests = places_at(busy, latest)
+        assert sorted(np.concatenate([place.nodes for place in places]).tolist()) == nodes
+        assert requests.room.tolist() == room
 
 
 def test_a_contiguous_job_tells_all_nodes_apart():
