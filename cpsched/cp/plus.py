@@ -121,9 +121,16 @@ class _Plus(Dispatcher):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         situation = Situation.of(view, self.allocator, self.experience, self._whole)
         if self.trust == "always" or (self.trust == "auto" and self.experience.is_exact):
-            return self._plan(situation, ~fits)
-        self._planner.last = {}
-        return self._weigh(situation, ~fits)
+            decision = self._plan(situation, ~fits)
+        else:
+            self._planner.last = {}
+            decision = self._weigh(situation, ~fits)
+        if decision.actions or len(view.running):
+            return decision
+        # Who found no nodes is waited for, but nothing runs whose end could give it some.
+        rows = frozen(situation.jobs.rows[situation.orders("slowdown")["slowdown"]])
+        started = start_in_order(view, rows, self.allocator, stop=False, again=True)
+        return started._replace(stats=decision.stats)
 
     @abstractmethod
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:

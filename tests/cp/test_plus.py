@@ -546,3 +546,27 @@ def test_very_long_requests_are_planned_without_overflow():
     rows = [(0, 3, 10, 2**50) for _ in range(12)]
     found = starts(jobs(*rows), machine((4,)), "cph+:trust=always")
     assert found == [10 * turn for turn in range(12)]
+
+
+@pytest.mark.parametrize("name", ["cph+", "cp+"])
+@pytest.mark.parametrize("trust", ["always", "never"])
+def test_with_nothing_running_something_starts(name, trust):
+    """
+    At 1 the machine is empty, and three jobs are left.
+
+    On the pool two of them start, `balanced` finds nodes for neither beside the other, and the
+    third would wait for them: nothing started, and nothing ever ended.
+    """
+    submit, units = [0] * 11 + [1], [1] * 7 + [3, 2, 2, 2, 3]
+    asked = [1, 1, 1, 1, 1, 1, 5, 7, 1, 1, 7, 8]
+    workload = jobs(
+        *zip(submit, units, [0] * 9 + [1, 0, 0], asked, strict=True),
+        resources=("core", "gpu", "mem"),
+        request=[(1, 0, 0)] * 7 + [(2, 0, 0)] + [(1, 0, 0)] * 3 + [(1, 0, 3)],
+        per_node=[(0, 0, 0)] * 8 + [(0, 1, 0)] + [(0, 0, 0)] * 3,
+        nodes_max=np.array([1] * 7 + [2, 1, 1, 1, 2]),
+    )
+    nodes = [(1, 0, 2), (1, 0, 2), (3, 0, 6), (4, 1, 3)]
+    system = machine(*nodes, resources=("core", "gpu", "mem"))
+    done = run(workload, system, f"{name}:trust={trust},allocator=balanced")
+    assert verify(done.schedule) == []
