@@ -7,18 +7,21 @@ runtime is known from then on.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched.cp.likely import Likely
 from cpsched.cp.problem import pooled_demand
-from cpsched.kernels import scenarios
+from cpsched.kernels.likely import likely_runtimes
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.dispatch.allocators import Allocator
+    from cpsched.dispatch.reserving import Reserving
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import FloatArray, IntArray
@@ -38,9 +41,9 @@ class Arrivals(NamedTuple):
 
     Attributes
     ----------
-    ready, plan, limit, user
-        When (sorted), for how long as predicted and at most, and of which user (our number),
-        shape ``(n,)``.
+    ready, plan, limit, reserved, user
+        When (sorted), for how long as predicted, at most and in reservations, and of which user
+        (our number), shape ``(n,)``.
     demand
         Shape ``(n, R)``.
     """
@@ -48,6 +51,7 @@ class Arrivals(NamedTuple):
     ready: IntArray
     plan: IntArray
     limit: IntArray
+    reserved: IntArray
     user: IntArray
     demand: IntArray
 
@@ -68,14 +72,14 @@ class Experience:
 
     def forget(self) -> None:
         """Start anew."""
-        self._running: dict[int, tuple[int, int, int]] = {}
+        self._running: dict[int, tuple[int, int, int, int]] = {}
         self._users: dict[str, int] = {}
         self._codes: IntArray = np.full(1, -1, dtype=np.int64)
         self._store: object = None
         self.user_ratio: FloatArray = np.zeros((16, _OWN))
         self.user_count: IntArray = np.zeros(16, dtype=np.int64)
-        self._ratios: FloatArray = np.zeros(_ALL)
-        self._num_ratios = 0
+        self._past: FloatArray = np.zeros((4, _ALL))
+        self._num_past = 0
         self._last = -1
         self._arrivals: list[tuple[Any, ...]] = []
         self._summed_at = -1
@@ -109,10 +113,10 @@ class Experience:
         if gone:
             waiting = set(view.waiting.handle.tolist())
             for handle in sorted(gone):
-                user, plan, start = known.pop(handle)
+                user, plan, limit, start = known.pop(handle)
                 # A start that failed (on a real system) is no end: the job waits again.
                 if handle not in waiting:
-                    self._note(user, max(view.now - start, 1) / plan)
+                    self._note(user, plan, limit, max(view.now - start, 1))
         if len(known) < len(handles):
             self._remember(running, running.start)
 
@@ -125,19 +129,21 @@ class Experience:
         self._remember(started, np.full(len(started), view.now, dtype=np.int64))
 
     def _remember(self, jobs: JobTable, start: IntArray) -> None:
-        columns = (jobs.handle, self.users(jobs), np.maximum(jobs.plan, 1), start)
+        plan, limit = np.maximum(jobs.plan, 1), np.maximum(jobs.requested_time, 1)
+        columns = (jobs.handle, self.users(jobs), plan, limit, start)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        for handle, user, plan, begin in rows:
-            self._running.setdefault(handle, (user, plan, begin))
+        for handle, user, predicted, most, begin in rows:
+            self._running.setdefault(handle, (user, predicted, most, begin))
 
-    def _note(self, user: int, ratio: float) -> None:
-        self._ratios[self._num_ratios % _ALL] = ratio
-        self._num_ratios += 1
+    def _note(self, user: int, plan: int, limit: int, runtime: int) -> None:
+        ratio = runtime / plan
+        self._past[:, self._num_past % _ALL] = ratio, math.log(plan), math.log(limit), user
+        self._num_past += 1
         if user >= 0:
             self.user_ratio[user, self.user_count[user] % _OWN] = ratio
             self.user_count[user] += 1
 
-    def note_arrivals(self, view: View, allocator: Allocator) -> None:
+    def note_arrivals(self, view: View, allocator: Allocator, reserving: Reserving) -> None:
         """Remember waiting jobs submitted since the last that was remembered."""
         if not self._num_arrivals:
             return
@@ -147,7 +153,9 @@ class Experience:
             return
         jobs = jobs.take(new[-self._num_arrivals - 1 :])
         plan, limit = np.maximum(jobs.plan, 1), np.maximum(jobs.requested_time, 1)
-        columns = (jobs.submit, plan, limit, self.users(jobs), pooled_demand(view, jobs, allocator))
+        reserved = np.maximum(reserving.durations(jobs), 1)
+        demand = pooled_demand(view, jobs, allocator)
+        columns = (jobs.submit, plan, limit, reserved, self.users(jobs), demand)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         self._arrivals += [(*known, tuple(demand)) for *known, demand in rows]
         self._arrivals.sort()
@@ -155,66 +163,46 @@ class Experience:
         self._last = self._arrivals[-1][0]
 
     @property
+    def past(self) -> FloatArray:
+        """The jobs that ended last, see :func:`cpsched.kernels.likely.likely_runtimes`."""
+        return self._past[:, : min(self._num_past, _ALL)]
+
+    @property
     def ratios(self) -> FloatArray:
         """Ratios of runtime to prediction of the jobs that ended last; shape ``(n,)``."""
-        return self._ratios[: min(self._num_ratios, _ALL)]
-
-    def _sum_up(self) -> None:
-        """Keep what is derived from all ratios, until there are more of them."""
-        if self._summed_at != self._num_ratios:
-            ratios = self.ratios
-            self._median = float(np.median(ratios)) if len(ratios) else 1.0
-            enough = self._num_ratios >= _ENOUGH
-            spread = np.abs(np.log(ratios)) if enough else np.ones(1)
-            self._exact = bool(np.quantile(spread, 0.9) <= np.log(_EXACT))
-            self._summed_at = self._num_ratios
+        ratios: FloatArray = self.past[0]
+        return ratios
 
     @property
     def is_exact(self) -> bool:
         """Whether predictions have lately been as good as the truth."""
-        self._sum_up()
+        if self._summed_at != self._num_past:
+            enough = self._num_past >= _ENOUGH
+            spread = np.abs(np.log(self.ratios)) if enough else np.ones(1)
+            self._exact = bool(np.quantile(spread, 0.9) <= np.log(_EXACT))
+            self._summed_at = self._num_past
         return self._exact
 
-    def typical(self, user: IntArray, plan: IntArray, limit: IntArray) -> IntArray:
-        """Return the median runtime to expect of jobs with these users and predictions."""
-        self._sum_up()
-        found: IntArray = scenarios.typical_runtime(
-            user, plan, self._median, self.user_ratio, self.user_count
-        )
-        return np.minimum(found, limit)
-
-    def draw(
-        self,
-        num: int,
-        seed: int,
-        user: IntArray,
-        plan: IntArray,
-        elapsed: IntArray,
-        expected: IntArray,
-        limit: IntArray,
-    ) -> IntArray:
-        """
-        Draw runtimes, see :func:`cpsched.kernels.scenarios.draw_runtimes`.
-
-        None is above ``limit`` but for jobs that have run longer already.
-        """
-        found: IntArray = scenarios.draw_runtimes(
-            num, seed, user, plan, elapsed, expected, self.ratios, self.user_ratio, self.user_count
-        )
-        return np.minimum(found, np.maximum(limit, elapsed + 1))
+    def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
+        """Return the likely runtimes of jobs with these users, predictions and requests."""
+        found = likely_runtimes(user, plan, limit, self.past, self.user_ratio, self.user_count)
+        return Likely(plan, *found)
 
     def arrivals(self, now: int, num_kinds: int) -> Arrivals:
         """Return the last arrivals as if they came again, from the second after now on."""
         known = self._arrivals
         if len(known) < 2:
             empty = np.zeros(0, dtype=np.int64)
-            return Arrivals(empty, empty, empty, empty, np.zeros((0, num_kinds), dtype=np.int64))
+            return Arrivals(
+                empty, empty, empty, empty, empty, np.zeros((0, num_kinds), dtype=np.int64)
+            )
         first = known[0][0]
-        submit, plan, limit, user, demand = zip(*known[1:], strict=True)
+        submit, plan, limit, reserved, user, demand = zip(*known[1:], strict=True)
         return Arrivals(
             np.array(submit, dtype=np.int64) - first + now + 1,
             np.array(plan, dtype=np.int64),
             np.array(limit, dtype=np.int64),
+            np.array(reserved, dtype=np.int64),
             np.array(user, dtype=np.int64),
             np.array(demand, dtype=np.int64),
         )
@@ -223,12 +211,12 @@ class Experience:
         """Return everything seen, as arrays, strings and numbers."""
         running = sorted(self._running.items())
         return {
-            "running": np.array([(h, *rest) for h, rest in running], dtype=np.int64).reshape(-1, 4),
+            "running": np.array([(h, *rest) for h, rest in running], dtype=np.int64).reshape(-1, 5),
             "users": list(self._users),
             "user_ratio": self.user_ratio.copy(),
             "user_count": self.user_count.copy(),
-            "ratios": self._ratios.copy(),
-            "num_ratios": self._num_ratios,
+            "past": self._past.copy(),
+            "num_past": self._num_past,
             "last": self._last,
             "arrivals": np.array(
                 [(*known, *demand) for *known, demand in self._arrivals], dtype=np.int64
@@ -238,13 +226,14 @@ class Experience:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
         self.forget()
-        self._running = {h: (u, p, s) for h, u, p, s in np.asarray(state["running"]).tolist()}
+        running = np.asarray(state["running"]).tolist()
+        self._running = {handle: tuple(known) for handle, *known in running}
         self._users = {str(user): number for number, user in enumerate(state["users"])}
         self.user_ratio = np.array(state["user_ratio"], dtype=np.float64)
         self.user_count = np.array(state["user_count"], dtype=np.int64)
-        self._ratios = np.array(state["ratios"], dtype=np.float64)
-        self._num_ratios = int(state["num_ratios"])
+        self._past = np.array(state["past"], dtype=np.float64)
+        self._num_past = int(state["num_past"])
         self._last = int(state["last"])
         self._arrivals = [
-            (*row[:4], tuple(row[4:])) for row in np.asarray(state["arrivals"]).tolist()
+            (*row[:5], tuple(row[5:])) for row in np.asarray(state["arrivals"]).tolist()
         ]

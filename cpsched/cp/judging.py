@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.cp.experience import Experience
+    from cpsched.cp.likely import Likely
     from cpsched.cp.proposals import Proposal
     from cpsched.cp.situation import Situation
     from cpsched.model.types import BoolArray, FloatArray, IntArray
@@ -92,10 +93,6 @@ class Judge:
         seed = (self.seed * 1_000_003 + situation.now) % 2**48
         picked, held = _picked(proposals, ranked, barred)
         cast = _Cast.of(situation, self._experience, picked)
-        nothing_run = np.zeros(len(cast.plan), dtype=np.int64)
-        runtime = self._experience.draw(
-            self._num, seed, cast.user, cast.plan, nothing_run, cast.plan, cast.limit
-        )
         cost: FloatArray = scenarios.judge(
             situation.now,
             len(picked),
@@ -103,8 +100,8 @@ class Judge:
             held,
             np.array([proposal.shadow for proposal in proposals], dtype=np.int64),
             np.array([proposal.extra for proposal in proposals]),
-            runtime,
-            cast.plan,
+            cast.draw(self._num, seed),
+            cast.reserved,
             cast.typical,
             cast.submit,
             cast.demand,
@@ -120,18 +117,12 @@ class Judge:
         """Draw how much longer the running jobs run, shape ``(num_scenarios, B)``."""
         running = situation.view.running
         elapsed = situation.now - running.start
-        remaining: IntArray = (
-            self._experience.draw(
-                self._num,
-                seed,
-                self._experience.users(running),
-                np.maximum(running.plan, 1),
-                elapsed,
-                np.maximum(running.expected_end - running.start, elapsed + 1),
-                np.maximum(running.requested_time, 1),
-            )
-            - elapsed
+        limit = np.maximum(running.requested_time, 1)
+        likely = self._experience.likely(
+            self._experience.users(running), np.maximum(running.plan, 1), limit
         )
+        expected = np.minimum(running.expected_end - running.start, limit)
+        remaining: IntArray = likely.draw(self._num, seed, elapsed, expected) - elapsed
         return remaining
 
 
@@ -141,15 +132,16 @@ class _Cast(NamedTuple):
 
     Attributes
     ----------
-    user, plan, limit, typical, submit, demand
+    likely
+        The runtimes of those of the queue, and of those that arrive.
+    reserved, typical, submit, demand
         As in :class:`~cpsched.cp.situation.Situation`.
     ready
         Now, or when they arrive.
     """
 
-    user: IntArray
-    plan: IntArray
-    limit: IntArray
+    likely: tuple[Likely, Likely]
+    reserved: IntArray
     typical: IntArray
     submit: IntArray
     demand: IntArray
@@ -159,18 +151,25 @@ class _Cast(NamedTuple):
     def of(cls, situation: Situation, experience: Experience, picked: IntArray) -> _Cast:
         """Put them together."""
         coming = experience.arrivals(situation.now, situation.demand.shape[1])
-        typical = experience.typical(coming.user, coming.plan, coming.limit)
+        likely = experience.likely(coming.user, coming.plan, coming.limit)
         here = np.full(len(picked), situation.now, dtype=np.int64)
         join = np.concatenate
         return cls(
-            user=join([situation.user[picked], coming.user]),
-            plan=join([situation.plan[picked], coming.plan]),
-            limit=join([situation.limit[picked], coming.limit]),
-            typical=join([situation.typical[picked], typical]),
+            likely=(situation.likely.take(picked), likely),
+            reserved=join([situation.reserved[picked], coming.reserved]),
+            typical=join([situation.typical[picked], likely.typical()]),
             submit=join([situation.submit[picked], coming.ready]),
             demand=join([situation.demand[picked], coming.demand]),
             ready=join([here, coming.ready]),
         )
+
+    def draw(self, num: int, seed: int) -> IntArray:
+        """Draw runtimes, shape ``(num, N)``."""
+        drawn = []
+        for likely, own_seed in zip(self.likely, (seed, _another(seed + 1)), strict=True):
+            nothing_run = np.zeros(len(likely.plan), dtype=np.int64)
+            drawn.append(likely.draw(num, own_seed, nothing_run, likely.plan))
+        return np.concatenate(drawn, axis=1)
 
 
 def _another(seed: int) -> int:

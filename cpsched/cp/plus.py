@@ -34,6 +34,7 @@ from cpsched.dispatch.passes import (
     make_allocator,
     start_in_order,
 )
+from cpsched.dispatch.reserving import PLAN, REQUESTED, Reserving
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, Plan
@@ -52,6 +53,7 @@ _ATTEMPTS = 4
 _UNLIMITED = 2**62
 #: When predictions are taken as the truth; ``auto``: when they have lately been it.
 _TRUST = ("auto", "always", "never")
+_PLANNED = Reserving(PLAN)
 
 
 class _Plus(Dispatcher):
@@ -71,6 +73,7 @@ class _Plus(Dispatcher):
         limit: float = 0.001,
         wall: float | None = None,
         allocator: str = "consolidate",
+        reserve: str = REQUESTED,
     ) -> None:
         for name, value, least in (
             ("patience", patience, 1),
@@ -86,9 +89,13 @@ class _Plus(Dispatcher):
         self.search = check_search(search)
         self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
         self.allocator = make_allocator(allocator)
+        self._weighed = Reserving(reserve)
+        #: What the reservations of the last decision were made of: a plan's are predictions.
+        self.reserving = self._weighed
         self.experience = Experience(arrivals)
         self._planner = Planner(self.experience, patience, neighbourhoods, search)
         self._judge = Judge(self.experience, scenarios, patience)
+        self._patience = patience
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
@@ -104,7 +111,7 @@ class _Plus(Dispatcher):
         self.experience.note_ends(view)
         if not len(view.waiting):
             return NOTHING
-        self.experience.note_arrivals(view, self.allocator)
+        self.experience.note_arrivals(view, self.allocator, self._weighed)
         decision = self._decide(view)
         self.experience.note_starts(view, decision)
         return decision
@@ -119,11 +126,14 @@ class _Plus(Dispatcher):
             )
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        situation = Situation.of(view, self.allocator, self.experience, self._whole)
         if self.trust == "always" or (self.trust == "auto" and self.experience.is_exact):
+            self.reserving = _PLANNED
+            situation = self._situation(view)
             decision = self._plan(situation, ~fits)
         else:
+            self.reserving = self._weighed
             self._planner.last = {}
+            situation = self._situation(view)
             decision = self._weigh(situation, ~fits)
         if decision.actions or len(view.running):
             return decision
@@ -131,6 +141,10 @@ class _Plus(Dispatcher):
         rows = frozen(situation.jobs.rows[situation.orders("slowdown")["slowdown"]])
         started = start_in_order(view, rows, self.allocator, stop=False, again=True)
         return started._replace(stats=decision.stats)
+
+    def _situation(self, view: View) -> Situation:
+        promised = self.reserving.view(view)
+        return Situation.of(view, promised, self.allocator, self.experience, self._whole)
 
     @abstractmethod
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
@@ -169,7 +183,7 @@ class _Plus(Dispatcher):
 
     def _weigh_on_nodes(self, situation: Situation, barred: BoolArray) -> Decision:
         """Follow the best of what the rules propose on nodes."""
-        orders = situation.rule_orders(self.search)
+        orders = situation.rule_orders(self._patience, self.search)
         proposals = on_nodes(situation, orders, self.allocator)
         chosen, numbers = self._judge.cheapest(situation, proposals, orders["typical"], barred)
         assert chosen.packed is not None
@@ -185,8 +199,8 @@ class _Plus(Dispatcher):
         if not len(view.waiting):
             return None
         barred = ~fits_now(view, view.waiting.rows, self.allocator)
-        situation = Situation.of(view, self.allocator, self.experience, self._whole)
-        return self._planner.first_model(situation, barred)
+        self.reserving = _PLANNED
+        return self._planner.first_model(self._situation(view), barred)
 
     def state(self) -> Mapping[str, Any]:
         """Return the last plan and what was learnt."""
@@ -230,6 +244,10 @@ class CphPlus(_Plus):
         Seconds of wall time as a net; a run that meets it may not be repeatable.
     allocator
         Name of the allocator.
+    reserve
+        What the rules' reservations are made of, whatever jobs are ranked by: ``requested``,
+        ``plan`` or ``bound``, see :class:`~cpsched.dispatch.reserving.Reserving`. A plan of the
+        whole queue is made of predictions.
     """
 
     name = "cph+"
@@ -258,7 +276,7 @@ class CphPlus(_Plus):
     def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
         if situation.is_misled(barred):
             return self._weigh_on_nodes(situation, barred)
-        orders = situation.rule_orders(self.search)
+        orders = situation.rule_orders(self._patience, self.search)
         postponed = 0
         for _ in range(_ATTEMPTS):
             proposals = on_the_pool(situation, orders, barred)
@@ -293,7 +311,7 @@ class CpPlus(_Plus):
 
     Parameters
     ----------
-    patience, scenarios, arrivals, neighbourhoods, trust, search, limit, wall, allocator
+    patience, scenarios, arrivals, neighbourhoods, trust, search, limit, wall, allocator, reserve
         As for ``cph+``.
     """
 

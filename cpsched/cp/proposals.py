@@ -41,6 +41,9 @@ RULES = (
     Rule("skip_slowdown", "slowdown", "slowdown", 0),
     Rule("easy_typical", "typical", "typical", 1),
     Rule("skip_typical", "typical", "typical", 0),
+    Rule("easy_urgency", "urgency", "urgency", 1),
+    Rule("skip_urgency", "urgency", "urgency", 0),
+    Rule("oldest_urgency", "fifo", "urgency", 1),
 )
 
 
@@ -79,7 +82,7 @@ def on_the_pool(
             orders[rule.behind],
             rule.depth,
             barred,
-            situation.plan,
+            situation.reserved,
             situation.demand,
             situation.times,
             situation.level,
@@ -129,15 +132,15 @@ def _pass(
     """Let a rule make its pass over the queue."""
     order = frozen(rows[orders[rule.order]])
     if not rule.depth:
-        return list_pass(situation.view, order, allocator, stop=False, again=True)
+        return list_pass(situation.promised, order, allocator, stop=False, again=True)
     behind = frozen(rows[orders[rule.behind]])
-    return easy_pass(situation.view, order, behind, allocator, again=True)
+    return easy_pass(situation.promised, order, behind, allocator, again=True)
 
 
 def _beside(situation: Situation, starts: BoolArray, held: int, shadow: int) -> IntArray:
     """Return what is free on the pool beside the job held for and the starts that still run."""
     at = int(np.searchsorted(situation.times, shadow, side="right")) - 1
-    lasting = starts & (situation.now + situation.plan > shadow)
+    lasting = starts & (situation.now + situation.reserved > shadow)
     taken = situation.demand[lasting].sum(axis=0)
     if held >= 0:
         taken = taken + situation.demand[held]

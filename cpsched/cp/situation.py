@@ -13,6 +13,7 @@ from cpsched.kernels import pool
 
 if TYPE_CHECKING:
     from cpsched.cp.experience import Experience
+    from cpsched.cp.likely import Likely
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import BoolArray, FloatArray, IntArray
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Seconds; a longer time counts as this (35,000 years), so that sums stay in range.
 _LONGEST = 2**40
+#: A job that takes less of the machine, or nothing, counts as if it took this much.
+_LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,26 +34,31 @@ class Situation:
     ----------
     jobs
         All that wait, in queue order.
-    submit, plan, limit, typical
-        Second of submission, predicted runtime (at least 1), requested time, and the median
-        runtime to expect in the light of past errors; shape ``(n,)``.
-    user
-        Our number for each job's user.
+    promised
+        The view as reservations are made in it, see
+        :class:`~cpsched.dispatch.reserving.Reserving`.
+    submit, plan, limit, reserved
+        Second of submission, predicted runtime (at least 1), requested time, and how long
+        reservations take the job to run; shape ``(n,)``.
+    likely, typical
+        Runtimes in the light of past errors, and their medians.
     demand, share
         What each job takes, shape ``(n, R)``, and the largest share of the machine that is.
     back
         What each running job gives back when it ends, shape ``(B, R)``.
     times, level
-        What the running jobs leave, see :mod:`cpsched.kernels.pool`.
+        What the running jobs leave, as reservations take it, see :mod:`cpsched.kernels.pool`.
     """
 
     view: View
+    promised: View
     jobs: JobTable
     submit: IntArray
     plan: IntArray
     limit: IntArray
+    reserved: IntArray
+    likely: Likely
     typical: IntArray
-    user: IntArray
     demand: IntArray
     share: FloatArray
     back: IntArray
@@ -58,7 +66,14 @@ class Situation:
     level: IntArray
 
     @classmethod
-    def of(cls, view: View, allocator: Allocator, experience: Experience, whole: IntArray) -> Self:
+    def of(
+        cls,
+        view: View,
+        promised: View,
+        allocator: Allocator,
+        experience: Experience,
+        whole: IntArray,
+    ) -> Self:
         """
         Look at a view of a machine that has ``whole`` of each kind, shape ``(R,)``.
 
@@ -66,25 +81,27 @@ class Situation:
         """
         jobs = view.waiting
         demand = pooled_demand(view, jobs, allocator)
-        user, plan = experience.users(jobs), np.clip(jobs.plan, 1, _LONGEST)
-        limit = np.clip(jobs.requested_time, 1, _LONGEST)
-        running = view.running
-        back = pool.given_back(running.rows, running.store.columns, running.arena.amount)
+        plan, limit = _seconds(jobs.plan), _seconds(jobs.requested_time)
+        likely = experience.likely(experience.users(jobs), plan, limit)
         now_free = pool.sum_of(view.free, allocator.memory.open_nodes)
+        running = promised.running
+        by_end = _given_back(promised)
         times, level = pool.pool_profile(
-            view.now, running.store.columns, running.rows, back, now_free
+            view.now, running.store.columns, running.rows, by_end, now_free
         )
         return cls(
             view=view,
+            promised=promised,
             jobs=jobs,
             submit=jobs.submit,
             plan=plan,
             limit=limit,
-            typical=experience.typical(user, plan, limit),
-            user=user,
+            reserved=_seconds(promised.waiting.plan),
+            likely=likely,
+            typical=likely.typical(),
             demand=demand,
             share=(demand / np.maximum(whole, 1)).max(axis=1, initial=0.0),
-            back=back,
+            back=by_end if promised is view else _given_back(view),
             times=times,
             level=level,
         )
@@ -114,11 +131,14 @@ class Situation:
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
 
-    def rule_orders(self, search: str = DEFAULT) -> dict[str, IntArray]:
+    def rule_orders(self, patience: float, search: str = DEFAULT) -> dict[str, IntArray]:
         """Return the orders that rules of :mod:`cpsched.cp.proposals` name, in the same way."""
+        share = np.maximum(self.share, _LEAST_SHARE)
+        urgency = self.likely.urgency(self.now - self.submit, share, patience)
         return {
             "slowdown": self._searched(search),
             "typical": _highest_first(self._waited(self.typical)),
+            "urgency": _highest_first(urgency),
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
 
@@ -142,6 +162,17 @@ class Situation:
         """Return from when on each job may start: not now where it found no nodes."""
         later = int(self.times[1]) if len(self.times) > 1 else self.now + 1
         return np.where(barred, later, self.now)
+
+
+def _given_back(view: View) -> IntArray:
+    running = view.running
+    back: IntArray = pool.given_back(running.rows, running.store.columns, running.arena.amount)
+    return back
+
+
+def _seconds(values: IntArray) -> IntArray:
+    found: IntArray = np.clip(values, 1, _LONGEST)
+    return found
 
 
 def _highest_first(values: FloatArray) -> IntArray:

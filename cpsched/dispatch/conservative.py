@@ -48,7 +48,7 @@ class Conservative(Dispatcher):
     allocator
         Name of the allocator.
     reserve
-        Which predicted runtimes reservations are made of: ``plan``, or ``bound``, see
+        Which runtimes reservations are made of: ``plan``, ``bound`` or ``requested``, see
         :class:`~cpsched.dispatch.reserving.Reserving`. A plan's objective goes by ``plan``.
     """
 

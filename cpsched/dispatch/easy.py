@@ -46,8 +46,8 @@ class Easy(Dispatcher):
     allocator
         Name of the allocator.
     reserve
-        Which predicted runtimes the reservation is made of: ``plan``, or ``bound``, by which then
-        running jobs end and jobs behind the head must have ended; see
+        Which runtimes the reservation is made of: ``plan``, or ``bound`` or ``requested``, by which
+        then running jobs end and jobs behind the head must have ended; see
         :class:`~cpsched.dispatch.reserving.Reserving`.
     """
 

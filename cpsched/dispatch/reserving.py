@@ -1,4 +1,4 @@
-"""What reservations are made of: what is predicted to plan with, or what is hardly exceeded."""
+"""What reservations are made of: what is predicted, what is hardly exceeded, or the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
-PLAN, BOUND = "plan", "bound"
+PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
+_COLUMNS = {PLAN: c.PLAN, BOUND: c.BOUND, REQUESTED: c.REQUESTED_TIME}
 
 
 class Reserving:
@@ -25,41 +26,44 @@ class Reserving:
 
     With ``plan`` that is the view itself. With ``bound`` it is one in which every waiting job is
     planned for as long as its bound, and a running one is expected to end at its bound; where that
-    has passed, or the job is being cleaned up, when it is expected to end anyway. Priorities, and
-    whatever else jobs are ranked by, go by the view itself.
+    has passed, or the job is being cleaned up, when it is expected to end anyway. With
+    ``requested`` the same with requested times. Priorities, and whatever else jobs are ranked by,
+    go by the view itself.
 
     What is kept from one decision to the next are places to write to, and no state.
 
     Parameters
     ----------
     by
-        ``plan`` or ``bound``.
+        ``plan``, ``bound`` or ``requested``.
 
     Raises
     ------
     ConfigError
-        If it is neither.
+        If it is none of them.
     """
 
     def __init__(self, by: str) -> None:
-        if by not in (PLAN, BOUND):
-            raise ConfigError(f"reserve is '{by}', must be {PLAN} or {BOUND}")
-        self._by_bound = by == BOUND
+        if by not in _COLUMNS:
+            raise ConfigError(f"reserve is '{by}', must be one of {', '.join(_COLUMNS)}")
+        self._column = _COLUMNS[by]
         self._seen: JobStore | None = None
         self._twin = JobStore(())
 
     def view(self, view: View) -> View:
         """Return the view for a decision's reservations."""
-        return self._bounded(view) if self._by_bound else view
-
-    def _bounded(self, view: View) -> View:
+        if self._column == c.PLAN:
+            return view
         waiting, running = view.waiting, view.running
-        source, store = waiting.store, self._twin_of(waiting.store)
         rows = np.concatenate([waiting.rows, running.rows])
-        block = source.columns[rows]
-        block[:, c.PLAN] = block[:, c.BOUND]
-        ends = _ends(block[len(waiting) :], view.now)
+        block = waiting.store.columns[rows]
+        ends = _ends(block[len(waiting) :], self._column, view.now)
+        old_ends = block[len(waiting) :, c.EXPECTED_END]
+        if (ends == old_ends).all() and (block[:, self._column] == block[:, c.PLAN]).all():
+            return view
+        block[:, c.PLAN] = block[:, self._column]
         block[len(waiting) :, c.EXPECTED_END] = ends
+        store = self._twin_of(waiting.store)
         store.writable[rows] = block
         by_end = frozen(running.rows[np.lexsort((running.rows, ends))])
         return View(
@@ -72,6 +76,10 @@ class Reserving:
             RunningTable(store, by_end, running.arena),
         )
 
+    def durations(self, jobs: JobTable) -> IntArray:
+        """Return how long reservations take jobs to run."""
+        return jobs.column(self._column)
+
     def _twin_of(self, source: JobStore) -> JobStore:
         """Return the store to write to; another one where the view's has grown or is another."""
         if source is not self._seen or len(source.columns) != len(self._twin.columns):
@@ -83,9 +91,9 @@ class Reserving:
         return twin
 
 
-def _ends(running: IntArray, now: int) -> IntArray:
-    """Return when running jobs, rows of a store, end by their bound."""
-    by_bound = running[:, c.START] + running[:, c.BOUND]
-    late = (by_bound <= now) | (running[:, c.STATE] == c.COMPLETING)
-    ends: IntArray = np.where(late, running[:, c.EXPECTED_END], by_bound)
+def _ends(running: IntArray, column: int, now: int) -> IntArray:
+    """Return when running jobs, rows of a store, end by one of their columns."""
+    known = running[:, c.START] + running[:, column]
+    late = (known <= now) | (running[:, c.STATE] == c.COMPLETING)
+    ends: IntArray = np.where(late, running[:, c.EXPECTED_END], known)
     return ends

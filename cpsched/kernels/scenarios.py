@@ -1,5 +1,5 @@
 """
-Judge what could start now by what may come: runtimes drawn from past errors, jobs that arrive.
+Judge what could start now by what may come: likely runtimes, jobs that arrive.
 
 The machine is one pool here (:mod:`cpsched.kernels.pool`). A *proposal* is a set of jobs to start
 now and, where it reserves, a job it holds capacity for until that job starts.
@@ -17,8 +17,6 @@ from cpsched.kernels.pool import find_window, occupy_pool
 _TAU = 10
 #: What a wait of ``patience`` costs, in units of bounded slowdown; grows with its fourth power.
 _OVERDUE = 10.0
-#: A linear congruential generator with 48 bits (that of POSIX drand48).
-_FACTOR, _STEP, _MASK = 25214903917, 11, 2**48 - 1
 
 
 @kernel
@@ -39,12 +37,21 @@ def job_cost(wait, runtime, patience):
 
 
 @kernel
-def cost_slope(wait, runtime, patience):
-    """Return by how much :func:`job_cost` grows with a second of wait, shape ``(n,)``."""
+def overdue_slope(wait, patience):
+    """Return by how much the penalty in :func:`job_cost` grows with a second, shape ``(n,)``."""
     slope = np.empty(len(wait))
     for j in range(len(wait)):
         overdue = wait[j] / patience
-        slope[j] = 1 / max(runtime[j], _TAU) + 4 * _OVERDUE * overdue**3 / patience
+        slope[j] = 4 * _OVERDUE * overdue**3 / patience
+    return slope
+
+
+@kernel
+def cost_slope(wait, runtime, patience):
+    """Return by how much :func:`job_cost` grows with a second of wait, shape ``(n,)``."""
+    slope = overdue_slope(wait, patience)
+    for j in range(len(wait)):
+        slope[j] += 1 / max(runtime[j], _TAU)
     return slope
 
 
@@ -171,79 +178,6 @@ def propose(order, behind, depth, barred, duration, demand, times, level):
 
 
 @kernel
-def typical_runtime(user, plan, all_ratio, user_ratio, user_count):
-    """
-    Return the predictions times the median ratio of runtime to prediction, seconds (at least 1).
-
-    Of the user's own jobs where at least two have ended, else ``all_ratio``.
-    """
-    out = np.empty(len(plan), dtype=np.int64)
-    room = user_ratio.shape[1]
-    ratios = np.empty(room)
-    for j in range(len(plan)):
-        ratio = all_ratio
-        if user[j] >= 0 and user_count[user[j]] > 1:
-            count = min(user_count[user[j]], room)
-            for i in range(count):
-                value = user_ratio[user[j], i]
-                k = i
-                while k > 0 and ratios[k - 1] > value:
-                    ratios[k] = ratios[k - 1]
-                    k -= 1
-                ratios[k] = value
-            ratio = 0.5 * (ratios[(count - 1) // 2] + ratios[count // 2])
-        out[j] = max(1, np.int64(ratio * plan[j]))
-    return out
-
-
-@kernel
-def draw_runtimes(
-    num, seed, user, plan, elapsed, expected, all_ratios, user_ratio, user_count
-):  # fmt: skip
-    """
-    Draw runtimes: a past ratio of runtime to prediction, times the prediction.
-
-    Parameters
-    ----------
-    num, seed
-        How many scenarios, and where the random numbers begin.
-    user, plan, elapsed, expected
-        Of each of n jobs: who (-1: unknown), the prediction, how long it has run, and what to
-        take where it has run longer than any ratio says.
-
-    Returns
-    -------
-    ndarray
-        Shape ``(num, n)``, above ``elapsed``.
-    """
-    out = np.empty((num, len(plan)), dtype=np.int64)
-    room = user_ratio.shape[1]
-    able = np.empty(max(len(all_ratios), room), dtype=np.int64)
-    state = (seed * _FACTOR + _STEP) & _MASK
-    for j in range(len(plan)):
-        count = 0
-        if user[j] >= 0 and user_count[user[j]] > 1:
-            for i in range(min(user_count[user[j]], room)):
-                value = np.int64(user_ratio[user[j], i] * plan[j])
-                if value > elapsed[j]:
-                    able[count] = max(value, 1)
-                    count += 1
-        if count == 0:
-            for i in range(len(all_ratios)):
-                value = np.int64(all_ratios[i] * plan[j])
-                if value > elapsed[j]:
-                    able[count] = max(value, 1)
-                    count += 1
-        if count == 0:
-            able[0] = max(expected[j], elapsed[j] + 1)
-            count = 1
-        for s in range(num):
-            state = (state * _FACTOR + _STEP) & _MASK
-            out[s, j] = able[(state >> 16) % count]
-    return out
-
-
-@kernel
 def _later(ends, owner, head, count, end, job):
     """Put an end into its place among the sorted ones; return their new number."""
     k = count
@@ -275,25 +209,24 @@ def _by_slowdown(now, submit, typical, left, count, keys):
 
 @kernel
 def roll_out(
-    now, num_waiting, starts, held, shadow, extra, runtime, plan, typical, submit, demand,
+    now, num_waiting, starts, held, shadow, extra, runtime, reserved, typical, submit, demand,
     ready, ends, end_demand, free, patience,
 ):  # fmt: skip
     """
-    Play one scenario to its end and return what all jobs' waits cost.
+        Play one scenario to its end and return what all jobs' waits cost.
 
-    After the proposal's starts, jobs are taken in order of slowdown whenever something changes,
-    those that do not fit skipped. No rule here reads a scenario's runtimes. Until the job held
-    for starts, others only start if they are predicted to be done by its reservation or fit
-    beside it.
+        After the proposal's starts, jobs are taken in order of slowdown whenever something changes,
+        those that do not fit skipped. No rule here reads a scenario's runtimes. Until the job held
+    XX
 
     Parameters
     ----------
-    num_waiting
-        Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
-    runtime, plan, typical
-        The scenario's truth, the prediction, and what ranks jobs; shape ``(N,)``.
-    ends, end_demand
-        Of the running jobs, sorted by end; shapes ``(B,)`` and ``(B, R)``.
+        num_waiting
+            Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
+        runtime, reserved, typical
+            The scenario's truth, what reservations take it for, what ranks jobs; shape ``(N,)``.
+        ends, end_demand
+            Of the running jobs, sorted by end; shapes ``(B,)`` and ``(B, R)``.
     """
     num = len(runtime)
     num_kinds = len(free)
@@ -354,7 +287,7 @@ def roll_out(
         for i in range(waiting):
             job = left[i]
             fits = fits_beside(demand[job], room)
-            if fits and held >= 0 and time + plan[job] > shadow:
+            if fits and held >= 0 and time + reserved[job] > shadow:
                 fits = fits_beside(demand[job], beside)
                 if fits:
                     for r in range(num_kinds):
@@ -373,7 +306,7 @@ def roll_out(
 
 @kernel
 def judge(
-    now, num_waiting, starts, held, shadow, extra, runtime, plan, typical, submit, demand,
+    now, num_waiting, starts, held, shadow, extra, runtime, reserved, typical, submit, demand,
     ready, remaining, end_demand, free, patience,
 ):  # fmt: skip
     """
@@ -406,7 +339,7 @@ def judge(
                 back[i, r] = end_demand[order[i], r]
         for p in range(len(starts)):
             total[p] += roll_out(
-                now, num_waiting, starts[p], held[p], shadow[p], extra[p], runtime[s], plan,
+                now, num_waiting, starts[p], held[p], shadow[p], extra[p], runtime[s], reserved,
                 typical, submit, demand, ready, ends, back, free, patience,
             )  # fmt: skip
     for p in range(len(starts)):

@@ -169,14 +169,15 @@ def test_a_job_that_waits_too_long_is_held_for():
 def test_a_start_that_finds_no_nodes_is_replanned_in_the_same_decision():
     """
     One core of each node is taken. The pool has room for A (2 units of 2 cores) and B (1 of 2),
-    but A leaves one core on each node: B waits, and C (1 of 1) starts in its place at once.
+    but A, the shortest, leaves one core on each node: B waits, and C (1 of 1) starts in its place
+    at once.
 
         node 2 |x|AAAAAAAAAA|
                |x|
         node 1 |x|AAAAAAAAAA|BB
                |x|C
     """
-    rows = [(0, 2, 50), (1, 2, 10), (1, 1, 10), (1, 1, 10)]
+    rows = [(0, 2, 50), (1, 2, 10), (1, 1, 40), (1, 1, 40)]
     request = [[1], [2], [2], [1]]
     workload = jobs(*rows, request=request, nodes_min=[2, 1, 1, 1])
     assert starts(workload, machine((4,), (4,)), "cph+")[:2] == [0, 1]
@@ -201,7 +202,7 @@ def test_a_search_goes_by_one_order(eurora, dispatcher):
     assert slowdown.decisions[stats.PLANS] < default.decisions[stats.PLANS]
     assert (slowdown.schedule.start != waited.schedule.start).any()
     weighed = run(eurora, None, f"{dispatcher}:search=expected-wait")
-    assert (weighed.schedule.start != run(eurora, None, dispatcher).schedule.start).any()
+    assert weighed.decisions != run(eurora, None, dispatcher).decisions
     assert not verify(waited.schedule)
     assert not verify(weighed.schedule)
 
@@ -264,29 +265,6 @@ def test_ratios_are_learnt_at_the_second_of_the_end_also_when_nobody_waits():
     assert watch.experience.ratios[:2].tolist() == [0.5, 0.25]
 
 
-def test_typical_runtime_is_the_median_of_the_users_own_ratios():
-    ratio = np.array([[0.5, 0.1, 0.3, 0.0], [0.2, 0.0, 0.0, 0.0]])
-    count = np.array([3, 1])
-    user, plan = np.array([0, 1, -1]), np.array([100, 100, 3])
-    found = scenarios.typical_runtime(user, plan, 0.7, ratio, count)
-    assert found.tolist() == [30, 70, 2]
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**47), st.integers(1, 1000), st.integers(0, 1200))
-def test_drawn_runtimes_are_past_ratios_and_longer_than_what_has_run(seed, plan, elapsed):
-    own = np.array([[0.1, 0.4, 0.9]])
-    common = np.array([0.05, 1.0, 1.1])
-    found = scenarios.draw_runtimes(
-        8, seed, np.array([0]), np.array([plan]), np.array([elapsed]), np.array([plan]),
-        common, own, np.array([3]),
-    )[:, 0]  # fmt: skip
-    assert (found > elapsed).all()
-    mine = [max(1, int(r * plan)) for r in own[0] if int(r * plan) > elapsed]
-    all_of = [max(1, int(r * plan)) for r in common if int(r * plan) > elapsed]
-    assert set(found.tolist()) <= set(mine or all_of or [max(plan, elapsed + 1)])
-
-
 def test_experience_survives_save_and_load(eurora):
     learnt = CphPlus()
     run(eurora, None, learnt)
@@ -301,12 +279,12 @@ def test_experience_survives_save_and_load(eurora):
 def test_predictions_are_exact_only_if_nearly_all_are():
     seen = Experience(0)
     for _ in range(lessons._ENOUGH - 1):
-        seen._note(-1, 1.0)
+        seen._note(-1, 100, 100, 100)
     assert not seen.is_exact
-    seen._note(-1, 1.0)
+    seen._note(-1, 100, 100, 100)
     assert seen.is_exact
     for _ in range(6):
-        seen._note(-1, 0.5)
+        seen._note(-1, 100, 100, 50)
     assert not seen.is_exact
 
 
@@ -500,20 +478,6 @@ def test_a_job_that_only_one_node_can_hold_gets_its_turn(dispatcher, trust):
     assert starts(workload, machine((4,), (4,)), spec)[position] < 3000
 
 
-def test_no_runtime_is_drawn_beyond_the_limit():
-    seen = Experience(0)
-    for ratio in (1.0, 3600.0, 86400.0):
-        seen._note(0, ratio)
-    some = np.array([100, 100], dtype=np.int64)
-    zeros, user = np.zeros(2, dtype=np.int64), np.full(2, -1, dtype=np.int64)
-    elapsed = np.array([0, 700])
-    drawn = seen.draw(20, 1, user, some, elapsed, some, np.array([600, 600]))
-    assert drawn[:, 0].max() == 600
-    assert set(drawn[:, 1].tolist()) == {701}
-    assert seen.typical(user, some, np.array([600, 50])).tolist() == [600, 50]
-    assert not zeros.any()
-
-
 def waiting_job(handle, submit, user):
     """Return a table of one job, built with no workload behind it."""
     return JobTable.build(
@@ -536,7 +500,7 @@ def test_arrivals_are_those_submitted_last_whatever_their_handles():
         view = state.view(now)
         view.waiting = waiting_job(handle, now, "ann")
         view.eligible = np.ones((1, 1), dtype=np.bool_)
-        seen.experience.note_arrivals(view, seen.allocator)
+        seen.experience.note_arrivals(view, seen.allocator, seen.reserving)
     coming = seen.experience.arrivals(100, 1)
     assert coming.ready.tolist() == [111, 121, 131]
     assert coming.limit.tolist() == [100, 100, 100]

@@ -154,6 +154,46 @@ def test_without_a_bound_of_its_own_nothing_changes(dispatcher, system, data):
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize("dispatcher", ["easy:priority=slowdown", "conservative:depth=2"])
+@given(machines(), st.data())
+@settings(max_examples=25, deadline=None)
+def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, system, data):
+    """And by the plan where that is the request, too."""
+    workload = data.draw(workloads())
+    request = workload.requested_time.tolist()
+    said = data.draw(st.lists(st.integers(1, 25), min_size=len(request), max_size=len(request)))
+    bounded = Foretold(*zip(said, request, strict=True))
+    for by, same, predictor in (
+        ("requested", "bound", bounded),
+        ("requested", "plan", Foretold(*zip(request, request, strict=True))),
+    ):
+        outcomes = []
+        for reserve in (by, same):
+            done = run(workload, system, f"{dispatcher},reserve={reserve}", predictor).schedule
+            outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+        assert outcomes[0] == outcomes[1]
+
+
+# As above, but whatever reservations are made of, C has ended by then.
+IN_TIME = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 17))
+
+
+@pytest.mark.parametrize("dispatcher", ["cph+", "cp+"])
+@pytest.mark.parametrize(("reserve", "promised"), [("plan", 10), ("bound", 14), ("requested", 20)])
+def test_what_reservations_of_the_better_ones_are_made_of(dispatcher, reserve, promised):
+    """B is held for until A has ended: by plan at 10, by its bound at 14, by its request at 20."""
+    noted = Promises(1)
+    run(IN_TIME, machine((4,)), f"{dispatcher}:arrivals=0,reserve={reserve}", SAID, [noted])
+    assert noted.seen == [(3, promised)]
+
+
+def test_the_better_ones_reserve_by_the_request_unless_told_otherwise():
+    """Whatever is predicted."""
+    noted = Promises(1)
+    run(IN_TIME, machine((4,)), "cph+:arrivals=0", SAID, [noted])
+    assert noted.seen == [(3, 20)]
+
+
 class AskedAnew(Observer):
     """Asks a dispatcher that has seen nothing yet the same, at every decision."""
 
@@ -206,5 +246,6 @@ def test_it_keeps_what_every_dispatcher_must(dispatcher):
 @pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
 def test_other_values_are_refused(dispatcher):
     """In one line that names both."""
-    with pytest.raises(ConfigError, match="reserve is 'quantile', must be plan or bound"):
+    wanted = "reserve is 'quantile', must be one of plan, bound, requested"
+    with pytest.raises(ConfigError, match=wanted):
         build("dispatchers", f"{dispatcher}:reserve=quantile")
