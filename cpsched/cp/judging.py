@@ -57,6 +57,7 @@ class Judge:
     def cheapest(
         self,
         situation: Situation,
+        likely: Likely,
         proposals: Sequence[Proposal],
         ranked: IntArray,
         barred: BoolArray,
@@ -66,6 +67,8 @@ class Judge:
 
         Parameters
         ----------
+        likely
+            The runtimes of all jobs.
         ranked
             All jobs' positions, most urgent first.
         barred
@@ -73,7 +76,7 @@ class Judge:
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
-        cost = self._costs(situation, proposals, ranked, barred)
+        cost = self._costs(situation, likely, proposals, ranked, barred)
         best = int(np.argmin(cost))
         return proposals[best], {
             stats.JUDGED: 1,
@@ -85,6 +88,7 @@ class Judge:
     def _costs(
         self,
         situation: Situation,
+        likely: Likely,
         proposals: Sequence[Proposal],
         ranked: IntArray,
         barred: BoolArray,
@@ -92,7 +96,7 @@ class Judge:
         """Return what each proposal is expected to cost."""
         seed = (self.seed * 1_000_003 + situation.now) % 2**48
         picked, held = _picked(proposals, ranked, barred)
-        cast = _Cast.of(situation, self._experience, picked)
+        cast = _Cast.of(situation, likely, self._experience, picked)
         cost: FloatArray = scenarios.judge(
             situation.now,
             len(picked),
@@ -134,7 +138,9 @@ class _Cast(NamedTuple):
     ----------
     likely
         The runtimes of those of the queue, and of those that arrive.
-    reserved, typical, submit, demand
+    typical
+        Their medians.
+    reserved, submit, demand
         As in :class:`~cpsched.cp.situation.Situation`.
     ready
         Now, or when they arrive.
@@ -148,19 +154,21 @@ class _Cast(NamedTuple):
     ready: IntArray
 
     @classmethod
-    def of(cls, situation: Situation, experience: Experience, picked: IntArray) -> _Cast:
+    def of(
+        cls, situation: Situation, likely: Likely, experience: Experience, picked: IntArray
+    ) -> _Cast:
         """Put them together."""
         coming = experience.arrivals(situation.now, situation.demand.shape[1])
-        likely = experience.likely(coming.user, coming.plan, coming.limit)
-        here = np.full(len(picked), situation.now, dtype=np.int64)
+        here, there = likely.take(picked), experience.likely(coming.user, coming.plan, coming.limit)
+        now = np.full(len(picked), situation.now, dtype=np.int64)
         join = np.concatenate
         return cls(
-            likely=(situation.likely.take(picked), likely),
+            likely=(here, there),
             reserved=join([situation.reserved[picked], coming.reserved]),
-            typical=join([situation.typical[picked], likely.typical()]),
+            typical=join([here.typical(), there.typical()]),
             submit=join([situation.submit[picked], coming.ready]),
             demand=join([situation.demand[picked], coming.demand]),
-            ready=join([here, coming.ready]),
+            ready=join([now, coming.ready]),
         )
 
     def draw(self, num: int, seed: int) -> IntArray:

@@ -42,6 +42,7 @@ from cpsched.model.decision import NOTHING, Decision, Plan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.cp.likely import Likely
     from cpsched.cp.search import BuiltModel
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
@@ -146,6 +147,9 @@ class _Plus(Dispatcher):
         promised = self.reserving.view(view)
         return Situation.of(view, promised, self.allocator, self.experience, self._whole)
 
+    def _likely(self, situation: Situation) -> Likely:
+        return self.experience.likely(situation.user, situation.plan, situation.limit)
+
     @abstractmethod
     def _plan(self, situation: Situation, barred: BoolArray) -> Decision:
         """Follow a plan of the whole queue."""
@@ -183,9 +187,12 @@ class _Plus(Dispatcher):
 
     def _weigh_on_nodes(self, situation: Situation, barred: BoolArray) -> Decision:
         """Follow the best of what the rules propose on nodes."""
-        orders = situation.rule_orders(self._patience, self.search)
+        likely = self._likely(situation)
+        orders = situation.rule_orders(likely, self._patience, self.search)
         proposals = on_nodes(situation, orders, self.allocator)
-        chosen, numbers = self._judge.cheapest(situation, proposals, orders["typical"], barred)
+        chosen, numbers = self._judge.cheapest(
+            situation, likely, proposals, orders["typical"], barred
+        )
         assert chosen.packed is not None
         return decision_of(situation.view, chosen.packed)._replace(stats=numbers)
 
@@ -276,11 +283,14 @@ class CphPlus(_Plus):
     def _weigh(self, situation: Situation, barred: BoolArray) -> Decision:
         if situation.is_misled(barred):
             return self._weigh_on_nodes(situation, barred)
-        orders = situation.rule_orders(self._patience, self.search)
+        likely = self._likely(situation)
+        orders = situation.rule_orders(likely, self._patience, self.search)
         postponed = 0
         for _ in range(_ATTEMPTS):
             proposals = on_the_pool(situation, orders, barred)
-            chosen, numbers = self._judge.cheapest(situation, proposals, orders["typical"], barred)
+            chosen, numbers = self._judge.cheapest(
+                situation, likely, proposals, orders["typical"], barred
+            )
             order = orders[chosen.rule.order]
             decision, left = self._mapped(situation, order[chosen.starts[order]])
             postponed += len(left)

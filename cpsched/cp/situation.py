@@ -40,8 +40,8 @@ class Situation:
     submit, plan, limit, reserved
         Second of submission, predicted runtime (at least 1), requested time, and how long
         reservations take the job to run; shape ``(n,)``.
-    likely, typical
-        Runtimes in the light of past errors, and their medians.
+    user
+        Our number for each job's user.
     demand, share
         What each job takes, shape ``(n, R)``, and the largest share of the machine that is.
     back
@@ -57,8 +57,7 @@ class Situation:
     plan: IntArray
     limit: IntArray
     reserved: IntArray
-    likely: Likely
-    typical: IntArray
+    user: IntArray
     demand: IntArray
     share: FloatArray
     back: IntArray
@@ -82,7 +81,6 @@ class Situation:
         jobs = view.waiting
         demand = pooled_demand(view, jobs, allocator)
         plan, limit = _seconds(jobs.plan), _seconds(jobs.requested_time)
-        likely = experience.likely(experience.users(jobs), plan, limit)
         now_free = pool.sum_of(view.free, allocator.memory.open_nodes)
         running = promised.running
         by_end = _given_back(promised)
@@ -97,8 +95,7 @@ class Situation:
             plan=plan,
             limit=limit,
             reserved=_seconds(promised.waiting.plan),
-            likely=likely,
-            typical=likely.typical(),
+            user=experience.users(jobs),
             demand=demand,
             share=(demand / np.maximum(whole, 1)).max(axis=1, initial=0.0),
             back=by_end if promised is view else _given_back(view),
@@ -131,13 +128,15 @@ class Situation:
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
 
-    def rule_orders(self, patience: float, search: str = DEFAULT) -> dict[str, IntArray]:
+    def rule_orders(
+        self, likely: Likely, patience: float, search: str = DEFAULT
+    ) -> dict[str, IntArray]:
         """Return the orders that rules of :mod:`cpsched.cp.proposals` name, in the same way."""
         share = np.maximum(self.share, _LEAST_SHARE)
-        urgency = self.likely.urgency(self.now - self.submit, share, patience)
+        urgency = likely.urgency(self.now - self.submit, share, patience)
         return {
             "slowdown": self._searched(search),
-            "typical": _highest_first(self._waited(self.typical)),
+            "typical": _highest_first(self._waited(likely.typical())),
             "urgency": _highest_first(urgency),
             "fifo": np.arange(len(self.jobs), dtype=np.int64),
         }
