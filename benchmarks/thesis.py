@@ -1,0 +1,160 @@
+"""
+What Remediani (2017) claims, beside what comes out here.
+
+    cpsched compare remediani --out DIR
+    python benchmarks/thesis.py DIR [--within 0.1]
+
+Prints the figures the claims are about, and of every claim of ``thesis_claims.py`` how many of
+its comparisons hold. Two figures are *similar* if they differ by no more than ``--within``; lower
+is what is lower by more. The thesis has no such threshold: its claims are of boxplots. A claim of
+runs that are not there, or of a class with fewer than ten jobs that waited, is not judged.
+As in the thesis, jobs with a slowdown of 1 are left out of slowdowns, and none of mean waits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import measure
+import numpy as np
+import pyarrow.parquet as pq
+from thesis_claims import CLAIMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from thesis_claims import Claim, Comparison
+
+#: Longest runtime of short and of medium jobs, seconds (3.1.1).
+HOUR, HALF_DAY = 3600, 12 * 3600
+GROUPS = ("all", "short", "medium", "long")
+#: A class with fewer jobs that waited says nothing.
+ENOUGH = 10
+#: Figures in the tables; the claims use some of them.
+COLUMNS = (
+    "jobs",
+    "waited",
+    "slowdown mean",
+    "slowdown median",
+    "all jobs' slowdown mean",
+    "wait mean",
+)
+QUEUES = ("queue mean", "queue median")
+HOLDS, FAILS, UNJUDGED = "holds", "does not hold", "not judged"
+
+#: Figures of a run by (figure, group).
+Figures = dict[tuple[str, str], float]
+
+
+def figures_of(run: Path) -> Figures:
+    """Return the figures of a run folder; none of a class with too few jobs."""
+    jobs = pq.read_table(run / "jobs.parquet", columns=["wait", "start", "end", "runtime"])
+    wait, start, end, recorded = (
+        jobs.column(name).to_numpy(zero_copy_only=False).astype(float)
+        for name in ("wait", "start", "end", "runtime")
+    )
+    ended = ~np.isnan(end) & ~np.isnan(wait)
+    wait, ran, recorded = wait[ended], (end - start)[ended], recorded[ended]
+    slowdown = (wait + ran) / np.maximum(ran, 1)
+    queue = json.loads((run / "metrics.json").read_text())["queue_jobs"]
+    found: Figures = {
+        ("queue mean", "all"): queue["mean"],
+        ("queue median", "all"): queue["median"],
+    }
+    for group, members in zip(GROUPS, _members(recorded), strict=True):
+        waited = members & (slowdown > 1)
+        if waited.sum() < ENOUGH:
+            continue
+        found["slowdown mean", group] = float(slowdown[waited].mean())
+        found["slowdown median", group] = float(np.median(slowdown[waited]))
+        found["all jobs' slowdown mean", group] = float(slowdown[members].mean())
+        found["wait mean", group] = float(wait[members].mean())
+        found["jobs", group] = int(members.sum())
+        found["waited", group] = int(waited.sum())
+    return found
+
+
+def _members(runtime: Any) -> Iterator[Any]:
+    yield np.ones(len(runtime), dtype=bool)
+    yield runtime <= HOUR
+    yield (runtime > HOUR) & (runtime <= HALF_DAY)
+    yield runtime > HALF_DAY
+
+
+def runs_of(experiment: Path) -> dict[str, Figures]:
+    """Return the figures of all finished runs, by ``DISPATCHER-ESTIMATE``."""
+    about = json.loads((experiment / "experiment.json").read_text())
+    found = {}
+    for place in about["runs"]:
+        folder = experiment / "runs" / place["folder"]
+        if (folder / "run.json").is_file():
+            found[f"{place['dispatcher']}-{place['predictor']}"] = figures_of(folder)
+    return found
+
+
+def judge(comparison: Comparison, runs: dict[str, Figures], within: float) -> tuple[str, float]:
+    """Return whether a comparison holds, and the ratio of its two figures."""
+    key = (comparison.figure, comparison.group)
+    low, high = (runs.get(name, {}).get(key) for name in (comparison.low, comparison.high))
+    if low is None or high is None or not high:
+        return UNJUDGED, math.nan
+    ratio = low / high
+    holds = {
+        "<": ratio < 1 - within,
+        "<=": ratio <= 1 + within,
+        "~": 1 - within <= ratio <= 1 + within,
+    }[comparison.relation]
+    return (HOLDS if holds else FAILS), ratio
+
+
+def verdict(claim: Claim, runs: dict[str, Figures], within: float) -> list[str]:
+    """Return a claim's row of the table."""
+    judged = [judge(comparison, runs, within) for comparison in claim.comparisons]
+    count = Counter(said for said, _ in judged)
+    ratios = [ratio for _, ratio in judged if not math.isnan(ratio)]
+    if not ratios:
+        return [claim.where, claim.text, UNJUDGED, "-", "-"]
+    said = f"{count[HOLDS]} of {len(ratios)}"
+    word = HOLDS if count[HOLDS] == len(ratios) else FAILS if not count[HOLDS] else "in part"
+    if count[UNJUDGED]:
+        said += f" ({count[UNJUDGED]} {UNJUDGED})"
+    return [claim.where, claim.text, word, said, f"{min(ratios):.2f} to {max(ratios):.2f}"]
+
+
+def report(runs: dict[str, Figures], within: float) -> None:
+    """Print the figures, then the claims."""
+    for group in GROUPS:
+        kept = [name for name in runs if ("slowdown mean", group) in runs[name]]
+        if not kept:
+            print(f"\n{group}: fewer than {ENOUGH} jobs waited in every run")
+            continue
+        keys = [*COLUMNS, *(QUEUES if group == "all" else ())]
+        rows = [[name, *(_shown(runs[name].get((key, group))) for key in keys)] for name in kept]
+        measure.table(f"{group} jobs", ["run", *keys], rows)
+    columns = ["where", "claim", "here", "comparisons that hold", "ratios"]
+    measure.table("Claims", columns, [verdict(claim, runs, within) for claim in CLAIMS])
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("experiment", type=Path, help="folder of cpsched compare remediani")
+    parser.add_argument("--within", type=float, default=0.1, help="similar: by no more [0.1]")
+    args = parser.parse_args()
+    report(runs_of(args.experiment), args.within)
+
+
+if __name__ == "__main__":
+    main()
