@@ -51,6 +51,11 @@ def likely_runtimes(user, plan, limit, past, own, own_count):
     distance = np.empty(NEAR)
     near = np.empty(NEAR, dtype=np.int64)
     for j in range(num):
+        if j and user[j] == user[j - 1] and plan[j] == plan[j - 1] and limit[j] == limit[j - 1]:
+            # Most of a long queue are bursts of the same job.
+            runtime[j] = runtime[j - 1]
+            count[j] = count[j - 1]
+            continue
         if user[j] >= 0 and own_count[user[j]] > 1:
             count[j, _OWN] = min(own_count[user[j]], own.shape[1])
             for i in range(count[j, _OWN]):
