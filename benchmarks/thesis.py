@@ -4,11 +4,12 @@ What Remediani (2017) claims, beside what comes out here.
     cpsched compare remediani --out DIR
     python benchmarks/thesis.py DIR [--within 0.1]
 
-Prints the figures the claims are about, and of every claim of ``thesis_claims.py`` how many of
-its comparisons hold. Two figures are *similar* if they differ by no more than ``--within``; lower
-is what is lower by more. The thesis has no such threshold: its claims are of boxplots. A claim of
-runs that are not there, or of a class with fewer than ten jobs that waited, is not judged.
-As in the thesis, jobs with a slowdown of 1 are left out of slowdowns, and none of mean waits.
+For the same on real logs: ``remediani-logs.toml``. Prints, for every workload, the figures the
+claims are about, and of every claim of ``thesis_claims.py`` how many of its comparisons hold. Two
+figures are *similar* if they differ by no more than ``--within``; lower is what is lower by more.
+The thesis has no such threshold: its claims are of boxplots. A claim of runs that are not there, or
+of a class with fewer than ten jobs that waited, is not judged. As in the thesis, jobs with a
+slowdown of 1 are left out of slowdowns, and none of mean waits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,14 +87,15 @@ def _members(runtime: Any) -> Iterator[Any]:
     yield runtime > HALF_DAY
 
 
-def runs_of(experiment: Path) -> dict[str, Figures]:
-    """Return the figures of all finished runs, by ``DISPATCHER-ESTIMATE``."""
+def runs_of(experiment: Path) -> dict[str, dict[str, Figures]]:
+    """Return the figures of all finished runs by workload and ``DISPATCHER-ESTIMATE``."""
     about = json.loads((experiment / "experiment.json").read_text())
-    found = {}
+    found: dict[str, dict[str, Figures]] = defaultdict(dict)
     for place in about["runs"]:
         folder = experiment / "runs" / place["folder"]
         if (folder / "run.json").is_file():
-            found[f"{place['dispatcher']}-{place['predictor']}"] = figures_of(folder)
+            run = f"{place['dispatcher']}-{place['predictor']}"
+            found[place["workload"]][run] = figures_of(folder)
     return found
 
 
@@ -126,8 +128,9 @@ def verdict(claim: Claim, runs: dict[str, Figures], within: float) -> list[str]:
     return [claim.where, claim.text, word, said, f"{min(ratios):.2f} to {max(ratios):.2f}"]
 
 
-def report(runs: dict[str, Figures], within: float) -> None:
-    """Print the figures, then the claims."""
+def report(workload: str, runs: dict[str, Figures], within: float) -> None:
+    """Print a workload's figures, then the claims."""
+    print(f"\n## {workload}")
     for group in GROUPS:
         kept = [name for name in runs if ("slowdown mean", group) in runs[name]]
         if not kept:
@@ -153,7 +156,8 @@ def main() -> None:
     parser.add_argument("experiment", type=Path, help="folder of cpsched compare remediani")
     parser.add_argument("--within", type=float, default=0.1, help="similar: by no more [0.1]")
     args = parser.parse_args()
-    report(runs_of(args.experiment), args.within)
+    for workload, runs in runs_of(args.experiment).items():
+        report(workload, runs, args.within)
 
 
 if __name__ == "__main__":

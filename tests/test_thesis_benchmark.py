@@ -96,7 +96,7 @@ def test_figures_are_those_of_the_runs(
     printed = capsys.readouterr().out
     assert "SDPRB is better than PRB" in printed
     assert "with W, CPH-0 to CPH-3 are alike" in printed
-    runs = thesis.runs_of(tmp_path / "out")
+    runs = thesis.runs_of(tmp_path / "out")["e"]
     assert set(runs) == {"PRB-W", "PRB-R", "SDPRB-W", "SDPRB-R"}
     for figures in runs.values():
         assert 0 < figures["waited", "all"] < figures["jobs", "all"] == 1000
