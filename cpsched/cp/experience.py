@@ -165,11 +165,13 @@ class Experience:
     @property
     def past(self) -> FloatArray:
         """The jobs that ended last, see :func:`cpsched.kernels.likely.likely_runtimes`."""
-        return self._past[:, : min(self._num_past, _ALL)]
+        newest_first = self._num_past - 1 - np.arange(min(self._num_past, _ALL))
+        # In the same layout however many there are, or kernels are compiled again.
+        return np.take(self._past, newest_first % _ALL, axis=1)
 
     @property
     def ratios(self) -> FloatArray:
-        """Ratios of runtime to prediction of the jobs that ended last; shape ``(n,)``."""
+        """Ratios of runtime to prediction of the jobs that ended last, newest first."""
         ratios: FloatArray = self.past[0]
         return ratios
 
@@ -186,7 +188,7 @@ class Experience:
     def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
         """Return the likely runtimes of jobs with these users, predictions and requests."""
         found = likely_runtimes(user, plan, limit, self.past, self.user_ratio, self.user_count)
-        return Likely(plan, *found)
+        return Likely(np.minimum(plan, limit), *found)
 
     def arrivals(self, now: int, num_kinds: int) -> Arrivals:
         """Return the last arrivals as if they came again, from the second after now on."""

@@ -2,7 +2,7 @@
 Which of several proposals is expected to cost least.
 
 The idea is that of rollouts: every proposal is played to the end of the queue under one simple
-rule in scenarios which draw each job's runtime from past errors (running jobs on condition that
+rule in scenarios which draw each job's runtime from its likely ones (running jobs on condition that
 they have run this long) and let the last arrivals come once more. No rule in a scenario knows its
 runtimes, so waiting looks no better than it is.
 """
@@ -125,7 +125,7 @@ class Judge:
         likely = self._experience.likely(
             self._experience.users(running), np.maximum(running.plan, 1), limit
         )
-        expected = np.minimum(running.expected_end - running.start, limit)
+        expected = running.expected_end - running.start
         remaining: IntArray = likely.draw(self._num, seed, elapsed, expected) - elapsed
         return remaining
 

@@ -91,8 +91,8 @@ class _Plus(Dispatcher):
         self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
         self.allocator = make_allocator(allocator)
         self._weighed = Reserving(reserve)
-        #: What the reservations of the last decision were made of: a plan's are predictions.
-        self.reserving = self._weighed
+        #: What reservations are made of, at the last decision: those of a plan are predictions.
+        self.reserving = _PLANNED if trust == "always" else self._weighed
         self.experience = Experience(arrivals)
         self._planner = Planner(self.experience, patience, neighbourhoods, search)
         self._judge = Judge(self.experience, scenarios, patience)
@@ -118,6 +118,8 @@ class _Plus(Dispatcher):
         return decision
 
     def _decide(self, view: View) -> Decision:
+        exact = self.trust == "always" or (self.trust == "auto" and self.experience.is_exact)
+        self.reserving = _PLANNED if exact else self._weighed
         fits = fits_now(view, view.waiting.rows, self.allocator)
         if not fits.any():
             return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
@@ -127,14 +129,11 @@ class _Plus(Dispatcher):
             )
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        if self.trust == "always" or (self.trust == "auto" and self.experience.is_exact):
-            self.reserving = _PLANNED
-            situation = self._situation(view)
+        situation = self._situation(view, self.reserving)
+        if exact:
             decision = self._plan(situation, ~fits)
         else:
-            self.reserving = self._weighed
             self._planner.last = {}
-            situation = self._situation(view)
             decision = self._weigh(situation, ~fits)
         if decision.actions or len(view.running):
             return decision
@@ -143,8 +142,8 @@ class _Plus(Dispatcher):
         started = start_in_order(view, rows, self.allocator, stop=False, again=True)
         return started._replace(stats=decision.stats)
 
-    def _situation(self, view: View) -> Situation:
-        promised = self.reserving.view(view)
+    def _situation(self, view: View, reserving: Reserving) -> Situation:
+        promised = reserving.view(view)
         return Situation.of(view, promised, self.allocator, self.experience, self._whole)
 
     def _likely(self, situation: Situation) -> Likely:
@@ -206,8 +205,7 @@ class _Plus(Dispatcher):
         if not len(view.waiting):
             return None
         barred = ~fits_now(view, view.waiting.rows, self.allocator)
-        self.reserving = _PLANNED
-        return self._planner.first_model(self._situation(view), barred)
+        return self._planner.first_model(self._situation(view, _PLANNED), barred)
 
     def state(self) -> Mapping[str, Any]:
         """Return the last plan and what was learnt."""

@@ -87,6 +87,8 @@ class Situation:
         times, level = pool.pool_profile(
             view.now, running.store.columns, running.rows, by_end, now_free
         )
+        # In range as durations are: nothing that ends later is told apart.
+        times = np.minimum(times, view.now + _LONGEST)
         return cls(
             view=view,
             promised=promised,

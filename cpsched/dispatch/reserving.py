@@ -27,8 +27,8 @@ class Reserving:
     With ``plan`` that is the view itself. With ``bound`` it is one in which every waiting job is
     planned for as long as its bound, and a running one is expected to end at its bound; where that
     has passed, or the job is being cleaned up, when it is expected to end anyway. With
-    ``requested`` the same with requested times. Priorities, and whatever else jobs are ranked by,
-    go by the view itself.
+    ``requested`` the same with requested times, or with predictions where these are longer.
+    Priorities, and whatever else jobs are ranked by, go by the view itself.
 
     What is kept from one decision to the next are places to write to, and no state.
 
@@ -57,11 +57,12 @@ class Reserving:
         waiting, running = view.waiting, view.running
         rows = np.concatenate([waiting.rows, running.rows])
         block = waiting.store.columns[rows]
-        ends = _ends(block[len(waiting) :], self._column, view.now)
+        durations = self._durations(block)
+        ends = _ends(block[len(waiting) :], durations[len(waiting) :], view.now)
         old_ends = block[len(waiting) :, c.EXPECTED_END]
-        if (ends == old_ends).all() and (block[:, self._column] == block[:, c.PLAN]).all():
+        if (ends == old_ends).all() and (durations == block[:, c.PLAN]).all():
             return view
-        block[:, c.PLAN] = block[:, self._column]
+        block[:, c.PLAN] = durations
         block[len(waiting) :, c.EXPECTED_END] = ends
         store = self._twin_of(waiting.store)
         store.writable[rows] = block
@@ -78,7 +79,14 @@ class Reserving:
 
     def durations(self, jobs: JobTable) -> IntArray:
         """Return how long reservations take jobs to run."""
-        return jobs.column(self._column)
+        return self._durations(jobs.store.columns[jobs.rows])
+
+    def _durations(self, block: IntArray) -> IntArray:
+        """Return the same of rows of a store."""
+        durations: IntArray = block[:, self._column]
+        if self._column == c.REQUESTED_TIME:
+            durations = np.maximum(durations, block[:, c.PLAN])
+        return durations
 
     def _twin_of(self, source: JobStore) -> JobStore:
         """Return the store to write to; another one where the view's has grown or is another."""
@@ -91,9 +99,9 @@ class Reserving:
         return twin
 
 
-def _ends(running: IntArray, column: int, now: int) -> IntArray:
-    """Return when running jobs, rows of a store, end by one of their columns."""
-    known = running[:, c.START] + running[:, column]
+def _ends(running: IntArray, durations: IntArray, now: int) -> IntArray:
+    """Return when running jobs, rows of a store, end if they take so long."""
+    known = running[:, c.START] + durations
     late = (known <= now) | (running[:, c.STATE] == c.COMPLETING)
     ends: IntArray = np.where(late, running[:, c.EXPECTED_END], known)
     return ends

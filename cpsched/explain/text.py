@@ -149,7 +149,7 @@ def _jobs(label: str, others: Sequence[OtherJob], width: int) -> Iterator[str]:
 def _other(other: OtherJob) -> str:
     time = ""
     if other.start is not None and other.end is not None:
-        time = f"from {seconds(other.start)} to {seconds(other.end)} by prediction"
+        time = f"from {seconds(other.start)} to {seconds(other.end)} as expected"
     parts = [
         f"job {safe(other.job_id)} ({count(other.units, 'unit')})",
         "" if other.rank is None else f"number {other.rank:,} in the queue",

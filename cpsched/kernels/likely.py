@@ -24,6 +24,12 @@ _FACTOR, _STEP, _MASK = 25214903917, 11, 2**48 - 1
 
 
 @kernel
+def _seconds(ratio, plan, limit):
+    """Return a ratio of a prediction in whole seconds, from 1 to the limit."""
+    return np.int64(round(min(max(ratio * plan, 1.0), float(limit))))
+
+
+@kernel
 def likely_runtimes(user, plan, limit, past, own, own_count):
     """
     Return the likely runtimes of n jobs.
@@ -33,8 +39,8 @@ def likely_runtimes(user, plan, limit, past, own, own_count):
     user, plan, limit
         Who (-1: unknown), the prediction and the requested time (at least 1), shape ``(n,)``.
     past
-        Of the P jobs that ended last: ratio of runtime to prediction, logarithms of prediction and
-        request, user; shape ``(4, P)``.
+        Of the P jobs that ended last, newest first: ratio of runtime to prediction, logarithms of
+        prediction and request, user; shape ``(4, P)``. Of jobs as much alike the newer count.
     own, own_count
         Ratios of each user's jobs, and how many there were: shapes ``(U, K)`` and ``(U,)``, with K
         at most :data:`NEAR`. One job alone says nothing.
@@ -59,8 +65,7 @@ def likely_runtimes(user, plan, limit, past, own, own_count):
         if user[j] >= 0 and own_count[user[j]] > 1:
             count[j, _OWN] = min(own_count[user[j]], own.shape[1])
             for i in range(count[j, _OWN]):
-                seconds = np.int64(own[user[j], i] * plan[j])
-                runtime[j, _OWN, i] = min(max(seconds, 1), limit[j])
+                runtime[j, _OWN, i] = _seconds(own[user[j], i], plan[j], limit[j])
         log_plan, log_limit = np.log(plan[j]), np.log(limit[j])
         found = 0
         for i in range(past.shape[1]):
@@ -79,8 +84,7 @@ def likely_runtimes(user, plan, limit, past, own, own_count):
             near[k] = i
         count[j, _LIKE] = found
         for i in range(found):
-            seconds = np.int64(past[0, near[i]] * plan[j])
-            runtime[j, _LIKE, i] = min(max(seconds, 1), limit[j])
+            runtime[j, _LIKE, i] = _seconds(past[0, near[i]], plan[j], limit[j])
     return runtime, count
 
 

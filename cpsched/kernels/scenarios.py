@@ -213,20 +213,21 @@ def roll_out(
     ready, ends, end_demand, free, patience,
 ):  # fmt: skip
     """
-        Play one scenario to its end and return what all jobs' waits cost.
+    Play one scenario to its end and return what all jobs' waits cost.
 
-        After the proposal's starts, jobs are taken in order of slowdown whenever something changes,
-        those that do not fit skipped. No rule here reads a scenario's runtimes. Until the job held
-    XX
+    After the proposal's starts, jobs are taken in order of slowdown whenever something changes,
+    those that do not fit skipped. No rule here reads a scenario's runtimes. Until the job held
+    for starts, others only start if they have ended by its reservation, as reservations take
+    them, or fit beside it.
 
     Parameters
     ----------
-        num_waiting
-            Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
-        runtime, reserved, typical
-            The scenario's truth, what reservations take it for, what ranks jobs; shape ``(N,)``.
-        ends, end_demand
-            Of the running jobs, sorted by end; shapes ``(B,)`` and ``(B, R)``.
+    num_waiting
+        Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
+    runtime, reserved, typical
+        The scenario's truth, what reservations take it for, what ranks jobs; shape ``(N,)``.
+    ends, end_demand
+        Of the running jobs, sorted by end; shapes ``(B,)`` and ``(B, R)``.
     """
     num = len(runtime)
     num_kinds = len(free)

@@ -37,7 +37,7 @@ resource  needed  free  usable  total  [of 1]
 core           1     1       1      4       1
 
 room for    1 of 1 unit: 1 unit on all
-ahead       job 2 (4 units), number 1 in the queue, from 10 s to 14 s by prediction, on all
+ahead       job 2 (4 units), number 1 in the queue, from 10 s to 14 s as expected, on all
 """
 PLAN = """\
 log: 4 jobs, all there at second 0, on four cores, empty

@@ -39,7 +39,7 @@ def expected_runtimes(job, ended):
     user, plan, limit = job
 
     def runtime(other):
-        return min(max(int(other[3] / other[1] * plan), 1), limit)
+        return round(min(max(other[3] / other[1] * plan, 1.0), float(limit)))
 
     own = [runtime(other) for other in ended if other[0] == user and user >= 0][-10:]
     far = [
@@ -57,7 +57,7 @@ def expected_runtimes(job, ended):
 @given(experiences(), st.lists(st.tuples(users, seconds, seconds), min_size=1, max_size=5))
 @settings(max_examples=150, deadline=None)
 def test_likely_runtimes_are_the_users_last_and_those_of_jobs_most_alike(ended, queue):
-    """Of the jobs as far away as the last one taken, any may be it."""
+    """Of the jobs as far away as the last one taken, up to rounding, any may be it."""
     user, plan, limit = (np.array(column, dtype=np.int64) for column in zip(*queue, strict=True))
     found = learnt(ended).likely(user, plan, limit)
     for j, job in enumerate(queue):
@@ -136,10 +136,28 @@ def test_either_source_is_drawn_as_often_as_the_other():
     assert (drawn == 1).mean() == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.parametrize("num", [25, 499, 500, 520, 1003])
+def test_of_jobs_as_much_alike_the_newest_count(num):
+    """Whatever place they have in what is remembered."""
+    seen = learnt((-1, 1000, 1000, 1 + end) for end in range(num))
+    found = seen.likely(np.array([-1]), np.array([1000]), np.array([1000]))
+    newest = range(num - likely.NEAR + 1, num + 1)
+    assert sorted(found.runtime[0, 1].tolist()) == [min(runtime, 1000) for runtime in newest]
+
+
+def test_ratios_of_enormous_predictions_do_not_overflow():
+    """They are cut at the limit."""
+    seen = learnt([(0, 1, 1, 2**26), (0, 1, 1, 2**26)])
+    found = seen.likely(np.array([0]), np.array([2**40]), np.array([2**40]))
+    assert found.typical().tolist() == [2**40]
+
+
 def test_no_runtime_is_beyond_the_limit():
-    """Whatever ratios there were, and whatever is expected of a job that has run longer."""
+    """Whatever ratios there were, and where there were none."""
     seen = learnt([(0, 1, 1, 1), (0, 1, 10**6, 3600), (0, 1, 10**6, 86400)])
     nobody = np.full(2, -1, dtype=np.int64)
     found = seen.likely(nobody, np.array([100, 100]), np.array([600, 50]))
     assert found.runtime[0, 1, :3].max() == 600
     assert found.runtime[1, 1, :3].max() == 50
+    unknown = Experience(0).likely(nobody, np.array([100, 100]), np.array([600, 50]))
+    assert unknown.typical().tolist() == [100, 50]

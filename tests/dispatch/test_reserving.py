@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.checks import check_dispatcher
+from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.easy import Easy
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
@@ -249,3 +250,54 @@ def test_other_values_are_refused(dispatcher):
     wanted = "reserve is 'quantile', must be one of plan, bound, requested"
     with pytest.raises(ConfigError, match=wanted):
         build("dispatchers", f"{dispatcher}:reserve=quantile")
+
+
+class Forgetful(Dispatcher):
+    """Asks another dispatcher, made anew from its state for every decision."""
+
+    name = "forgetful"
+    acts_when_idle = True
+
+    def __init__(self, spec):
+        self.spec, self.kept = spec, None
+
+    def reset(self, system, seed):
+        self.system, self.seed = system, seed
+        self.kept = None
+
+    def decide(self, view):
+        fresh = build("dispatchers", self.spec)
+        fresh.reset(self.system, self.seed)
+        if self.kept is not None:
+            fresh.restore(self.kept)
+        decision = fresh.decide(view)
+        self.kept = fresh.state()
+        return decision
+
+
+@pytest.mark.parametrize("dispatcher", ["cph+", "cp+", "cp+:reserve=bound"])
+@given(machines(), st.data())
+@settings(max_examples=25, deadline=None)
+def test_what_the_better_ones_keep_besides_their_state_changes_none(dispatcher, system, data):
+    """They look at a view and at its twin by turns."""
+    workload = data.draw(workloads())
+    pair = st.tuples(st.integers(1, 20), st.integers(0, 10))
+    said = data.draw(st.lists(pair, min_size=len(workload), max_size=len(workload)))
+    foretold = Foretold(*((plan, plan + more) for plan, more in said))
+    outcomes = []
+    for asked in (build("dispatchers", dispatcher), Forgetful(dispatcher)):
+        done = run(workload, system, asked, foretold).schedule
+        outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+    assert outcomes[0] == outcomes[1]
+
+
+def test_a_prediction_above_the_request_is_what_is_reserved():
+    """As true runtimes are where jobs are not killed: here A is known to run 30 s of 20."""
+
+    class Above(Foretold):
+        clipped = False
+
+    noted = Promises(1)
+    said = Above((30, 30), (4, 4), (5, 5))
+    run(IN_TIME, machine((4,)), "cph+:arrivals=0", said, [noted])
+    assert noted.seen == [(3, 30)]

@@ -11,6 +11,7 @@ from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError
 from cpsched.explain import explain
+from cpsched.explain.dump import ModelDump
 from cpsched.explain.model import Cause, Fate
 from cpsched.explain.moment import halt
 from cpsched.explain.text import text
@@ -42,6 +43,29 @@ class Foretold(RuntimePredictor):
     def predict(self, jobs, now):
         plan, bound = np.array([(10, 14), (4, 4), (5, 12)], dtype=np.int64)[jobs.handle].T
         return Prediction(plan, plan, bound)
+
+
+@pytest.mark.parametrize(
+    ("dispatcher", "could_start"),
+    [("cph+", 20), ("cp+", 20), ("cp+:reserve=bound", 14), ("cph+:trust=always", 10)],
+)
+def test_the_better_ones_reserve_as_they_decide(dispatcher, could_start, monkeypatch):
+    """
+    A holds all cores: B waits without a look at anything else.
+
+    A plan of the whole queue is made of predictions, and rules reserve by requests; a dump of the
+    model, which is of such a plan, changes no answer.
+    """
+    monkeypatch.setattr(
+        "cpsched.explain.moment.build",
+        lambda group, spec, **more: (
+            Foretold() if group == "predictors" else build(group, spec, **more)
+        ),
+    )
+    workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
+    for prepare in ({}, {"prepare": ModelDump()}):
+        about = explain(workload, job="B", time=1, dispatcher=dispatcher, **prepare)
+        assert about.waiting.could_start == could_start
 
 
 @pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
@@ -136,7 +160,7 @@ def test_a_gpu_is_short():
     shown = text(about)
     assert "gpu            2     1       1      2       1" in shown
     assert "room for    1 of 2 units (1 short): 1 unit on n3" in shown
-    assert "waits for   job A (1 unit), from 0 s to 20 s by prediction, on n2" in shown
+    assert "waits for   job A (1 unit), from 0 s to 20 s as expected, on n2" in shown
 
 
 def test_others_start_instead():
