@@ -50,6 +50,8 @@ DISPATCHERS = (
     "cph+",
 )
 BASE = "easy"
+#: Jobs of a run that only warms up.
+FEW = 300
 #: Figures of a run, as tables call them; the last two are percent of the machine over the makespan.
 FIGURES = (
     "wait h", "GPU wait h", "other wait h", "bsld", "GPU bsld", "p99 GPU wait h", "GPU %", "core %",
@@ -101,12 +103,18 @@ def figures(run: Run) -> dict[str, Any]:
 
 def carry_out(args: argparse.Namespace, results: campaign.Results) -> None:
     """Run what has no result yet."""
+    warm = set()
     for seed in range(1, args.seeds + 1):
         for log in args.log or LOGS:
             for dispatcher in args.dispatcher or DISPATCHERS:
                 case = Case(log, args.jobs, args.predictor, dispatcher, seed)
                 if case in results.rows:
                     continue
+                if dispatcher not in warm:
+                    # Kernels are compiled, or loaded, at their first call: not on a run's account.
+                    warm.add(dispatcher)
+                    few = fitted(args.traces, log, FEW, 0)
+                    simulate(few, dispatcher=dispatcher, predictor=args.predictor)
                 run = simulate(
                     fitted(args.traces, log, args.jobs, seed),
                     dispatcher=dispatcher,
