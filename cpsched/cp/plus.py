@@ -91,8 +91,6 @@ class _Plus(Dispatcher):
         self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
         self.allocator = make_allocator(allocator)
         self._weighed = Reserving(reserve)
-        #: What reservations are made of, at the last decision: those of a plan are predictions.
-        self.reserving = _PLANNED if trust == "always" else self._weighed
         self.experience = Experience(arrivals)
         self._planner = Planner(self.experience, patience, neighbourhoods, search)
         self._judge = Judge(self.experience, scenarios, patience)
@@ -118,8 +116,6 @@ class _Plus(Dispatcher):
         return decision
 
     def _decide(self, view: View) -> Decision:
-        exact = self.trust == "always" or (self.trust == "auto" and self.experience.is_exact)
-        self.reserving = _PLANNED if exact else self._weighed
         fits = fits_now(view, view.waiting.rows, self.allocator)
         if not fits.any():
             return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
@@ -130,7 +126,7 @@ class _Plus(Dispatcher):
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         situation = self._situation(view, self.reserving)
-        if exact:
+        if self._plans:
             decision = self._plan(situation, ~fits)
         else:
             self._planner.last = {}
@@ -141,6 +137,16 @@ class _Plus(Dispatcher):
         rows = frozen(situation.jobs.rows[situation.orders("slowdown")["slowdown"]])
         started = start_in_order(view, rows, self.allocator, stop=False, again=True)
         return started._replace(stats=decision.stats)
+
+    @property
+    def _plans(self) -> bool:
+        """Whether the whole queue is planned, as things are."""
+        return self.trust == "always" or (self.trust == "auto" and self.experience.is_exact)
+
+    @property
+    def reserving(self) -> Reserving:
+        """What reservations are made of, as things are: those of a plan are predictions."""
+        return _PLANNED if self._plans else self._weighed
 
     def _situation(self, view: View, reserving: Reserving) -> Situation:
         promised = reserving.view(view)
