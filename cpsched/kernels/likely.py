@@ -15,7 +15,7 @@ from cpsched.kernels.compiling import kernel
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
-#: So many of all past jobs are looked for, and the least that a source has room for.
+#: So many of all past jobs are looked for; the room for either source.
 NEAR = 20
 #: The two sources, numbers in the arrays.
 _OWN, _LIKE = 0, 1
