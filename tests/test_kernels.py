@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, starts
 
 from cpsched.dispatch.passes import fits_now, make_allocator
-from cpsched.kernels import compiling, fit, ledger
+from cpsched.kernels import arrays, compiling, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
@@ -100,7 +100,7 @@ def test_sort_by_is_stable_and_leaves_the_rest(keys, beyond):
     count = max(len(keys) - beyond, 0)
     key = np.array(keys, dtype=np.float64)
     order = np.arange(len(keys), dtype=np.int64)
-    fit.sort_by(key, order, count)
+    arrays.sort_by(key, order, count)
     expected = sorted(range(count), key=lambda index: keys[index])
     assert order.tolist() == [*expected, *range(count, len(keys))]
     assert key[:count].tolist() == sorted(keys[:count])

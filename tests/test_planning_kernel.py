@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
 from cpsched.dispatch.passes import decision_of, frozen, make_allocator
-from cpsched.kernels import fit, planning, profile, sleep
-from cpsched.kernels import windows as w
+from cpsched.kernels import arrays, fit, planning, profile, rooms, sleep
 from cpsched.model import columns as c
 from cpsched.model.types import UNBOUNDED
 
@@ -412,14 +411,14 @@ def test_shortage_says_how_much_there_is():
     (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, free, *rest) = args
     nodes = profile.alike(queue, cols, shapes, eligible, capacity, free, *rest)
     line = profile.grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
-    of_machine = w.Machine(policy, shapes, eligible, capacity, scarce)
-    rooms = np.empty(3, dtype=np.int64)
+    of_machine = rooms.Machine(policy, shapes, eligible, capacity, scarce)
+    room = np.empty(3, dtype=np.int64)
 
     def short(units, nodes_min=1, nodes_max=UNBOUNDED):
-        request = w.Request(0, units, 1, nodes_min, nodes_max)
-        return w.shortage(of_machine, line.levels[0], line, request, rooms)
+        request = rooms.Request(0, units, 1, nodes_min, nodes_max)
+        return rooms.shortage(of_machine, line.levels[0], line, request, room)
 
-    assert [short(4), short(5), short(6)] == [w.FITS, w.FITS, 5]
+    assert [short(4), short(5), short(6)] == [rooms.FITS, rooms.FITS, 5]
     assert [short(4, 1, 1), short(5, 1, 1), short(5, 3), short(2, 2)] == [
-        w.FITS, fit.FAR, fit.FAR, w.FITS,
+        rooms.FITS, arrays.FAR, arrays.FAR, rooms.FITS,
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.coallocation.ipsched_model import Share
-from cpsched.kernels import fit
+from cpsched.kernels import taking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -207,7 +207,7 @@ def _choose(
     takes = np.zeros(len(room), dtype=np.int64)
     full = np.zeros(len(room), dtype=np.int64)
     full[: len(order)] = order
-    fits = fit.choose_nodes(
+    fits = taking.choose_nodes(
         room, full, len(order), units, least, most, int(even), contiguous, takes
     )
     return takes if fits else None

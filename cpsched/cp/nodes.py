@@ -120,9 +120,6 @@ class _Work:
         self.room = np.zeros((count + more, num_kinds), dtype=np.int64)
         self.room[:count] = timeline.levels.sum(axis=1)
         self._low = np.empty((num_nodes, num_kinds), dtype=np.int64)
-        self._caps, self._least, self._order = (
-            np.empty(num_nodes, dtype=np.int64) for _ in range(3)
-        )
 
     def window(self, row: int, duration: int, takes: IntArray) -> int:
         """Return the first segment a job fits at for its duration, or -1; fill ``takes``."""
@@ -132,7 +129,7 @@ class _Work:
             self.times, self.rows, self.levels, self.room, self.count,
             store.columns, store.shapes, self.view.eligible,
             self.allocator.capacity, self.allocator.scarce,
-            self._low, self._caps, self._least, self._order, takes,
+            self._low, takes,
         )  # fmt: skip
         if at < 0:
             takes[:] = 0

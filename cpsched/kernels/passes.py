@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import amount_on, filled, node_capacity
+from cpsched.kernels.fit import amount_on, node_capacity
 from cpsched.kernels.inner import inner
 from cpsched.kernels.memory import (
     CAPACITY,

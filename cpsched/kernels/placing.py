@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import sort_by
 from cpsched.kernels.fit import (
     FIRST_FIT,
     node_capacity,
     place_among,
     place_preferring_among,
-    sort_by,
 )
 from cpsched.kernels.inner import inner
 from cpsched.kernels.memory import (

@@ -4,59 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import FAR, filled, sort_by
+from cpsched.kernels.asks import (
+    asks_of,
+    forget,
+    numbered,
+    occupy_known,
+    remember,
+    seen_start,
+)
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import FAR, MANY, filled, sort_by
+from cpsched.kernels.fit import MANY
 from cpsched.kernels.passes import packed
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
+    SPARE,
     Profile,
     add_ends,
     alike,
+    divided,
     grouped,
-    num_splits,
     occupy_groups,
-    split,
-    widened,
 )
+from cpsched.kernels.rooms import Machine, Request, group_room, group_total, request_of
 from cpsched.kernels.sleep import awoken, horizon, sleeping
-from cpsched.kernels.windows import (
-    Machine,
-    Request,
-    find_window,
-    group_room,
-    group_total,
-)
-from cpsched.model.columns import (
-    NODES_MAX,
-    NODES_MIN,
-    PLAN,
-    SHAPE,
-    SHAPE_REQUEST,
-    SHAPE_SPLIT,
-    UNITS,
-)
-
-#: Planned jobs of one request that are remembered, and how many more groups there is room for.
-_SEEN = 8
-_SPARE = 64
-
-
-@kernel
-def _numbered(jobs, cols, num_shapes):
-    """Number the distinct requests of jobs; return each job's number, and the requests."""
-    known = filled(num_shapes, -1)
-    number = np.empty(len(jobs), dtype=np.int64)
-    distinct = np.empty(len(jobs), dtype=np.int64)
-    count = 0
-    for i in range(len(jobs)):
-        shape = cols[jobs[i], SHAPE]
-        if known[shape] < 0:
-            known[shape] = count
-            distinct[count] = shape
-            count += 1
-        number[i] = known[shape]
-    return number, distinct[:count]
+from cpsched.kernels.windows import find_window
+from cpsched.model.columns import NODES_MAX, NODES_MIN, SHAPE, SHAPE_REQUEST, UNITS
 
 
 @kernel
@@ -93,7 +67,20 @@ def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
 
 
 @kernel
-def _note_start(log, used, row, profile, pieces):
+def _last_able(first, last, jobs, number, cols, totals, pending):
+    """
+    Return the last place up to ``last`` and behind ``first`` whose job could start now, alone.
+
+    That is ``first`` where there is none. Jobs behind it are pending no more.
+    """
+    while last > first and totals[number[last]] < cols[jobs[last], UNITS]:
+        pending[number[last]] -= 1
+        last -= 1
+    return last
+
+
+@kernel
+def note_placement(log, used, row, profile, pieces):
     """Append a start to the log of a pass as ``passes.note_start`` does, with its new length."""
     count = 0
     held = 0
@@ -123,55 +110,6 @@ def _note_start(log, used, row, profile, pieces):
             log[used + 1] = pieces[p, 2]
             used += 2
     return log, used
-
-
-@kernel
-def nothing_seen(num_requests):
-    """Return room for what is known of each request's jobs: see :func:`remember`."""
-    return np.empty((num_requests, _SEEN, 6), dtype=np.int64)
-
-
-@kernel
-def _is_plain(request, shapes, num_nodes):
-    """Say whether fewer units are never harder to place; bounds and even splits can make it so."""
-    return (
-        request.nodes_min == 1
-        and request.nodes_max >= num_nodes
-        and shapes[request.shape, SHAPE_SPLIT] == 0
-    )
-
-
-@kernel
-def seen_start(seen, num_seen, request, shapes, num_nodes, start):
-    """Return a second before which a job cannot start, after those planned of its request."""
-    plain = _is_plain(request, shapes, num_nodes)
-    for i in range(min(num_seen, _SEEN)):
-        if seen[i, 1] > request.duration or seen[i, 2] <= start:
-            continue
-        same = seen[i, 3] == request.nodes_min and seen[i, 4] == request.nodes_max
-        fewer = plain and seen[i, 5] == 1 and seen[i, 0] <= request.units
-        if fewer or (same and seen[i, 0] == request.units):
-            start = seen[i, 2]
-    return start
-
-
-@kernel
-def remember(seen, num_seen, request, shapes, num_nodes, start):
-    """Note when a job was planned, in place of one that says less; return how many were noted."""
-    plain = int(_is_plain(request, shapes, num_nodes))
-    slot = -1
-    for i in range(min(num_seen, _SEEN)):
-        if seen[i, 1] >= request.duration and seen[i, 2] <= start and seen[i, 5] == plain:
-            same = seen[i, 3] == request.nodes_min and seen[i, 4] == request.nodes_max
-            if (seen[i, 0] == request.units and same) or (plain and seen[i, 0] >= request.units):
-                slot = i
-                break
-    if slot < 0:
-        slot = num_seen % _SEEN
-        num_seen += 1
-    seen[slot, 0], seen[slot, 1], seen[slot, 2] = request.units, request.duration, start
-    seen[slot, 3], seen[slot, 4], seen[slot, 5] = request.nodes_min, request.nodes_max, plain
-    return num_seen
 
 
 @kernel
@@ -207,61 +145,48 @@ def plan_pass(
     nothing = np.empty(0, dtype=np.int64)
     used = 0
     begins = alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount)
-    number, distinct = _numbered(jobs, cols, len(shapes))
+    number, distinct = numbered(jobs, cols, len(shapes))
     edge = horizon(now, jobs, cols, shapes, free, running, arena_amount)
     asleep, edge = sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
-    profile = grouped(now, begins, asleep, free, 2 + len(running) + len(jobs), _SPARE)
+    profile = grouped(now, begins, asleep, free, 2 + len(running) + len(jobs), SPARE)
     totals = _totals_now(machine, profile, distinct)
+    pending = filled(len(distinct), 0)
+    for d in number:
+        pending[d] += 1
     last = len(jobs) - 1
     if full == 0:
-        while last >= 0 and totals[number[last]] < cols[jobs[last], UNITS]:
-            last -= 1
+        last = _last_able(-1, last, jobs, number, cols, totals, pending)
     if last < 0:
         return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
     add_ends(profile, cols, running, arena_node, arena_amount, num_nodes)
-    pending = filled(len(distinct), 0)
-    for i in range(last + 1):
-        pending[number[i]] += 1
-    most = np.empty((len(distinct), len(profile.times)), dtype=np.int64)
-    for d in range(len(distinct)):
-        for i in range(len(profile.times)):
-            most[d, i] = FAR
+    asks = asks_of(number, distinct, len(profile.times))
+    most, seen, num_seen = asks.most, asks.seen, asks.num_seen
     low = np.empty(num_nodes * num_kinds, dtype=np.int64)
-    # Planning only takes capacity away: of two jobs of one request, the one planned later that
-    # is as hard to place and at least as long can start no earlier.
-    seen = nothing_seen(len(distinct))
-    num_seen = filled(len(distinct), 0)
     reserved = 0
-    i = 0
-    while i <= last:
-        row = jobs[i]
-        d = number[i]
+    for i in range(len(jobs)):
+        if i > last:
+            break
+        row, d = jobs[i], number[i]
         pending[d] -= 1
-        request = Request(
-            cols[row, SHAPE], cols[row, UNITS], max(cols[row, PLAN], 1),
-            cols[row, NODES_MIN], cols[row, NODES_MAX],
-        )  # fmt: skip
+        request = request_of(cols, row)
         # Without a reservation to give, only a start now matters.
-        if reserved >= depth and full == 0 and totals[d] < request.units:
-            i += 1
+        now_only = full == 0 and reserved >= depth
+        if now_only and totals[d] < request.units:
+            continue
+        start = seen_start(seen[d], num_seen[d], request, shapes, num_nodes, now)
+        if now_only and start > now:
             continue
         count = profile.num[SEGMENTS]
-        start = seen_start(seen[d], num_seen[d], request, shapes, num_nodes, now)
-        if start > now and reserved >= depth and full == 0:
-            i += 1
-            continue
         begin = np.searchsorted(profile.times[:count], start)
-        until = count if reserved < depth or full != 0 else 1
         awake = np.searchsorted(profile.times[:count], edge)
+        until = 1 if now_only else count
         at, pieces = find_window(machine, request, begin, min(until, awake), profile, most[d], low)
         if at < 0 and awake < until:
             profile = awoken(
-                profile, begins, asleep, cols, free, running, arena_node, arena_amount, _SPARE
+                profile, begins, asleep, cols, free, running, arena_node, arena_amount, SPARE
             )
             edge = FAR
-            for e in range(len(distinct)):
-                for k in range(len(profile.times)):
-                    most[e, k] = FAR
+            forget(most)
             at, pieces = find_window(
                 machine, request, max(begin, awake), until, profile, most[d], low
             )
@@ -272,29 +197,19 @@ def plan_pass(
             start = FAR if until == count else profile.times[until]
         if pending[d] > 0:
             num_seen[d] = remember(seen[d], num_seen[d], request, shapes, num_nodes, start)
-        if at == 0 or (at > 0 and reserved < depth):
-            more = num_splits(profile, pieces)
-            if (profile.num[GROUPS] + more) * num_kinds > profile.levels.shape[1]:
-                profile = widened(profile, min(num_nodes, 2 * (profile.num[GROUPS] + more)))
-            split(profile, pieces)
-            if at == 0 and full == 0:
-                _add_totals(-1, totals, pending, machine, profile, distinct, pieces)
-            source = occupy_groups(
-                profile, at, start + request.duration, pieces, request.shape, shapes, capacity
-            )
-            if source >= 0:
-                for e in range(len(distinct)):
-                    most[e, count] = most[e, source]
-            if at == 0:
-                log, used = _note_start(log, used, row, profile, pieces)
-                if full == 0:
-                    _add_totals(1, totals, pending, machine, profile, distinct, pieces)
-                    while last > i and totals[number[last]] < cols[jobs[last], UNITS]:
-                        last -= 1
-                        pending[number[last + 1]] -= 1
-            else:
-                reserved += 1
-        i += 1
+        if at < 0 or (at > 0 and reserved >= depth):
+            continue
+        profile = divided(profile, pieces)
+        if at > 0 or full != 0:
+            occupy_known(profile, most, at, request, pieces, shapes, capacity)
+            reserved += at > 0
+        else:
+            _add_totals(-1, totals, pending, machine, profile, distinct, pieces)
+            occupy_known(profile, most, at, request, pieces, shapes, capacity)
+            _add_totals(1, totals, pending, machine, profile, distinct, pieces)
+            last = _last_able(i, last, jobs, number, cols, totals, pending)
+        if at == 0:
+            log, used = note_placement(log, used, row, profile, pieces)
     return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
 
 
@@ -317,7 +232,7 @@ def _of_nodes(times, rows, levels, room, count):
 @kernel
 def first_window(
     policy, job, duration, begin, until, times, rows, levels, room, count,
-    cols, shapes, eligible, capacity, scarce, low, _caps, _least, _order, takes,
+    cols, shapes, eligible, capacity, scarce, low, takes,
 ):  # fmt: skip
     """
     Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.

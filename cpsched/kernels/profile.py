@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.kernels.arrays import filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import amount_on, filled
+from cpsched.kernels.fit import amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Positions in ``Profile.num``.
 SEGMENTS, GROUPS = 0, 1
+#: How many more groups there is room for at first.
+SPARE = 64
 
 
 class Profile(NamedTuple):
@@ -283,6 +286,16 @@ def split(profile, pieces):
         before = g
         g = pieces[i, 0]
         rest = _split(profile, g, pieces[i, 1]) if pieces[i, 1] < profile.size[g] else -1
+
+
+@kernel
+def divided(profile, pieces):
+    """Return a profile, with more room where there is too little, after :func:`split`."""
+    needed = profile.num[GROUPS] + num_splits(profile, pieces)
+    if needed > len(profile.line):
+        profile = widened(profile, 2 * needed)
+    split(profile, pieces)
+    return profile
 
 
 @kernel

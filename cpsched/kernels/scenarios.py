@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import FAR, sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import FAR, sort_by
 from cpsched.kernels.pool import find_window, occupy_pool
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import FAR, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import FAR, filled
 from cpsched.kernels.profile import GROUPS, SEGMENTS, Profile, grouped
 from cpsched.model.columns import (
     ALLOC_COUNT,

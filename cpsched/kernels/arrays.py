@@ -1,0 +1,51 @@
+"""Sorting and filling inside kernels, and the number that stands for never."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cpsched.kernels.compiling import kernel
+
+#: Later than any second, more than any amount.
+FAR = 2**62
+
+
+@kernel
+def sort_by(key, order, count):
+    """
+    Sort the first ``count`` entries of ``order`` by their ``key`` (aligned with it), stably.
+
+    A bottom-up merge sort: numpy's own takes several seconds to compile. ``key`` is sorted along.
+    """
+    spare_key = np.empty_like(key)
+    spare_order = np.empty_like(order)
+    width = 1
+    while width < count:
+        low = 0
+        while low < count:
+            middle = min(low + width, count)
+            high = min(low + 2 * width, count)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or key[i] <= key[j]):
+                    spare_key[k] = key[i]
+                    spare_order[k] = order[i]
+                    i += 1
+                else:
+                    spare_key[k] = key[j]
+                    spare_order[k] = order[j]
+                    j += 1
+            low = high
+        for k in range(count):
+            key[k] = spare_key[k]
+            order[k] = spare_order[k]
+        width *= 2
+
+
+@kernel
+def filled(length, value):
+    """Return an array of one value."""
+    array = np.empty(length, dtype=np.int64)
+    for i in range(length):
+        array[i] = value
+    return array

@@ -1,0 +1,212 @@
+"""On which nodes Slurm puts a job: best-fitting parts of the line, or under the lowest switch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cpsched.kernels.arrays import FAR
+from cpsched.kernels.choosing import (
+    fill_greedily,
+    split_evenly,
+    use_a_run,
+    use_where_the_rest_will_do,
+)
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.fit import MANY
+from cpsched.kernels.profile import GROUPS
+from cpsched.kernels.rooms import group_room
+from cpsched.model.columns import SHAPE_CONTIGUOUS, SHAPE_SPLIT
+
+
+@kernel
+def _parts(profile, caps, least, leaf_size, begin, end, units, nodes):
+    """
+    Cut the nodes that hold ``least`` units or more into parts; return how many there are.
+
+    Parts are runs of consecutive nodes where ``leaf_size`` is 0, else what lies under one leaf
+    switch: the groups at places ``[begin, end)`` of the line, the first of them usable.
+    """
+    line, first, size = profile.line, profile.first, profile.size
+    count = 0
+    leaf = -1
+    for i in range(profile.num[GROUPS]):
+        g = line[i]
+        if caps[g] < least:
+            continue
+        own = first[g] // leaf_size if leaf_size > 0 else 0
+        if count == 0 or own != leaf or (leaf_size == 0 and end[count - 1] != i):
+            begin[count] = i
+            units[count] = 0
+            nodes[count] = 0
+            count += 1
+        leaf = own
+        end[count - 1] = i + 1
+        units[count - 1] += size[g] * caps[g]
+        nodes[count - 1] += size[g]
+    return count
+
+
+@kernel
+def _lowest_switch(profile, request, sizes, count, begin, units, nodes):
+    """
+    Return the nodes ``[low, high)`` under the lowest switch that can hold a job.
+
+    Of several on one level that with the fewest nodes to give. ``sizes`` holds the nodes under a
+    switch of each level but the root, which is implied.
+    """
+    line, first = profile.line, profile.first
+    for level in range(len(sizes)):
+        best, fewest = -1, FAR
+        p = 0
+        while p < count:
+            switch = first[line[begin[p]]] // sizes[level]
+            held, wide = 0, 0
+            while p < count and first[line[begin[p]]] // sizes[level] == switch:
+                held += units[p]
+                wide += nodes[p]
+                p += 1
+            if held >= request.units and wide >= request.nodes_min and wide < fewest:
+                best, fewest = switch, wide
+        if best >= 0:
+            return best * sizes[level], (best + 1) * sizes[level]
+    return 0, FAR
+
+
+@kernel
+def _best_part(count, units, nodes, used, left, owed):
+    """Return the tightest part that is enough, the largest where none is; -1 if all are used."""
+    best = -1
+    best_is_enough = False
+    for p in range(count):
+        if used[p]:
+            continue
+        enough = units[p] >= left and nodes[p] >= owed
+        if best >= 0 and best_is_enough:
+            better = enough and units[p] < units[best]
+        else:
+            better = best < 0 or enough or units[p] > units[best]
+        if better:
+            best, best_is_enough = p, enough
+    return best
+
+
+@kernel
+def _in_order(profile, caps, least, request, sizes, contiguous, tried, order):
+    """
+    Put usable groups into the order in which Slurm takes them; return how many there are.
+
+    Best-fitting parts until there is enough, then all others along the line (which matters only
+    for jobs that cannot have as many nodes as they like). A contiguous job gets a single part:
+    the next best behind the ``tried`` best ones.
+    """
+    num_groups = profile.num[GROUPS]
+    line, first = profile.line, profile.first
+    begin = np.empty(num_groups, dtype=np.int64)
+    end = np.empty(num_groups, dtype=np.int64)
+    units = np.empty(num_groups, dtype=np.int64)
+    nodes = np.empty(num_groups, dtype=np.int64)
+    tree = len(sizes) > 0 and not contiguous
+    count = _parts(profile, caps, least, sizes[0] if tree else 0, begin, end, units, nodes)
+    used = np.zeros(count, dtype=np.bool_)
+    if tree:
+        low, high = _lowest_switch(profile, request, sizes, count, begin, units, nodes)
+        for p in range(count):
+            used[p] = not low <= first[line[begin[p]]] < high
+    left, owed = request.units, request.nodes_min
+    k = 0
+    while left > 0 or owed > 0:
+        p = _best_part(count, units, nodes, used, left, owed)
+        if p < 0:
+            break
+        used[p] = True
+        if contiguous:
+            if units[p] < left or nodes[p] < owed:
+                return 0
+            if tried > 0:
+                tried -= 1
+                continue
+        left -= units[p]
+        owed -= nodes[p]
+        for i in range(begin[p], end[p]):
+            if caps[line[i]] >= least:
+                order[k] = line[i]
+                k += 1
+        if contiguous:
+            return k
+    if contiguous:
+        return 0
+    taken = np.zeros(num_groups, dtype=np.bool_)
+    for i in range(k):
+        taken[order[i]] = True
+    for i in range(num_groups):
+        if caps[line[i]] >= least and not taken[line[i]]:
+            order[k] = line[i]
+            k += 1
+    return k
+
+
+@kernel
+def _smallest_from(caps, num_groups, least):
+    """Return the smallest room of at least ``least``, ``FAR`` if there is none."""
+    smallest = FAR
+    for g in range(num_groups):
+        if caps[g] >= least:
+            smallest = min(smallest, caps[g])
+    return smallest
+
+
+@kernel
+def choose_as_slurm(machine, level, profile, request, sizes):
+    """
+    Place a job on what is free on groups as Slurm does; see :mod:`cpsched.dispatch.slurm_backfill`.
+
+    Parameters
+    ----------
+    sizes
+        Nodes under a switch of each level, the root left out; none: the nodes are a line.
+
+    Returns
+    -------
+    ndarray
+        Rows of (group, nodes, units on each) as by ``windows.choose_groups``; no rows where the
+        job does not fit.
+    """
+    num_groups = profile.num[GROUPS]
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, shape = profile.first, request.shape
+    contiguous = shapes[shape, SHAPE_CONTIGUOUS] != 0
+    even = shapes[shape, SHAPE_SPLIT] != 0
+    caps = np.empty(num_groups, dtype=np.int64)
+    order = np.empty(num_groups, dtype=np.int64)
+    pieces = np.empty((4 * num_groups + 4, 3), dtype=np.int64)
+    for g in range(num_groups):
+        caps[g] = group_room(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+    if contiguous:
+        tried = 0
+        while not even:
+            count = _in_order(profile, caps, 1, request, sizes, True, tried, order)
+            if count == 0:
+                break
+            k = fill_greedily(profile, request, caps, order, count, pieces)
+            if k > 0:
+                return pieces[:k]
+            tried += 1
+        # What is tightest in all has too many nodes.
+        return pieces[: use_a_run(machine, profile, request, caps, pieces)]
+    # A job that gets too few units on its nodes is tried without the nodes that hold fewest.
+    least = 1
+    while True:
+        count = _in_order(profile, caps, least, request, sizes, False, 0, order)
+        if even:
+            k = split_evenly(profile, request, caps, order, count, pieces)
+        else:
+            k = fill_greedily(profile, request, caps, order, count, pieces)
+        if k > 0:
+            return pieces[:k]
+        if even:
+            return pieces[:0]
+        least = _smallest_from(caps, num_groups, least) + 1
+        if least > MANY or _smallest_from(caps, num_groups, least) == FAR:
+            break
+    count = _in_order(profile, caps, 1, request, sizes, False, 0, order)
+    return pieces[: use_where_the_rest_will_do(profile, request, caps, order, count, pieces)]
