@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
+from cpsched.nesting import flattened, unflattened
 from cpsched.versions import versions
 from predictors.features import FEATURES
 
@@ -97,9 +98,7 @@ def write(
     trained
         What it was trained on, and with which options.
     """
-    arrays: dict[str, Any] = {}
-    plain: dict[str, Any] = {}
-    _flatten("", state, arrays, plain)
+    arrays, plain = flattened(state)
     header = {
         "kind": _KIND,
         "format": FORMAT,
@@ -143,7 +142,7 @@ def read(path: Path, predictor: str) -> Model:
     _check(path, header, predictor)
     try:
         plain = json.loads(str(arrays.pop("/plain")))
-        state = _nested({**arrays, **plain})
+        state = unflattened({**arrays, **plain}, "models")
     except _DAMAGE as error:
         raise ConfigError(f"is damaged: {error}", where=path) from error
     return Model(path, digest, header, state)
@@ -182,27 +181,3 @@ def _moment(epoch: object, second: object) -> object:
         except (ValueError, OverflowError, OSError):
             pass
     return second
-
-
-def _flatten(
-    prefix: str, value: Mapping[str, Any], arrays: dict[str, Any], plain: dict[str, Any]
-) -> None:
-    for key, item in value.items():
-        name = f"{prefix}{key}"
-        if isinstance(item, Mapping):
-            _flatten(f"{name}/", item, arrays, plain)
-        elif isinstance(item, np.ndarray):
-            arrays[name] = item
-        else:
-            plain[name] = item
-
-
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    nested: dict[str, Any] = {"models": {}}
-    for name, value in flat.items():
-        place = nested
-        *parents, last = name.split("/")
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = value
-    return nested

@@ -7,28 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiny import FOUR_CORES
 
 from cpsched.cli.main import main
 
 #: Real traces and golden schedules; beside a developer's checkout, absent elsewhere.
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-FOUR_CORES = """\
-name = "four"
-title = "four cores"
-source = "made up"
-resources = ["core"]
-default_expected_wait = 3600
-
-[[nodes]]
-group = "all"
-count = 4
-core = 1
-
-[log]
-processors = "pool"
-"""
-
-
 #: Between them, these compile nearly every kernel, and hardly one twice.
 COMPILING = ("easy", "conservative", "slurm-backfill")
 COMPILE = """\

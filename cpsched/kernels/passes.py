@@ -26,6 +26,24 @@ from cpsched.model.columns import SHAPE, UNITS
 HEADER = 5
 
 
+@inner
+def begin_entry(log, used, row, count, length):
+    """
+    Append a row and a count to a log, with room for an entry of some length behind them.
+
+    Returns the log (grown if need be) and how much of it is used.
+    """
+    needed = used + 2 + length
+    if needed > len(log):
+        grown = np.empty(2 * needed, dtype=np.int64)
+        for i in range(used):
+            grown[i] = log[i]
+        log = grown
+    log[used] = row
+    log[used + 1] = count
+    return log, used + 2
+
+
 @kernel
 def note_start(log, used, row, takes):
     """
@@ -37,15 +55,7 @@ def note_start(log, used, row, takes):
     for n in range(len(takes)):
         if takes[n] > 0:
             count += 1
-    needed = used + 2 + 2 * count
-    if needed > len(log):
-        grown = np.empty(2 * needed, dtype=np.int64)
-        for i in range(used):
-            grown[i] = log[i]
-        log = grown
-    log[used] = row
-    log[used + 1] = count
-    used += 2
+    log, used = begin_entry(log, used, row, count, 2 * count)
     for n in range(len(takes)):
         if takes[n] > 0:
             log[used] = n
@@ -163,15 +173,7 @@ def _room(desk, free, shape):
 @inner
 def note_placement(log, used, row, desk, count):
     """Append a job placed on ``count`` nodes of a desk to the log, as :func:`note_start` does."""
-    needed = used + 2 + 2 * count
-    if needed > len(log):
-        grown = np.empty(2 * needed, dtype=np.int64)
-        for i in range(used):
-            grown[i] = log[i]
-        log = grown
-    log[used] = row
-    log[used + 1] = count
-    used += 2
+    log, used = begin_entry(log, used, row, count, 2 * count)
     for i in range(count):
         log[used] = desk.line[PUT_NODE, i]
         log[used + 1] = desk.line[PUT_UNITS, i]

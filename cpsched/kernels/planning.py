@@ -15,7 +15,7 @@ from cpsched.kernels.asks import (
 )
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import MANY
-from cpsched.kernels.passes import packed
+from cpsched.kernels.passes import begin_entry, packed
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
@@ -80,7 +80,7 @@ def _last_able(first, last, jobs, number, cols, totals, pending):
 
 
 @kernel
-def note_placement(log, used, row, profile, pieces):
+def note_pieces(log, used, row, profile, pieces):
     """Append a start to the log of a pass as ``passes.note_start`` does, with its new length."""
     count = 0
     held = 0
@@ -93,15 +93,7 @@ def note_placement(log, used, row, profile, pieces):
             held += 1
             count += pieces[p, 1]
     sort_by(key, order, held)
-    needed = used + 2 + 2 * count
-    if needed > len(log):
-        grown = np.empty(2 * needed, dtype=np.int64)
-        for i in range(used):
-            grown[i] = log[i]
-        log = grown
-    log[used] = row
-    log[used + 1] = count
-    used += 2
+    log, used = begin_entry(log, used, row, count, 2 * count)
     for i in range(held):
         p = order[i]
         first = profile.first[pieces[p, 0]]
@@ -209,7 +201,7 @@ def plan_pass(
             _add_totals(1, totals, pending, machine, profile, distinct, pieces)
             last = _last_able(i, last, jobs, number, cols, totals, pending)
         if at == 0:
-            log, used = note_placement(log, used, row, profile, pieces)
+            log, used = note_pieces(log, used, row, profile, pieces)
     return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
 
 

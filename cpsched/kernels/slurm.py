@@ -8,8 +8,8 @@ from cpsched.kernels.arrays import FAR, filled
 from cpsched.kernels.asks import asks_of, numbered, occupy_known, remember, seen_start
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import FIRST_FIT, amount_on
-from cpsched.kernels.passes import packed
-from cpsched.kernels.planning import note_placement
+from cpsched.kernels.passes import begin_entry, packed
+from cpsched.kernels.planning import note_pieces
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
@@ -59,15 +59,7 @@ def _close(profile, at, end, pieces):
 @kernel
 def _append(list_, used, pieces, row):
     """Append a row, a count and that many pieces to a growing list; return it and its length."""
-    needed = used + 2 + 3 * len(pieces)
-    if needed > len(list_):
-        grown = np.empty(2 * needed, dtype=np.int64)
-        for i in range(used):
-            grown[i] = list_[i]
-        list_ = grown
-    list_[used] = row
-    list_[used + 1] = len(pieces)
-    used += 2
+    list_, used = begin_entry(list_, used, row, len(pieces), 3 * len(pieces))
     for p in range(len(pieces)):
         for k in range(3):
             list_[used] = pieces[p, k]
@@ -97,7 +89,7 @@ def _main_pass(rows, sizes, cols, machine, profile):
     Returns
     -------
     profile, log, used, placed, left
-        The profile with what started taken off; the log of starts (``note_placement``) with its
+        The profile with what started taken off; the log of starts (``note_pieces``) with its
         length; rows and placements of what started (:func:`_append`); rows of what did not.
     """
     most_queue = 0
@@ -123,7 +115,7 @@ def _main_pass(rows, sizes, cols, machine, profile):
                 placed, num_placed = _append(placed, num_placed, pieces, row)
                 profile = divided(profile, pieces)
                 _take(profile, pieces, request.shape, machine.shapes, machine.capacity)
-                log, used = note_placement(log, used, row, profile, pieces)
+                log, used = note_pieces(log, used, row, profile, pieces)
                 continue
             blocked[queue] = True
         left[num_left] = row
@@ -187,7 +179,7 @@ def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, 
         profile = divided(profile, pieces)
         occupy_known(profile, most, at, request, pieces, shapes, capacity)
         if at == 0:
-            log, used = note_placement(log, used, row, profile, pieces)
+            log, used = note_pieces(log, used, row, profile, pieces)
         elif close:
             _close(profile, at, start + request.duration, pieces)
     return log, used

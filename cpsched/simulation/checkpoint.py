@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +16,10 @@ import numpy as np
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
+from cpsched.nesting import flattened, unflattened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cpsched.simulation.simulator import Simulator
@@ -116,9 +117,7 @@ def restore(simulator: Simulator, saved: Mapping[str, Any]) -> None:
 
 def write(path: Path, identity: str, saved: Mapping[str, Any]) -> None:
     """Write a captured state to a file, whole or not at all; ``identity`` names the run."""
-    arrays: dict[str, Any] = {}
-    plain: dict[str, Any] = {}
-    _flatten("", saved, arrays, plain)
+    arrays, plain = flattened(saved)
     plain["/format"], plain["/identity"] = FORMAT, identity
     arrays["/plain"] = np.array(json.dumps(plain))
     partial = path.with_name(path.name + ".partial")
@@ -152,14 +151,7 @@ def read(path: Path, identity: str) -> dict[str, Any]:
             f"{path} is a checkpoint of another run (workload, system, dispatcher, predictor,"
             " settings or versions differ); remove it to start anew"
         )
-    nested: dict[str, Any] = {"dispatcher": {}, "predictor": {}, "observers": {}}
-    for name, value in {**arrays, **plain}.items():
-        place = nested
-        *parents, last = name.split("/")
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = value
-    return nested
+    return unflattened({**arrays, **plain}, "dispatcher", "predictor", "observers")
 
 
 def _allocation(simulator: Simulator, row: int) -> Allocation:
@@ -171,16 +163,3 @@ def _allocation(simulator: Simulator, row: int) -> Allocation:
 
 def _joined(parts: list[Any], shape: tuple[int, ...]) -> Any:
     return np.concatenate(parts) if parts else np.zeros((0, *shape), dtype=np.int64)
-
-
-def _flatten(
-    prefix: str, value: Mapping[str, Any], arrays: dict[str, Any], plain: dict[str, Any]
-) -> None:
-    for key, item in value.items():
-        name = f"{prefix}{key}"
-        if isinstance(item, Mapping):
-            _flatten(f"{name}/", item, arrays, plain)
-        elif isinstance(item, np.ndarray):
-            arrays[name] = item
-        else:
-            plain[name] = item

@@ -6,24 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny import FOUR_CORES
 
 from cpsched.experiments import Plan, load_plan
 
-SYSTEM = """\
-name = "four"
-title = "four cores"
-source = "made up"
-resources = ["core"]
-default_expected_wait = 3600
-
-[[nodes]]
-group = "all"
-count = 4
-core = 1
-
-[log]
-processors = "pool"
-"""
 PLAN = """\
 title = "a few runs"
 question = "which?"
@@ -61,7 +47,7 @@ def swf(num_jobs: int, gap: int = 40) -> str:
 def place(tmp_path: Path) -> Path:
     """A folder with a log, a system and a plan."""
     (tmp_path / "log.swf").write_text(swf(60))
-    (tmp_path / "four.toml").write_text(SYSTEM)
+    (tmp_path / "four.toml").write_text(FOUR_CORES)
     (tmp_path / "plan.toml").write_text(PLAN)
     return tmp_path
 

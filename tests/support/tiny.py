@@ -18,6 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Row = tuple[int, ...]
+#: A machine as a file.
+FOUR_CORES = """\
+name = "four"
+title = "four cores"
+source = "made up"
+resources = ["core"]
+default_expected_wait = 3600
+
+[[nodes]]
+group = "all"
+count = 4
+core = 1
+
+[log]
+processors = "pool"
+"""
 
 
 def machine(
