@@ -12,6 +12,7 @@ from cpsched.checks import check_dispatcher
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.easy import Easy
 from cpsched.errors import ConfigError
+from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
@@ -161,7 +162,8 @@ def test_without_a_bound_of_its_own_nothing_changes(dispatcher, system, data):
 def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, system, data):
     """And by the plan where that is the request, too."""
     workload = data.draw(workloads())
-    request = workload.requested_time.tolist()
+    # Handles count the jobs that fit the machine.
+    request = fit(workload, system).workload.requested_time.tolist()
     said = data.draw(st.lists(st.integers(1, 25), min_size=len(request), max_size=len(request)))
     bounded = Foretold(*zip(said, request, strict=True))
     for by, same, predictor in (
