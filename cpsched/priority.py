@@ -17,6 +17,9 @@ from cpsched.errors import ConfigError
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import UNBOUNDED
 
+#: Of a weight: points stay far from where floating point ends.
+_MOST_WEIGHT = 1e12
+
 if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
@@ -243,6 +246,9 @@ class Multifactor(Priority):
     name = "multifactor"
 
     def __init__(self, age_weight: float = 1.0, size_weight: float = 1000.0) -> None:
+        for name, weight in (("age_weight", age_weight), ("size_weight", size_weight)):
+            if not abs(weight) <= _MOST_WEIGHT:
+                raise ConfigError(f"{name} is {weight:g}, must be within {_MOST_WEIGHT:g} of 0")
         self.age_weight = age_weight
         self.size_weight = size_weight
         self.by_age = age_weight >= 0

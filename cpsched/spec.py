@@ -124,6 +124,17 @@ def options_of(group: str, name: str) -> dict[str, Any]:
     }
 
 
+def may_be_none(group: str, name: str, key: str) -> bool:
+    """Return whether a registered thing takes an option, and ``none`` (or ``all``) for it."""
+    parameter = inspect.signature(registry.load(group, name)).parameters.get(key)
+    return parameter is not None and "None" in _wanted(parameter)
+
+
+def _wanted(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
 def _convert(
     spec: Spec,
     key: str,
@@ -140,15 +151,14 @@ def _convert(
         raise ConfigError(
             f"no such option; '{spec.name}' takes: {there}.{hint}", where=spec, key=key
         )
-    annotation = parameters[key].annotation
-    wanted = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:
         return None
     kind = next((kind for kind in _TYPES if re.search(rf"\b{kind}\b", wanted)), "str")
     try:
         value = _TYPES.get(kind, str)(text)
     except ValueError:
-        raise ConfigError(f"'{text}' is not a value of type {kind}", where=spec, key=key) from None
+        raise ConfigError(f"'{text}' is not {_NAMES[kind]}", where=spec, key=key) from None
     if isinstance(value, float) and not isfinite(value):
         raise ConfigError(f"'{text}' is not a finite number", where=spec, key=key)
     return value
@@ -163,4 +173,5 @@ def _boolean(text: str) -> bool:
 
 
 #: How the text of an option becomes a value, by the type its parameter is annotated with.
+_NAMES = {"bool": "yes or no", "int": "a whole number", "float": "a number"}
 _TYPES: dict[str, Callable[[str], Any]] = {"bool": _boolean, "int": int, "float": float}

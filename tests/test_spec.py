@@ -178,11 +178,11 @@ def test_types_come_from_annotations_that_are_no_strings_too(option, value):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("flag=maybe", "thing:flag=maybe: flag: 'maybe' is not a value of type bool"),
-        ("count=1.5", "thing:count=1.5: count: '1.5' is not a value of type int"),
-        ("count=none", "'none' is not a value of type int"),
-        ("share=half", "'half' is not a value of type float"),
-        ("limit=some", "'some' is not a value of type int"),
+        ("flag=maybe", "thing:flag=maybe: flag: 'maybe' is not yes or no"),
+        ("count=1.5", "thing:count=1.5: count: '1.5' is not a whole number"),
+        ("count=none", "'none' is not a whole number"),
+        ("share=half", "'half' is not a number"),
+        ("limit=some", "'some' is not a whole number"),
         ("share=nan", "thing:share=nan: share: 'nan' is not a finite number"),
         ("share=-inf", "'-inf' is not a finite number"),
         ("share=1e999", "'1e999' is not a finite number"),

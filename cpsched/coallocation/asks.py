@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import IntArray
 
-#: More steps than this of a range of generic resources are not bid for.
+#: More steps than this of a range of generic resources are not bid for (on a node with more GPUs).
 MOST_LEVELS = 8
 
 
@@ -58,8 +58,12 @@ class Ask:
         return 1 if self.nodes_min == 1 and self.nodes_max >= self.units else 2
 
 
-def asks_of(jobs: JobTable) -> tuple[list[Ask], list[int]]:
-    """Return the different requests of some jobs, and which of them each job makes."""
+def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
+    """
+    Return the different requests of some jobs, and which of them each job makes.
+
+    ``largest`` is the most of each kind that any node has, shape ``(R,)``.
+    """
     shapes = jobs.shape.tolist()
     keys = list(
         zip(
@@ -89,7 +93,7 @@ def asks_of(jobs: JobTable) -> tuple[list[Ask], list[int]]:
             exclusive=bool(columns["exclusive"][at]),
             eligible_class=columns["eligible_class"][at],
             request=request[at],
-            levels=levels_between(least[at], most[at]),
+            levels=levels_between(least[at], np.minimum(most[at], largest)),
         )
         for at in range(len(table))
     ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.coallocation import stats
-from cpsched.coallocation.auction import Auction, Program
+from cpsched.coallocation.auction import Auction, Program, places_of
 from cpsched.coallocation.auction_search import best_greedy, search
 from cpsched.coallocation.bids import BidMaker
 from cpsched.coallocation.window import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 #: ``MAXBIDSPERJOB`` of the thesis.
 BIDS_PER_JOB = 15
 LIMIT = 0.2
-#: Auctions with no more bids, and nodes in them, are solved as a whole.
+#: Auctions with no more bids, and bids on their places, are solved as a whole.
 EXACT_BIDS = 400
 EXACT_NODES = 20_000
 #: In how many bids each node of the machine may be, on average, if the thesis is not followed.
@@ -219,7 +219,7 @@ class Auctioneer(Dispatcher):
         numbers = _numbers(auction, program, solved, auction.value(known))
         optimal = solved.status is cpsat.Status.OPTIMAL
         if self.faithful and not optimal:
-            self.window.missed()
+            self.window.missed(len(jobs))
             numbers[stats.WINDOW_HALVED] = 1
             return Decision(again_at=self._next(view), stats=numbers)
         found = program.winners(solved.values) if solved.has_solution else []
@@ -268,8 +268,16 @@ class Auctioneer(Dispatcher):
         return self._settled(view, _started(auction, jobs, with_units, numbers))
 
     def _settled(self, view: View, decision: Decision) -> Decision:
-        """Return a decision that met the limit; a halved window left jobs to look at."""
-        again_at = None if self.window.is_full else self._next(view)
+        """
+        Return a decision that met the limit: from the next one on the window is whole again.
+
+        The next auction is held after the interval, whether or not anything happens until then,
+        if the window was halved, or some win while others wait: not all that could have been had
+        need have been bid for.
+        """
+        left = len(decision.actions) < len(view.waiting)
+        again = not self.window.is_full or (left and bool(decision.actions))
+        again_at = self._next(view) if again else None
         self.window.met()
         return decision._replace(again_at=again_at)
 
@@ -302,7 +310,13 @@ def _started(
 
 def _is_small(auction: Auction) -> bool:
     """Tell whether the program of all bids is likely to be solved within a decision's limit."""
-    return len(auction.bids) <= EXACT_BIDS and len(auction.node) <= EXACT_NODES
+    if len(auction.bids) > EXACT_BIDS:
+        return False
+    if len(auction.node) <= EXACT_NODES:
+        return True
+    # Bids of many nodes each have most of them in common: what counts are the constraints.
+    places = places_of(auction, auction.amount, auction.amount)
+    return sum(len(place.bids) for place in places) <= EXACT_NODES
 
 
 def _num_jobs(auction: Auction) -> int:

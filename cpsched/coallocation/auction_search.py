@@ -109,7 +109,7 @@ def search(
         program = Program(smaller, name)
         hint = np.flatnonzero(winners[chosen]).tolist()
         cpsat.add_hints(program.model, program.wins, program.hints(hint))
-        solved = cpsat.solve(program.model, program.wins, _step(limits))
+        solved = cpsat.solve(program.model, program.wins, _step(limits, spent))
         spent += solved.deterministic
         variables += program.num_variables
         constraints += program.num_constraints
@@ -118,8 +118,9 @@ def search(
     return Searched(np.flatnonzero(winners).tolist(), spent, variables, constraints)
 
 
-def _step(limits: cpsat.Limits) -> cpsat.Limits:
-    return cpsat.Limits(deterministic=_STEP, wall=limits.wall, seed=limits.seed, presolve=False)
+def _step(limits: cpsat.Limits, spent: float) -> cpsat.Limits:
+    left = min(_STEP, limits.deterministic - spent)
+    return cpsat.Limits(deterministic=left, wall=limits.wall, seed=limits.seed, presolve=False)
 
 
 def _ones(values: Sequence[int]) -> list[int]:

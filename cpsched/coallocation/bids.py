@@ -232,7 +232,7 @@ class BidMaker:
         spots: Callable[[Offer], Spots],
         ranges: bool,
     ) -> None:
-        self.asks, self.ask_of = asks_of(jobs)
+        self.asks, self.ask_of = asks_of(jobs, view.system.capacity.max(axis=0, initial=0))
         self._nodes_per_job = None if most_nodes is None else most_nodes // max(len(jobs), 1)
         self._view = view
         self._per_job = per_job

@@ -143,7 +143,7 @@ class Ipsched(Dispatcher):
             problem, view.free, view.system.capacity, self.limits, all_selected=self.printed
         ).match(partial(self._listed, view, problem, order) for order in _orders(problem))
         if layout is None:
-            self.window.missed()
+            self.window.missed(len(view.waiting))
             return Decision(again_at=self._next(view), stats={**numbers, stats.WINDOW_HALVED: 1})
         rows = problem.rows.tolist()
         handle = view.waiting.store.columns[:, c.HANDLE]
@@ -186,8 +186,14 @@ class Ipsched(Dispatcher):
         return layout_of(problem, takes)
 
     def _met(self, view: View, starts: Sequence[Start], numbers: Mapping[str, float]) -> Decision:
-        """Return a decision that met the limit: from the next one on the window is whole again."""
-        again_at = None if self.window.is_full else self._next(view)
+        """
+        Return a decision that met the limit: from the next one on the window is whole again.
+
+        Where it was not, or somebody of it started and others have not been looked at, that is
+        after the interval, whether or not anything happens until then.
+        """
+        beyond = bool(starts) and len(view.waiting) > self.window.size
+        again_at = self._next(view) if beyond or not self.window.is_full else None
         self.window.met()
         return Decision(starts, again_at=again_at, stats=numbers)
 

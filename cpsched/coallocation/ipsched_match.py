@@ -98,6 +98,7 @@ class Matcher:
             self._offer(make())
             if self.best.value == most:
                 return self._done(solver_stats.SKIPPED_BOUND, 1)
+        self.numbers[stats.SOLVED] = 1
         program = self._program(problem)
         answer = self._solve(program, self.limits.deterministic)
         if answer is None:

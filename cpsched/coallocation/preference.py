@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
     from cpsched.model.types import FloatArray, IntArray
 
-#: Preferences and costs are whole multiples of one part in this many.
-PARTS = 1000
+#: Preferences and costs are whole multiples of one part in so many, the first of these that keeps
+#: programs in range. Of the first, a node is a part or more of a preference on 20,000 nodes.
+_PARTS = (100_000, 10_000, 1000)
+#: What all jobs together may be worth in a program.
+_MOST_WORTH = 2**61
+#: A part in so many is taken off where something must stay strictly below.
+_STRICTLY = 1000
 #: No preference is above this (Table 5.2: 1.0 + 0.1).
 MOST_PREFERENCE = 1.1
 #: No cost is above this (6.5).
@@ -159,17 +164,24 @@ def preferring_weights(
     job
         The job of each bid.
     preference
-        Of each bid; rounded to one part in 1000.
+        Of each bid; rounded to one part in 100,000, or in 10,000 or 1,000 with priorities so high
+        that programs would leave their range.
     """
-    parts = [round(value * PARTS) for value in preference]
+    numerator, whole = 1, MOST_PREFERENCE * len(priorities) + 1
     if printed:
-        numerator, denominator = min(priorities, default=1), PARTS * (len(job) + 1)
-    else:
-        most = round(MOST_PREFERENCE * PARTS)
-        numerator, denominator = 1, most * len(priorities) + PARTS
+        numerator, whole = min(priorities, default=1), len(job) + 1.0
+    parts = _parts(priorities, whole)
+    denominator = round(whole * parts)
     return [
-        priorities[of] * denominator + numerator * part for of, part in zip(job, parts, strict=True)
+        priorities[of] * denominator + numerator * round(value * parts)
+        for of, value in zip(job, preference, strict=True)
     ]
+
+
+def _parts(priorities: Sequence[int], factor: float) -> int:
+    """Return in how many parts preferences or costs are counted, beside ``factor`` times P."""
+    total = 2 * sum(priorities) * factor
+    return next((parts for parts in _PARTS if total * parts < _MOST_WORTH), _PARTS[-1])
 
 
 #: How beta may be chosen, see :func:`beta`.
@@ -198,8 +210,8 @@ def beta(priorities: Sequence[int], choice: str) -> tuple[int, int]:
     if choice == "sums":
         return 1, MOST_COST * len(priorities) + 1
     gap = min([*gaps, least])
-    # A part in a thousand below the smallest priority: strictly less than a third of it.
-    return min(PARTS * gap, (PARTS - 1) * least), MOST_COST * PARTS
+    # Strictly less than a third of the smallest priority.
+    return min(_STRICTLY * gap, (_STRICTLY - 1) * least), MOST_COST * _STRICTLY
 
 
 def costing_weights(
@@ -213,12 +225,13 @@ def costing_weights(
     priorities, job
         As for :func:`preferring_weights`.
     cost
-        Of each bid; rounded to one part in 1000.
+        Of each bid; rounded as preferences are.
     choice
         See :func:`beta`.
     """
     numerator, denominator = beta(priorities, choice)
+    parts = _parts(priorities, denominator)
     return [
-        priorities[of] * denominator * PARTS - numerator * round(value * PARTS)
+        priorities[of] * denominator * parts - numerator * round(value * parts)
         for of, value in zip(job, cost, strict=True)
     ]

@@ -15,6 +15,8 @@ WINDOW_HALVED = "window_halved"
 NOT_ATTAINED = "not_attained"
 #: ... and of these, those solved again node by node.
 SOLVED_ON_NODES = "solved_on_nodes"
+#: Decisions that called the solver, where one may do so more than once.
+SOLVED = "solved"
 #: Bids in the auctions held.
 BIDS = "bids"
 #: Decisions for which partial auctions stood in for the whole program.

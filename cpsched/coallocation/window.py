@@ -64,9 +64,9 @@ class Window:
         """Whether it has its full size."""
         return self.size == self._full
 
-    def missed(self) -> None:
-        """Take note that the limit passed: half the size, and never below 1."""
-        self.size = max(1, self.size // 2)
+    def missed(self, waiting: int) -> None:
+        """Take note that the limit passed: half of the jobs looked at, and never below 1."""
+        self.size = max(1, min(self.size, waiting) // 2)
 
     def met(self) -> None:
         """Take note that the limit was met: the full size again."""
@@ -151,9 +151,11 @@ def point_priorities(values: FloatArray) -> IntArray:
     Parameters
     ----------
     values
-        Points, shape ``(n,)``; those beyond ``2^31`` count as that.
+        Points, shape ``(n,)``. Where the least are below 1 all are raised until they are 1, or
+        jobs that differ would become equal; differences beyond ``2^31`` count as that.
     """
-    points: IntArray = np.clip(np.rint(values), 1, _MOST_POINTS).astype(np.int64)
+    raised = values + max(1.0 - float(values.min(initial=1.0)), 0.0)
+    points: IntArray = np.clip(np.rint(raised), 1, _MOST_POINTS).astype(np.int64)
     return points
 
 

@@ -14,7 +14,7 @@ from cpsched.kernels.choosing import (
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import MANY
 from cpsched.kernels.profile import GROUPS
-from cpsched.kernels.rooms import group_room
+from cpsched.kernels.rooms import Request, group_room
 from cpsched.model.columns import SHAPE_CONTIGUOUS, SHAPE_SPLIT
 
 
@@ -156,6 +156,34 @@ def _smallest_from(caps, num_groups, least):
 
 
 @kernel
+def _split_as_slurm(profile, request, caps, sizes, order, pieces):
+    """
+    Put the same number of units on each of as few nodes as the bounds allow.
+
+    Nodes that hold fewer are out before parts and switches are compared, and others count for no
+    more than that number.
+    """
+    num_groups = profile.num[GROUPS]
+    able = 0
+    for g in range(num_groups):
+        if caps[g] > 0:
+            able += profile.size[g]
+    share = np.empty(num_groups, dtype=np.int64)
+    units = request.units
+    for num in range(request.nodes_min, min(request.nodes_max, units, able) + 1):
+        if units % num:
+            continue
+        for g in range(num_groups):
+            share[g] = units // num if caps[g] >= units // num else 0
+        exact = Request(request.shape, units, request.duration, num, num)
+        count = _in_order(profile, share, 1, exact, sizes, False, 0, order)
+        k = split_evenly(profile, exact, share, order, count, pieces)
+        if k > 0:
+            return k
+    return 0
+
+
+@kernel
 def choose_as_slurm(machine, level, profile, request, sizes):
     """
     Place a job on what is free on groups as Slurm does; see :mod:`cpsched.dispatch.slurm_backfill`.
@@ -193,18 +221,15 @@ def choose_as_slurm(machine, level, profile, request, sizes):
             tried += 1
         # What is tightest in all has too many nodes.
         return pieces[: use_a_run(machine, profile, request, caps, pieces)]
+    if even:
+        return pieces[: _split_as_slurm(profile, request, caps, sizes, order, pieces)]
     # A job that gets too few units on its nodes is tried without the nodes that hold fewest.
     least = 1
     while True:
         count = _in_order(profile, caps, least, request, sizes, False, 0, order)
-        if even:
-            k = split_evenly(profile, request, caps, order, count, pieces)
-        else:
-            k = fill_greedily(profile, request, caps, order, count, pieces)
+        k = fill_greedily(profile, request, caps, order, count, pieces)
         if k > 0:
             return pieces[:k]
-        if even:
-            return pieces[:0]
         least = _smallest_from(caps, num_groups, least) + 1
         if least > MANY or _smallest_from(caps, num_groups, least) == FAR:
             break

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.coallocation.aucsched import Auctioneer
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
@@ -19,7 +20,7 @@ from cpsched.planning.instance import first_decision, instance_of
 from cpsched.planning.listed import list_plan
 from cpsched.runs.nodes import fold
 from cpsched.simulation.simulate import Settings, simulate
-from cpsched.spec import Spec, build, options_of
+from cpsched.spec import Spec, build, may_be_none, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +130,8 @@ def plan(
         If the plan exceeds the machine's capacity.
     """
     spec, decides = _for_the_occasion(dispatcher, limit)
-    solves = callable(getattr(decides, "build", None))
+    # The program of an auction is of who starts now; it plans nobody else.
+    solves = callable(getattr(decides, "build", None)) and not isinstance(decides, Auctioneer)
     if solves and keep_submits:
         raise ConfigError(
             f"'{decides.name}' plans jobs that are all there: its model has no release times; leave"
@@ -155,8 +157,8 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
         return dispatcher.name, dispatcher
     spec = Spec.parse(dispatcher)
     given, known = dict(spec.options), options_of("dispatchers", spec.name)
-    # Only dispatchers with a model have both.
-    if {"window", "limit"} <= known.keys():
+    # Dispatchers that plan the queue have a limit, and a window that can be all of it.
+    if "limit" in known and may_be_none("dispatchers", spec.name, "window"):
         given = {"window": "all", "limit": repr(limit)} | given
     if "trust" in known:
         given = _THOROUGH | given

@@ -428,8 +428,10 @@ class Simulator:
         if left:
             view = self.state.view(self.now)
             name = self.dispatcher.name
-            job = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
+            row = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
+            job = self.arrivals.workload.job_id[self.arrivals.workload_row[row]]
             raise DispatchError(
-                f"{name} leaves {left} jobs waiting for ever (the first is job {job}):"
+                f"{name} leaves {left} job{'s' if left > 1 else ''} waiting for ever (the first is"
+                f" job {job}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )

@@ -117,7 +117,7 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "-d", "easi"), "no dispatcher is called 'easi'"),
         ((*SIMULATE, "-d", "easy:backfil=sjf"), "Did you mean 'backfill'?"),
         ((*SIMULATE, "-d", "easy:backfill"), "'backfill' is not an option; write key=value"),
-        ((*SIMULATE, "-d", "conservative:depth=many"), "'many' is not a value of type int"),
+        ((*SIMULATE, "-d", "conservative:depth=many"), "'many' is not a whole number"),
         (
             (*SIMULATE, "-d", "conservative:depth=-1"),
             "conservative:depth=-1: depth is -1, must be 0 or more",

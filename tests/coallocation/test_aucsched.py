@@ -270,6 +270,14 @@ def test_large_auctions_are_searched(name):
     assert all((where[job].node == where_again[job].node).all() for job in where)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_another_auction_is_held_where_bids_were_too_few(name):
+    """Five jobs that all fit, two bids in all: nothing ends meanwhile."""
+    workload = jobs(*[(0, 1, 100)] * 5)
+    spec = f"{name}:bids=2,bids_per_job=1"
+    assert starts(workload, machine(*[(1,)] * 5), spec) == [0, 0, 3, 3, 6]
+
+
 def test_the_auction_starts_no_less_than_a_list():
     """Each job bids for its place in the list schedule too, so that this is a selection."""
     rng = np.random.default_rng(3)
@@ -295,7 +303,7 @@ def test_the_auction_starts_no_less_than_a_list():
         ("aucsched1:scale=log", "scale is 'log', must be one of"),
         ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
         ("aucsched1:beta=sums", "no such option"),
-        ("aucsched1:faithful=maybe", "'maybe' is not a value of type bool"),
+        ("aucsched1:faithful=maybe", "'maybe' is not yes or no"),
     ],
 )
 def test_bad_options(spec, message):

@@ -42,14 +42,14 @@ def test_job_types():
         [{"units": 4}, {"units": 4, "nodes": 2}, {"units": 4, "nodes": 2, "even": 1},
          {"units": 4, "nodes_max": 2}, {"units": 1, "nodes_max": 1}],
     )  # fmt: skip
-    asks, which = asks_of(view.waiting)
+    asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
     assert [asks[number].job_type for number in which] == [1, 2, 3, 2, 1]
 
 
 def test_equal_jobs_make_one_ask():
     """A window is mostly bursts of the same job."""
     view = gpu_view([(4, 1)], [{"units": 2}, {"units": 3}, {"units": 2}])
-    asks, which = asks_of(view.waiting)
+    asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
     assert (len(asks), which) == (2, [0, 1, 0])
 
 
@@ -237,3 +237,10 @@ def test_every_bid_is_a_place_the_job_could_have(free, asks, tree):
             assert (steps == 1).all()
             assert bid.num_nodesets == 1
         assert not ask.get("contiguous") or (steps == 1).all()
+
+
+def test_a_range_ends_at_what_nodes_have():
+    """1 to 20 GPUs where nodes have 2: 1 and 2 are bid for, and no eight steps up to 20."""
+    view = gpu_view([(4, 2)] * 2, [{"units": 2, "gpus": 1, "most_gpus": 20}])
+    (ask,), _ = asks_of(view.waiting, view.system.capacity.max(axis=0))
+    assert ask.levels[:, 1].tolist() == [1, 2]

@@ -39,13 +39,13 @@ def thesis_example():
     return workload, machine(*[(12, 3)] * 4, resources=CPU_GPU)
 
 
-def paper_example(split=1):
+def paper_example(split=1, fewest=1):
     """Return Table I of the paper: 1,024 nodes of 8 cores and 2 GPUs, three jobs of 1,000 s."""
     workload = jobs(
         (0, 4096, 1000), (0, 2048, 1000), (0, 2048, 1000),
         resources=CPU_GPU,
         per_node=[(0, 0), (0, 2), (0, 2)],
-        nodes_min=[1, 512, 512],
+        nodes_min=[fewest, 512, 512],
         nodes_max=[1024, 512, 512],
         split=[0, split, split],
     )  # fmt: skip
@@ -62,6 +62,13 @@ def test_table_1_2_backfilling_delays_the_third_job_and_ipsched_starts_all(objec
     found = run(workload, system, f"ipsched:objective={objective}")
     assert found.schedule.start.tolist() == [0, 0, 0]
     assert not verify(found.schedule)
+
+
+@pytest.mark.parametrize("name", ["aucsched1", "aucsched2", "aucsched3"])
+def test_table_i_with_auctions(name):
+    """45 bids that name 23,000 nodes are a small program all the same."""
+    workload, system = paper_example(fewest=1024)
+    assert starts(workload, system, name) == [0, 0, 0]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -218,6 +225,20 @@ def test_a_halved_window_goes_through_state_and_restore(monkeypatch):
     assert first.again_at == second.again_at == 3
 
 
+def test_who_was_not_looked_at_is_looked_at_after_the_interval():
+    """Five jobs that all fit, two at a time: nothing ends meanwhile."""
+    workload = jobs(*[(0, 1, 100)] * 5)
+    assert starts(workload, machine((8,)), "ipsched:window=2") == [0, 0, 3, 3, 6]
+
+
+def test_a_decision_of_several_programs_counts_once():
+    """What is shown is the share of decisions that were proven best, not of programs."""
+    workload, system = thesis_example()
+    found = run(workload, system, "ipsched")
+    assert found.decisions[stats.SOLVED] <= found.decisions[solver_stats.SOLVER_CALLS]
+    assert found.decisions[solver_stats.PROVEN_OPTIMAL] == found.decisions[stats.SOLVED]
+
+
 def test_jobs_outside_the_window_wait_though_they_fit():
     """Three wide jobs fill the window of 3; the narrow one behind has to wait for the first."""
     workload = jobs((0, 3, 6), (1, 4, 6), (1, 4, 6), (1, 4, 6), (1, 1, 6))
@@ -306,7 +327,7 @@ def test_what_no_nodes_attain_is_corrected(monkeypatch):
         ("ipsched:limit=0", "limit is 0.0, must be above 0"),
         ("ipsched:wall=-1", "wall is -1.0, must be above 0, or 'none'"),
         ("ipsched:priority=rank", "rank"),
-        ("ipsched:window=many", "'many' is not a value of type int"),
+        ("ipsched:window=many", "'many' is not a whole number"),
     ],
 )
 def test_bad_options_are_refused(spec, message):

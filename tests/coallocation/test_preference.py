@@ -67,6 +67,25 @@ def test_table_5_2_as_printed_prefers_broken_allocations():
     assert value(TABLE_5_2_CORRECTED, 2, C, nodesets=2) < value(TABLE_5_2_CORRECTED, 2, B)
 
 
+@pytest.mark.parametrize("printed", [True, False])
+def test_a_node_more_counts_on_any_machine(printed):
+    """4 nodes against 5 on 20,000, with ranks of 200 jobs; (4.12) differs by 0.0000125."""
+    priorities = list(range(40_001, 40_201))
+    few, many = (value(TABLE_4_4, 1, A, nodes=nodes) for nodes in (4, 5))
+    scale = 100 / 20_001
+    few, many = 1 - (1 - few) * scale, 1 - (1 - many) * scale
+    weights = preferring_weights(priorities, [0, 0], [few, many], printed=printed)
+    assert weights[0] > weights[1]
+
+
+def test_high_priorities_keep_programs_in_range():
+    """Points of 2^31 for 200 jobs, and preferences are counted in fewer parts."""
+    priorities = [2**31] * 200
+    weights = preferring_weights(priorities, range(200), [1.1] * 200, printed=False)
+    assert sum(weights) < 2**62
+    assert sum(costing_weights(priorities, range(200), [0.1] * 200, "pairs")) < 2**62
+
+
 def test_alpha_as_printed_does_not_keep_priorities_apart():
     """
     Priorities 1000 and 999, 150 bids: alpha = 999 / 151 = 6.6, and a preference outweighs a point.

@@ -38,7 +38,7 @@ def test_the_window_halves_after_each_miss_and_is_whole_after_a_decision_that_me
     window = Window(200)
     sizes = []
     for _ in range(9):
-        window.missed()
+        window.missed(300)
         sizes.append(window.size)
     assert sizes == [100, 50, 25, 12, 6, 3, 1, 1, 1]
     assert not window.is_full
@@ -46,9 +46,18 @@ def test_the_window_halves_after_each_miss_and_is_whole_after_a_decision_that_me
     assert (window.size, window.is_full) == (200, True)
 
 
+def test_half_of_the_jobs_that_were_looked_at_remain():
+    """Half of a window that nobody fills would be the same jobs again."""
+    window = Window(200)
+    window.missed(40)
+    assert window.size == 20
+    window.missed(40)
+    assert window.size == 10
+
+
 def test_a_halved_window_is_saved():
     window, other = Window(7), Window(7)
-    window.missed()
+    window.missed(300)
     other.restore(window.state())
     assert other.size == 3
     other.met()
@@ -81,7 +90,12 @@ def test_ranks_keep_order_and_ties_and_more_jobs_always_weigh_more(values):
 
 
 def test_points_are_whole_and_at_least_one():
-    assert point_priorities(np.array([-3.0, 0.2, 7.5, 8.6, 1e30])).tolist() == [1, 1, 8, 9, 2**31]
+    assert point_priorities(np.array([1.0, 7.5, 8.6, 1e30])).tolist() == [1, 8, 9, 2**31]
+    assert point_priorities(np.array([])).tolist() == []
+
+
+def test_points_below_one_are_raised_and_stay_apart():
+    assert point_priorities(np.array([-3.0, 0.2, 7.5])).tolist() == [1, 4, 12]
 
 
 def test_first_come_first_served_counts_down_within_a_second_too():
@@ -91,7 +105,7 @@ def test_first_come_first_served_counts_down_within_a_second_too():
     values = priority_values(priority, table(3, submit=np.zeros(3, dtype=np.int64)), 5)
     assert values.tolist() == [0.0, -1.0, -2.0]
     assert program_priorities(priority, values, "auto").tolist() == [12, 11, 10]
-    assert program_priorities(priority, values, "points").tolist() == [1, 1, 1]
+    assert program_priorities(priority, values, "points").tolist() == [3, 2, 1]
 
 
 def test_multifactor_has_points_and_others_ranks():

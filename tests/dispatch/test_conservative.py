@@ -256,7 +256,7 @@ def test_jobs_of_no_length_take_a_second_of_the_plan():
     ("options", "error", "message"),
     [
         ("depth=-1", ConfigError, "depth is -1, must be 0 or more, or 'all'"),
-        ("depth=few", ConfigError, "depth: 'few' is not a value of type int"),
+        ("depth=few", ConfigError, "depth: 'few' is not a whole number"),
         ("objective=wait", ConfigError, "objective is 'wait', must be slowdown or expected-wait"),
         ("priority=fifo+best", UnknownNameError, "no priority is called 'best'"),
         ("priority=fifo++sjf", UnknownNameError, "no priority is called ''"),

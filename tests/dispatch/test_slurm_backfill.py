@@ -371,6 +371,11 @@ def test_even_splits_take_as_few_nodes_as_they_can():
     assert placed(RUNS, 26, even=True) is None
 
 
+def test_even_splits_compare_runs_without_nodes_that_hold_less():
+    """4 units on two nodes: 1-2 has as many cores as 4-5, but no two on both of its nodes."""
+    assert placed((0, 1, 3, 0, 2, 2), 4, even=True, nodes_min=2, nodes_max=2) == (0, 0, 0, 0, 2, 2)
+
+
 #  root:     |-----------------------|
 #  switches: |-----------|-----------|
 #  leaves:   |-----|-----|-----|-----|
@@ -399,6 +404,13 @@ def test_the_lowest_switch_that_is_enough(units, expected):
     assert placed(TREE, units, sizes=(2, 4)) == expected
 
 
+def test_even_splits_stay_under_the_lowest_switch_that_can_hold_them():
+    """4 units on two nodes: leaf 2 (nodes 4 and 5) alone has two cores on both."""
+    free, two = (4, 1, 1, 1, 4, 4, 4, 1), {"nodes_min": 2, "nodes_max": 2}
+    expected = (0, 0, 0, 0, 2, 2, 0, 0)
+    assert placed(free, 4, sizes=(2, 4), even=True, **two) == expected
+
+
 def test_on_a_tree_contiguous_jobs_still_get_consecutive_nodes():
     """Runs are 0-2 (9), 4 (4), 6-7 (8): the tightest that is enough."""
     assert placed(TREE, 8, sizes=(2, 4), contiguous=True) == (0, 0, 0, 0, 0, 0, 4, 4)
@@ -423,10 +435,11 @@ def twin_place(ask, free, capacity, sizes):
             if takes and not ask.even:
                 return takes
         return ref.place("first-fit", ask, free, capacity)
+    if ask.even:
+        return even_in_order(ask, room, sizes)
     for least in sorted({1, *(have + 1 for have in room if have)}):
-        order = twin_order(ask, room, least, sizes)
-        takes = even_in_order(ask, order, room) if ask.even else filled_in_order(ask, order, room)
-        if takes or ask.even:
+        takes = filled_in_order(ask, twin_order(ask, room, least, sizes), room)
+        if takes:
             return takes
     order = twin_order(ask, room, 1, sizes)
     return max(valid, key=lambda takes: [takes[node] for node in order])
@@ -495,13 +508,15 @@ def filled_in_order(ask, order, room):
     return tuple(takes) if left == 0 and used >= ask.nodes_min else None
 
 
-def even_in_order(ask, order, room):
-    """Use the fewest nodes of equal shares, the first in order that have it."""
+def even_in_order(ask, room, sizes):
+    """Use the fewest nodes of equal shares, the first in the order for what they can share."""
     for num in range(ask.nodes_min, min(ask.nodes_max, ask.units) + 1):
-        if ask.units % num == 0:
-            able = [node for node in order if room[node] >= ask.units // num][:num]
-            if len(able) == num:
-                return tuple(ask.units // num * (node in able) for node in range(len(room)))
+        share = ask.units // num
+        if ask.units % num == 0 and sum(have >= share for have in room) >= num:
+            shares = [share if have >= share else 0 for have in room]
+            order = twin_order(replace(ask, nodes_min=num, nodes_max=num), shares, 1, sizes)
+            able = order[:num]
+            return tuple(share * (node in able) for node in range(len(room)))
     return None
 
 
@@ -607,7 +622,7 @@ def test_keeps_promises(spec):
         ("depth=-1", ConfigError, "depth is -1, must be 0 or more, or 'all'"),
         ("window=-5", ConfigError, "window is -5, must be 0 or more, or 'all'"),
         ("backfill_interval=-1", ConfigError, "backfill_interval is -1, must be 0 or more"),
-        ("depth=many", ConfigError, "depth: 'many' is not a value of type int"),
+        ("depth=many", ConfigError, "depth: 'many' is not a whole number"),
         ("priority=best", UnknownNameError, "no priority is called 'best'"),
         ("interval=3", ConfigError, "Did you mean 'backfill_interval'"),
     ],

@@ -53,6 +53,13 @@ def test_a_backfilling_dispatcher_is_simulated_with_all_jobs_there():
     assert made.instance.makespan(made.start) == 14
 
 
+@pytest.mark.parametrize("dispatcher", ["ipsched", "aucsched1", "aucsched2", "aucsched3"])
+def test_windows_that_cannot_be_everybody_stay_as_they_are(dispatcher):
+    """A and C and D start; B waits."""
+    made = planned(dispatcher)
+    assert made.start[0] == made.start[2] == made.start[3] == 0 < made.start[1]
+
+
 def test_submits_can_be_kept():
     """The same with releases 0, 1, 3, 4: D would end at 12 and waits for B, as when simulated."""
     made = planned("easy", keep_submits=True)
