@@ -76,7 +76,8 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     group
         Registry group: ``dispatchers``, ``predictors``, ...
     given
-        Arguments that do not come from text; passed only if the constructor takes them.
+        Arguments that do not come from text; passed only if the constructor takes them, and
+        ``truth`` only to what says ``needs_truth``, whatever its parameters are called.
 
     Raises
     ------
@@ -91,7 +92,8 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     options = {
         key: _convert(spec, key, value, parameters, set(given)) for key, value in spec.options
     }
-    known = {key: value for key, value in given.items() if key in parameters}
+    withheld = set() if getattr(maker, "needs_truth", False) else {"truth"}
+    known = {key: given[key] for key in given if key in parameters and key not in withheld}
     try:
         return maker(**known, **options)
     except (ValueError, TypeError) as error:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 
+#: Beyond this a share of a runtime is none, and may leave 64 bits.
+_LARGEST = 1000.0
+
+
 class Actual(RuntimePredictor):
     """
     Knows every runtime in advance; the only predictor that is given the truth.
@@ -34,8 +38,8 @@ class Actual(RuntimePredictor):
     needs_truth = True
 
     def __init__(self, truth: Callable[[IntArray], IntArray], factor: float = 1.0) -> None:
-        if not factor > 0:
-            raise ValueError(f"factor is {factor}, must be more than 0")
+        if not 0 < factor <= _LARGEST:
+            raise ValueError(f"factor is {factor:g}, must be above 0 and at most {_LARGEST:g}")
         self._truth = truth
         self._factor = factor
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 REQUESTED = FEATURES.index("requested")
 #: Below every share there is, so that its logarithm is finite.
 LEAST_SHARE = 1e-7
+#: More would grow for hours.
+MOST_TREES = 10_000
 
 
 class Boosted(Learned):
@@ -53,8 +55,8 @@ class Boosted(Learned):
         prefix: str = "stem",
         limit: int = LIMIT,
     ) -> None:
-        if trees < 1:
-            raise ValueError(f"trees is {trees}, must be at least 1")
+        if not 1 <= trees <= MOST_TREES:
+            raise ValueError(f"trees is {trees}, must be from 1 to {MOST_TREES}")
         self.forget()
         self._trees = trees
         self._backend = choose(backend)

@@ -8,7 +8,8 @@ because it grows trees faster. Both give a :class:`~predictors.forest.Forest`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,10 +83,22 @@ def choose(backend: str) -> str:
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend is '{backend}', must be one of {', '.join(BACKENDS)}")
-    installed = find_spec("lightgbm") is not None
+    installed = _can_be_imported("lightgbm")
     if backend == "lightgbm" and not installed:
-        raise ValueError("backend is 'lightgbm', which is not installed; it is an extra of cpsched")
+        raise ValueError(
+            "backend is 'lightgbm', which is not installed, or cannot be imported (a library it"
+            " needs may be missing); it is an extra of cpsched"
+        )
     return ("lightgbm" if installed else "sklearn") if backend == "auto" else backend
+
+
+@lru_cache(maxsize=1)
+def _can_be_imported(name: str) -> bool:
+    try:
+        import_module(name)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def grow(backend: str, rows: AnyArray, tasks: Sequence[Task], growth: Growth) -> list[Forest]:

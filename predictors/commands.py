@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
     Format,
@@ -46,7 +47,8 @@ def evaluate_command(
         typer.Option(
             "--predictor",
             "-p",
-            help=f"NAME or NAME:KEY=VALUE,...; repeat to compare. [{', '.join(_DEFAULT)}]",
+            help=f"NAME:KEY=VALUE,... or a model file; repeat to compare. [{', '.join(_DEFAULT)}]",
+            callback=with_models,
         ),
     ] = None,
     system: Annotated[
@@ -209,10 +211,11 @@ def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None] | 
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=num_jobs)
+        task = bar.add_task(escape(title), total=num_jobs)
         yield lambda done: bar.update(task, completed=done)
 
 
@@ -236,9 +239,11 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.report import width
-    from predictors.tables import by_class, heading, overall, used
+    from predictors.tables import by_class, heading, overall, taught_here, used
 
     echo(heading(fitted, starts, evaluations[0]))
+    for note in taught_here(fitted, evaluations):
+        echo(note)
     for table in (overall(evaluations), by_class(evaluations), *used(evaluations)):
         echo("")
         echo(table.text(width=width()))

@@ -41,6 +41,10 @@ _LONGEST = 40.0
 _FACTOR = 0.7
 
 
+#: What a state that is none can lead to.
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
+
 class Answers(NamedTuple):
     """Natural logarithms of one job's predicted runtimes; NaN where a model does not know."""
 
@@ -129,6 +133,11 @@ class Learned(RuntimePredictor):
         self._seed = 0
         self._warm = None if model is None else model_file.read(Path(model), self.name)
 
+    @property
+    def frozen(self) -> bool:
+        """Whether its model stays as it is in the file."""
+        return self._frozen
+
     def counted(self) -> tuple[str, ...]:
         """Return the names of the counts in :meth:`stats`."""
         return ("refits", "answered by history", "answered by the model")
@@ -180,7 +189,7 @@ class Learned(RuntimePredictor):
         """Begin with what a file holds; its seconds count from elsewhere."""
         try:
             self.restore(warm.state)
-        except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        except _DAMAGE as error:
             raise ConfigError(f"does not fit this predictor: {error}", where=warm.path) from error
         self._flights = {}
         self._counts = dict.fromkeys(self.counted(), 0)
@@ -314,6 +323,8 @@ class Learned(RuntimePredictor):
         self._features.restore(state["features"])
         self._window.restore(state["window"])
         self._bound.offset, self._cold.offset = (float(value) for value in state["bound"])
+        if not (isfinite(self._bound.offset) and isfinite(self._cold.offset)):
+            raise ValueError("its bounds are not finite")
         self._fitted_at, self._fitted_with = (int(value) for value in state["fitted"])
         self._counts = {**self._counts, **json.loads(state["counts"])}
         self.forget()

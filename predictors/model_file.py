@@ -33,8 +33,8 @@ _KIND = "cpsched model"
 #: Bytes of all arrays of a file together; ten times the largest there is.
 _MOST = 2**30
 _DAMAGE = (
-    OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile,
-    zlib.error, lzma.LZMAError, RuntimeError, MemoryError,
+    OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, MemoryError,
 )  # fmt: skip
 
 
@@ -128,6 +128,8 @@ def read(path: Path, predictor: str) -> Model:
         If the file is missing, damaged, no model, of a newer format, of another predictor, or made
         of other features.
     """
+    if path.is_dir():
+        raise ConfigError("is a folder, not a model file", where=path)
     if not path.is_file():
         raise ConfigError("there is no such model file; 'cpsched train' writes one", where=path)
     try:

@@ -109,6 +109,11 @@ def _figure(width: float, height: float, columns: int, **how: Any) -> tuple[Any,
     return figure, figure.subplots(1, columns, squeeze=False, **how)[0]
 
 
+def _three_digits(value: float) -> str:
+    """Return a number with three digits, all of them if it has more before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _errors(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:  # noqa: ARG001
     """Mean absolute error of short, medium and long jobs, one panel each."""
     height = 1.1 + 0.28 * len(evaluations)
@@ -116,10 +121,14 @@ def _errors(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:  # noqa: 
     places = np.arange(len(evaluations))
     for panel, name in zip(panels, CLASSES, strict=True):
         scores = [item.by_class[name] for item in evaluations]
-        minutes = [(score.mean_error_s or 0.0) / 60 for score in scores]
+        # No bar where there are no jobs: an error of 0 would be perfect.
+        minutes = [
+            np.nan if score.mean_error_s is None else score.mean_error_s / 60 for score in scores
+        ]
         colours = [_COLOURS[index % len(_COLOURS)] for index in places]
         bars = panel.barh(places, minutes, height=0.65, color=colours)
-        panel.bar_label(bars, [f"{value:,.3g}" for value in minutes], padding=2, fontsize=8)
+        said = ["-" if np.isnan(value) else _three_digits(value) for value in minutes]
+        panel.bar_label(bars, said, padding=2, fontsize=8)
         panel.margins(x=0.22)
         panel.grid(visible=False, axis="y")
         panel.set_title(f"ran {_TITLES[name]}\n{scores[0].jobs:,} jobs", fontsize=9)
@@ -201,7 +210,8 @@ def _lately(values: FloatArray, what: Any = np.mean) -> tuple[AnyArray, FloatArr
 def _how(index: int) -> dict[str, Any]:
     return {
         "color": _COLOURS[index % len(_COLOURS)],
-        "linestyle": _DASHES[index % len(_DASHES)],
+        # Another dash the second time round: no two of 64 are alike.
+        "linestyle": _DASHES[(index + index // len(_COLOURS)) % len(_DASHES)],
         "linewidth": 1.3,
     }
 

@@ -44,6 +44,16 @@ def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
+def taught_here(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return a line for each model that has seen the very jobs it is judged on."""
+    digest = fitted.workload.digest()
+    return [
+        f"not a forecast: {escaped(item.predictor)} was trained on these jobs"
+        for item in evaluations
+        if item.provenance.get("trained_on_sha256") == digest
+    ]
+
+
 def overall(evaluations: Sequence[Evaluation]) -> Table:
     """Return the errors over all scored jobs, one row a predictor."""
     names = Column("predictor", "", tuple(item.predictor for item in evaluations))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
     Format,
@@ -34,7 +35,13 @@ def train_command(
     workload: WorkloadFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")],
     predictor: Annotated[
-        str, typer.Option("--predictor", "-p", help="NAME or NAME:KEY=VALUE,...")
+        str,
+        typer.Option(
+            "--predictor",
+            "-p",
+            help="NAME:KEY=VALUE,..., or a model file to go on from.",
+            callback=with_models,
+        ),
     ] = "gbm-log",
     system: Annotated[
         str | None,

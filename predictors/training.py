@@ -53,6 +53,11 @@ def learner(spec: str) -> Learned:
             " stack and linear have",
             key="--predictor",
         )
+    if made.frozen:
+        raise ConfigError(
+            "a frozen model learns nothing; leave 'frozen' out to train it further",
+            key="--predictor",
+        )
     return made
 
 

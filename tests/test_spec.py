@@ -214,13 +214,19 @@ def test_unknown_name_lists_what_there_is():
         build("dispatchers", "esay")
 
 
-def test_what_is_given_is_no_option():
+def test_what_is_given_is_no_option(monkeypatch):
     """An argument of the caller is passed on if it is taken, and cannot be written as text."""
     truth = object()
+    monkeypatch.setattr(Thing, "needs_truth", True, raising=False)
     assert build("dispatchers", "thing", truth=truth).truth is truth
     assert isinstance(build("dispatchers", "easy", truth=truth), Easy)
     with pytest.raises(ConfigError, match="no such option; 'thing' takes: count, flag"):
         build("dispatchers", "thing:truth=1", truth=truth)
+
+
+def test_the_truth_is_for_who_says_that_it_needs_it():
+    """A parameter of that name is not enough."""
+    assert build("dispatchers", "thing", truth=object()).truth is None
 
 
 def test_what_the_constructor_refuses_is_a_config_error():

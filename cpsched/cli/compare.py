@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.errors import complain
+from cpsched.cli.model_files import with_models
 from cpsched.cli.options import First, Format, From, SkipBadLines, To
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError
@@ -58,7 +59,9 @@ def command(
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="For a log; repeat. [requested]"),
+        typer.Option(
+            "--predictor", "-p", help="For a log; repeat. [requested]", callback=with_models
+        ),
     ] = None,
     baseline: Annotated[
         str | None,

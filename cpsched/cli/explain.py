@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     EnforceLimits,
     First,
@@ -38,7 +39,8 @@ def command(
         str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")
     ] = "easy",
     predictor: Annotated[
-        str, typer.Option("--predictor", "-p", help="Where runtimes come from.")
+        str,
+        typer.Option("--predictor", "-p", help="Where runtimes come from.", callback=with_models),
     ] = "requested",
     dump_model: Annotated[
         Path | None,

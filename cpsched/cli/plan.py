@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     EnforceLimits,
     First,
@@ -32,7 +33,8 @@ def command(
         str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")
     ],
     predictor: Annotated[
-        str, typer.Option("--predictor", "-p", help="Where durations come from.")
+        str,
+        typer.Option("--predictor", "-p", help="Where durations come from.", callback=with_models),
     ] = "requested",
     out: Annotated[
         Path | None,

@@ -81,6 +81,7 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
         yield []
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -97,5 +98,5 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=num_jobs, queue="", date="")
+        task = progress.add_task(escape(title), total=num_jobs, queue="", date="")
         yield [ProgressBar(progress, task, epoch)]

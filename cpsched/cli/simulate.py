@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
     From,
@@ -45,7 +46,12 @@ def command(
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="Where runtimes come from; repeat. [requested]"),
+        typer.Option(
+            "--predictor",
+            "-p",
+            help="Where runtimes come from: NAME:KEY=VALUE,... or a model file. [requested]",
+            callback=with_models,
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -45,6 +45,9 @@ def correct_overdue(state: State, correction: Correction, now: int) -> None:
         start = columns.item(row, c.START)
         end = start + columns.item(row, c.REQUESTED_TIME)
         if correction is Correction.DOUBLE:
-            expected = columns.item(row, c.EXPECTED_END)
-            end = min(end, start + 2 * (expected - start))
+            length = max(columns.item(row, c.EXPECTED_END) - start, 1)
+            # What it is now does not depend on when it was looked at before.
+            while start + length <= now:
+                length *= 2
+            end = min(end, start + length)
         state.expect_end(row, max(end, now + 1))

@@ -187,7 +187,10 @@ def _run_with(
     dispatcher, predictor, settings = what
     workload = simulator.arrivals.workload.digest()
     system = simulator.system.digest()
-    identity = json.dumps([dispatcher, predictor, vars(settings), workload, system, versions()])
+    learnt = dict(simulator.predictor.provenance())
+    identity = json.dumps(
+        [dispatcher, predictor, learnt, vars(settings), workload, system, versions()]
+    )
     if checkpoint.path.exists():
         checkpoints.restore(simulator, checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval

@@ -123,7 +123,7 @@ def test_part_of_a_log(files, cpsched):
             "conservative:depth=-1: depth is -1, must be 0 or more",
         ),
         ((*SIMULATE, "-p", "oracle"), "no predictor is called 'oracle'"),
-        ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0.0, must be more than 0"),
+        ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0, must be above 0 and at most 1000"),
         ((*SIMULATE, "--overrun", "forgive"), "--overrun: 'forgive' is not one of: kill, extend"),
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),

@@ -9,6 +9,7 @@ from cpsched import registry
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.spec import build
+from predictors import boosters
 from predictors.boosters import choose
 from predictors.checks import CHECKS
 from predictors.coverage import Coverage
@@ -243,7 +244,7 @@ def test_coverage_follows_a_quantile():
     [
         ("gbm-log:start=0", "start is 0, must be from 1 to window"),
         ("gbm-log:start=10,window=5", "must be from 1 to window, which is 5"),
-        ("gbm-log:trees=0", "trees is 0, must be at least 1"),
+        ("gbm-log:trees=0", "trees is 0, must be from 1 to 10000"),
         ("gbm-log:refit=0", "refit is 0.0 days, must be more than 0"),
         ("gbm-log:backend=magic", "backend is 'magic', must be one of auto, sklearn, lightgbm"),
         ("stack:frozen=yes", "frozen needs a model"),
@@ -257,9 +258,16 @@ def test_impossible_options_are_named(spec, message):
         build("predictors", spec)
 
 
-def test_lightgbm_that_is_not_installed_is_named(monkeypatch):
-    """Asking for it by name is an error, ``auto`` is not."""
-    monkeypatch.setattr("predictors.boosters.find_spec", lambda name: None)
+@pytest.mark.parametrize("error", [ImportError("no module"), OSError("libgomp.so.1: not found")])
+def test_lightgbm_that_is_not_installed_is_named(monkeypatch, error):
+    """Or cannot be loaded. Asking for it by name is an error, ``auto`` is not."""
+
+    def fails(name):
+        raise error
+
+    monkeypatch.setattr("predictors.boosters.import_module", fails)
+    boosters._can_be_imported.cache_clear()
     assert choose("auto") == "sklearn"
     with pytest.raises(ValueError, match="'lightgbm', which is not installed"):
         choose("lightgbm")
+    boosters._can_be_imported.cache_clear()

@@ -192,6 +192,44 @@ def test_damaged_files_are_refused(model, tmp_path):
     model.write_bytes(bytes(flipped))
     refuse(model, "damaged")
     refuse(tmp_path / "nothing", "no such model file")
+    refuse(tmp_path, "is a folder, not a model file")
+
+
+def plain(**changes):
+    """Change what is no array."""
+
+    def change(arrays):
+        arrays["/plain"] = np.array(json.dumps({**json.loads(str(arrays["/plain"])), **changes}))
+
+    return change
+
+
+def bounds(*values):
+    def change(arrays):
+        arrays["bound"] = np.array(values)
+
+    return change
+
+
+def conflict(arrays):
+    arrays["bound/x"] = np.zeros(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (plain(**{"features/drift": 10**400}), "damaged|does not fit"),
+        (plain(ready="yes", **{"models/base": 10**400}), "damaged|does not fit"),
+        (plain(jobs="[" * 5000 + "]" * 5000), "damaged|does not fit"),
+        (conflict, "damaged|does not fit"),
+        (bounds(np.nan, 0.0), "its bounds are not finite"),
+        (bounds(0.0, np.inf), "its bounds are not finite"),
+    ],
+)
+def test_values_that_no_model_has_are_refused(model, change, message):
+    """Whatever they would lead to."""
+    rewritten(model, change)
+    refuse(model, message)
 
 
 def test_pickles_are_not_opened(model):
@@ -276,6 +314,21 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     status, _, complaint = run(capsys, *train_it)
     assert status != 0
     assert "the file exists" in complaint
+    # By its file alone; and it has seen these jobs.
+    status, printed, _ = run(capsys, "evaluate", str(log), "-p", str(path), "-p", "last")
+    assert status == 0
+    assert f"not a forecast: gbm-log:model={path} was trained on these jobs" in printed
+    shorter = ("evaluate", str(log), "--first", "200", "-p", str(path))
+    status, printed, _ = run(capsys, *shorter)
+    assert status == 0
+    assert "not a forecast" not in printed
+    again = ("train", str(log), "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
+    status, _, complaint = run(capsys, *again)
+    assert status != 0
+    assert "a frozen model learns nothing" in complaint
+    status, _, complaint = run(capsys, "evaluate", str(log), "-p", str(log))
+    assert status != 0
+    assert "is no model of cpsched" in complaint
 
 
 @pytest.mark.parametrize(

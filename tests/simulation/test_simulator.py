@@ -86,6 +86,15 @@ def test_expected_end_is_corrected_when_it_has_passed(correction, expected):
     assert ends.seen[: len(expected)] == expected
 
 
+def test_doubling_does_not_depend_on_when_it_is_looked_at():
+    """5 -> 10 -> 20 -> 40 at once, where nothing happened in between."""
+    ends = ExpectedEnds()
+    predictor = Actual(lambda handle: np.where(handle == 0, 5, 1))
+    workload = jobs((0, 1, 50, 60), (30, 1, 1))
+    run(workload, machine((1,)), "fifo", predictor, observers=[ends], correction="double")
+    assert ends.seen == [(30, 40)]
+
+
 def test_expected_end_is_never_in_the_past():
     """With ``extend`` a job may outlive its request; it is then expected to end next second."""
     ends = ExpectedEnds()
