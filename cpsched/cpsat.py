@@ -259,5 +259,11 @@ def dump(model: CpModel, path: Path | str) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise ConfigError("no such directory", where=path.parent)
-    if not model.export_to_file(str(path)):
-        raise ConfigError("the model cannot be written there", where=path)
+    # Its name says the format, so the end of it stays.
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        if not model.export_to_file(str(partial)):
+            raise ConfigError("the model cannot be written there", where=path)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -38,6 +38,7 @@ from cpsched.dispatch.reserving import PLAN, REQUESTED, Reserving
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, Plan
+from cpsched.priority import ExpectedWait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,14 +77,14 @@ class _Plus(Dispatcher):
         allocator: str = "consolidate",
         reserve: str = REQUESTED,
     ) -> None:
-        for name, value, least in (
-            ("patience", patience, 1),
-            ("scenarios", scenarios, 1),
-            ("arrivals", arrivals, 0),
-            ("neighbourhoods", neighbourhoods, 0),
+        for name, value, least, most in (
+            ("patience", patience, 1, 2**40),
+            ("scenarios", scenarios, 1, 10_000),
+            ("arrivals", arrivals, 0, 10_000),
+            ("neighbourhoods", neighbourhoods, 0, 10_000),
         ):
-            if value < least:
-                raise ConfigError(f"{name} is {value}, must be {least} or more")
+            if not least <= value <= most:
+                raise ConfigError(f"{name} is {value}, must be from {least} to {most}")
         if trust not in _TRUST:
             raise ConfigError(f"trust is '{trust}', must be one of {', '.join(_TRUST)}")
         self.trust = trust
@@ -98,6 +99,8 @@ class _Plus(Dispatcher):
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
+        if self.search == "expected-wait":
+            ExpectedWait().reset(system)
         self.allocator.reset(system)
         self._whole = self.allocator.capacity.sum(axis=0)
         self.experience.forget()

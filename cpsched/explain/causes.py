@@ -171,7 +171,9 @@ def why_waiting(scene: Scene) -> Waiting:
 def _held_back(scene: Scene, fitting: Fitting) -> tuple[Cause, OtherJob | None]:
     """Say why a job does not start that fits beside all that do."""
     rank, window = scene.rank_of.get(scene.row), getattr(scene.dispatcher, "window", None)
-    if rank is not None and isinstance(window, int) and rank > window:
+    # Behind the first half of a window come jobs from further down the queue.
+    unplanned = scene.handle not in scene.planned
+    if rank is not None and isinstance(window, int) and rank > window and unplanned:
         return Cause.WINDOW, None
     found = delayed(scene, fitting)
     if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +130,8 @@ def plan(
     DispatchError
         If the plan exceeds the machine's capacity.
     """
+    if not 0 < limit < math.inf:
+        raise ConfigError(f"limit is {limit}, must be above 0 and finite", key="--limit")
     spec, decides = _for_the_occasion(dispatcher, limit)
     # The program of an auction is of who starts now; it plans nobody else.
     solves = callable(getattr(decides, "build", None)) and not isinstance(decides, Auctioneer)
@@ -147,6 +150,9 @@ def plan(
     return found
 
 
+#: What decisions are counted as that the solver proved nothing about: neighbourhoods say nothing
+#: of the whole, and rules that agree may be wrong together.
+_UNPROVEN = ("planned", "agreed", "judged")
 #: Options of a dispatcher that plans as deep as it trusts predictions: here they are the truth.
 _THOROUGH = {"trust": "always", "neighbourhoods": "50", "arrivals": "0"}
 
@@ -162,6 +168,11 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
         given = {"window": "all", "limit": repr(limit)} | given
     if "trust" in known:
         given = _THOROUGH | given
+        if given["trust"] != "always":
+            raise ConfigError(
+                f"trust is '{given['trust']}', and a plan of all jobs needs trust=always",
+                where=dispatcher,
+            )
     spec = Spec(spec.name, tuple(sorted(given.items())))
     return str(spec), build("dispatchers", spec)
 
@@ -225,12 +236,11 @@ def _solved(
     if left:
         raise ConfigError(
             f"plans {len(instance) - left:,} of {len(instance):,} jobs only; give it fewer"
-            " (--first), or a larger window",
+            " (--first), or a larger window if that is not all of them",
             where=spec,
         )
     stats = dict(once.decision.stats)
-    # Neighbourhoods prove nothing about the whole.
-    proven = "planned" not in stats and (
+    proven = stats.keys().isdisjoint(_UNPROVEN) and (
         not stats.get("solver_calls") or bool(stats.get("proven_optimal"))
     )
     objective = getattr(decides, "objective", "slowdown")

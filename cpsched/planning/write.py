@@ -40,13 +40,29 @@ def write(plan: OfflinePlan, path: Path) -> None:
     """
     Write a plan; the file's name says how.
 
-    Columns are job_id, release, start, end (seconds), units, num_nodes and nodes (missing where
-    the plan leaves them open). JSON has the figures of the plan besides.
+    Columns are job_id, release, start, end (seconds), units and nodes (missing where the plan
+    leaves them open). JSON has the figures of the plan besides. The file appears when complete.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be written.
     """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        _write(plan, partial, path.suffix)
+        partial.replace(path)
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror or error}", where=path) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write(plan: OfflinePlan, path: Path, suffix: str) -> None:
     columns = _columns(plan)
-    if path.suffix == ".parquet":
+    if suffix == ".parquet":
         _parquet(columns, path)
-    elif path.suffix == ".json":
+    elif suffix == ".json":
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         content = {**figures(plan), "jobs": rows}
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -233,7 +233,9 @@ def test_what_is_recorded_adds_up(eurora, dispatcher, predictor, options):
 @pytest.mark.parametrize(
     ("spec", "what"),
     [
-        ("cph+:patience=0", "patience is 0, must be 1 or more"),
+        ("cph+:patience=0", "patience is 0, must be from 1 to 1099511627776"),
+        ("cp+:patience=99999999999999999999", "must be from 1 to"),
+        ("cp+:scenarios=1000000000", "scenarios is 1000000000, must be from 1 to 10000"),
         ("cp+:scenarios=0", "scenarios is 0"),
         ("cp+:arrivals=-1", "arrivals is -1"),
         ("cph+:neighbourhoods=-2", "neighbourhoods is -2"),

@@ -293,6 +293,15 @@ def test_the_window_of_a_planning_dispatcher():
     assert "it is number 3 in the queue, and cph-2:window=1 does not look so far" in about.summary
 
 
+def test_a_job_from_further_down_the_queue_that_is_planned():
+    """The second half of the window is D, third, which fits: it is planned behind B, not unseen."""
+    workload = jobs((0, 2, 10), (1, 4, 4), (1, 4, 4), (2, 2, 50), job_id=list("ABED"))
+    about = ask(workload, machine((4,)), "D", 2, "cph-2:window=2")
+    assert about.rank == 3
+    assert about.waiting.cause is Cause.RESERVATION
+    assert "would delay job B" in about.summary
+
+
 def test_several_jobs_of_one_id():
     """The one submitted last by then is meant, and the text says so."""
     workload = jobs((0, 1, 3), (5, 1, 3), (9, 1, 3), job_id=["A", "A", "A"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -58,6 +59,35 @@ def test_windows_that_cannot_be_everybody_stay_as_they_are(dispatcher):
     """A and C and D start; B waits."""
     made = planned(dispatcher)
     assert made.start[0] == made.start[2] == made.start[3] == 0 < made.start[1]
+
+
+@pytest.mark.parametrize("dispatcher", ["cph+:trust=never", "cp+:trust=auto"])
+def test_rules_that_agree_are_no_plan(dispatcher):
+    """Nothing is proven there, and nobody who waits has a start."""
+    with pytest.raises(ConfigError, match="a plan of all jobs needs trust=always"):
+        planned(dispatcher)
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf")])
+def test_limits_that_are_none(limit):
+    with pytest.raises(ConfigError, match="must be above 0 and finite"):
+        planned("easy", limit=limit)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])
+def test_a_plan_that_cannot_be_written_leaves_what_was_there(tmp_path, monkeypatch, suffix):
+    """A full disk in the middle of the file."""
+    path = tmp_path / f"plan{suffix}"
+    path.write_text("before")
+
+    def full(plan, path, suffix):
+        path.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys.modules["cpsched.planning.write"], "_write", full)
+    with pytest.raises(ConfigError, match=r"plan.*cannot be written: No space left on device"):
+        write(planned("easy"), path)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(path.name, "before")]
 
 
 def test_submits_can_be_kept():
