@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from cpsched.errors import DispatchError
+from cpsched.model.types import MAX_TIME
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -43,6 +46,36 @@ class Prediction(NamedTuple):
         """Give one answer for all three purposes."""
         value = np.asarray(runtime, dtype=np.int64)
         return cls(value, value, value)
+
+
+def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTable) -> IntArray:
+    """
+    Return a predictor's three answers for each of n jobs, clipped if it wants that.
+
+    Returns
+    -------
+    ndarray
+        int64, shape ``(n, 3)``: priority, plan, bound.
+
+    Raises
+    ------
+    DispatchError
+        If they are not whole numbers, or, unclipped, no runtimes.
+    """
+    answers: IntArray = np.stack(prediction, axis=1)
+    if answers.dtype.kind != "i":
+        raise DispatchError(
+            f"predictor '{predictor.name}' answers with {answers.dtype}, must be whole seconds"
+            " (int64)"
+        )
+    if predictor.clipped:
+        return np.clip(answers, 1, jobs.requested_time[:, None])
+    if answers.min(initial=0) < 0 or answers.max(initial=0) > MAX_TIME:
+        wrong = int(answers[(answers < 0) | (answers > MAX_TIME)][0])
+        raise DispatchError(
+            f"predictor '{predictor.name}' answers {wrong} s, must be from 0 to {MAX_TIME}"
+        )
+    return answers
 
 
 class Outcome(NamedTuple):

@@ -18,7 +18,7 @@ from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Outcome, Prediction, listens
+from cpsched.prediction import Outcome, answers_of, listens
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.simulate import Settings, simulate
 
@@ -206,10 +206,8 @@ class Replay:
                 predictor.on_submit(jobs, now)
             prediction = predictor.predict(jobs, now)
             self.cpu += process_time() - before
-            columns[first:end, c.PRIORITY : c.BOUND + 1] = _answers(prediction)
-            if predictor.clipped:
-                answers = columns[first:end, c.PRIORITY : c.BOUND + 1]
-                np.clip(answers, 1, columns[first:end, c.REQUESTED_TIME, None], out=answers)
+            answers = answers_of(predictor, prediction, jobs)
+            columns[first:end, c.PRIORITY : c.BOUND + 1] = answers
         self.answers[first:end] = columns[first:end, c.PRIORITY : c.BOUND + 1]
 
     def _begin(self, row: int, now: int) -> None:
@@ -248,8 +246,3 @@ def cost_of_looking() -> float:
     for _ in range(_LOOKS):
         process_time()
     return (process_time() - before) / _LOOKS
-
-
-def _answers(prediction: Prediction) -> IntArray:
-    answers: IntArray = np.stack(prediction, axis=1)
-    return answers

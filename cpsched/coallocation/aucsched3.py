@@ -55,6 +55,8 @@ class Aucsched3(Auctioneer):
     ) -> None:
         if beta not in BETAS:
             raise ConfigError(f"beta is '{beta}', must be one of {', '.join(BETAS)}")
+        if faithful and beta not in ("pairs", "printed"):
+            raise ConfigError(f"beta is '{beta}', and faithful=yes takes the printed one")
         super().__init__(
             priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
         )

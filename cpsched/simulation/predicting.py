@@ -5,10 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cpsched.model import columns as c
-from cpsched.prediction import listens
+from cpsched.prediction import answers_of, listens
 
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
@@ -31,9 +29,7 @@ def predict_into_store(predictor: RuntimePredictor, jobs: JobTable, now: int) ->
         return
     if listens(predictor, "on_submit"):
         predictor.on_submit(jobs, now)
-    answers = np.stack(predictor.predict(jobs, now), axis=1)
-    if predictor.clipped:
-        answers = np.clip(answers, 1, jobs.requested_time[:, None])
+    answers = answers_of(predictor, predictor.predict(jobs, now), jobs)
     jobs.store.writable[jobs.rows, c.PRIORITY : c.BOUND + 1] = answers
 
 

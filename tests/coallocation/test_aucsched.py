@@ -303,6 +303,7 @@ def test_the_auction_starts_no_less_than_a_list():
         ("aucsched1:scale=log", "scale is 'log', must be one of"),
         ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
         ("aucsched1:beta=sums", "no such option"),
+        ("aucsched3:faithful=yes,beta=sums", "faithful=yes takes the printed one"),
         ("aucsched1:faithful=maybe", "'maybe' is not yes or no"),
     ],
 )

@@ -14,6 +14,7 @@ from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
+from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from predictors.actual import Actual
@@ -93,6 +94,34 @@ def test_doubling_does_not_depend_on_when_it_is_looked_at():
     workload = jobs((0, 1, 50, 60), (30, 1, 1))
     run(workload, machine((1,)), "fifo", predictor, observers=[ends], correction="double")
     assert ends.seen == [(30, 40)]
+
+
+class Wrong(RuntimePredictor):
+    """Answers what it was given, whatever that is."""
+
+    name = "wrong"
+
+    def __init__(self, answer, clipped=True):
+        self.answer, self.clipped = answer, clipped
+
+    def predict(self, jobs, now):
+        answer = np.full(len(jobs), self.answer)
+        return Prediction(answer, answer, answer)
+
+
+@pytest.mark.parametrize(
+    ("predictor", "message"),
+    [
+        (Wrong(float("nan")), "'wrong' answers with float64, must be whole seconds"),
+        (Wrong(2**62, clipped=False), "'wrong' answers 4611686018427387904 s, must be from 0 to"),
+        (Wrong(-1, clipped=False), "'wrong' answers -1 s, must be from 0 to"),
+    ],
+)
+def test_answers_that_are_no_runtimes_are_refused(predictor, message):
+    """A predictor of somebody else; what is clipped is in range."""
+    with pytest.raises(DispatchError, match=message):
+        run(jobs((0, 1, 5)), machine((1,)), "fifo", predictor)
+    assert run(jobs((0, 1, 5)), machine((1,)), "fifo", Wrong(2**62)).schedule.start.tolist() == [0]
 
 
 def test_expected_end_is_never_in_the_past():
