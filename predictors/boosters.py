@@ -79,17 +79,20 @@ def choose(backend: str) -> str:
     Raises
     ------
     ValueError
-        If the name is none, or LightGBM is asked for and not installed.
+        If the name is none, or LightGBM is asked for and cannot be imported.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend is '{backend}', must be one of {', '.join(BACKENDS)}")
-    installed = _can_be_imported("lightgbm")
-    if backend == "lightgbm" and not installed:
-        raise ValueError(
-            "backend is 'lightgbm', which is not installed, or cannot be imported (a library it"
-            " needs may be missing); it is an extra of cpsched"
-        )
-    return ("lightgbm" if installed else "sklearn") if backend == "auto" else backend
+    if backend == "sklearn":
+        return backend
+    if _can_be_imported("lightgbm"):
+        return "lightgbm"
+    if backend == "auto":
+        return "sklearn"
+    raise ValueError(
+        "backend is 'lightgbm', which is not installed, or cannot be imported (a library it needs"
+        " may be missing); it is an extra of cpsched"
+    )
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
+from cpsched import registry
 from cpsched.errors import ConfigError
 
 _Text = TypeVar("_Text", str, list[str], None)
@@ -18,6 +19,8 @@ def with_models(given: _Text) -> _Text:
 
 
 def _named(text: str) -> str:
+    if text.partition(":")[0] in registry.names("predictors"):
+        return text
     path = Path(text)
     try:
         is_file = path.is_file()

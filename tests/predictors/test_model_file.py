@@ -12,6 +12,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.cli.main import main
+from cpsched.cli.model_files import with_models
 from cpsched.errors import ConfigError
 from cpsched.spec import build
 from predictors import model_file
@@ -349,3 +350,15 @@ def test_what_cannot_be_trained_is_named(tmp_path, capsys, arguments, message):
     assert message in complaint
     assert complaint.count("\n") == 1
     assert list(tmp_path.iterdir()) == [log]
+
+
+def test_a_name_is_a_name_though_a_file_is_called_so(tmp_path, monkeypatch):
+    """And a path is one that no predictor is called."""
+    monkeypatch.chdir(tmp_path)
+    trained("gbm-log", tmp_path).rename(tmp_path / "last")
+    (tmp_path / "weekly").write_bytes((tmp_path / "last").read_bytes())
+    given = ["last", "last:keep=1", "weekly", "nothing"]
+    assert with_models(given) == ["last", "last:keep=1", "gbm-log:model=weekly", "nothing"]
+    (tmp_path / "a,b").write_bytes(b"")
+    with pytest.raises(ConfigError, match="may hold no comma"):
+        with_models("a,b")
