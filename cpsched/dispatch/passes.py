@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
-from cpsched.kernels import backfill, passes
-from cpsched.kernels import memory as kernel_memory
+from cpsched.kernels import backfill, kinds, passes
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
@@ -175,7 +174,7 @@ def able(view: View, priority: Priority, memory: Memory) -> IntArray:
     """Return the rows, in queue order, of the jobs worth ranking: see the kernel."""
     store = view.waiting.store
     memory.prepare(view)
-    rows: IntArray = kernel_memory.able(
+    rows: IntArray = kinds.able(
         priority.by_age,
         view.waiting.rows,
         memory.kind_of,

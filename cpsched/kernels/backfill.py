@@ -8,6 +8,7 @@ from cpsched.kernels.arrays import FAR, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import amount_on, node_capacity
 from cpsched.kernels.inner import inner
+from cpsched.kernels.kinds import kind_at
 from cpsched.kernels.memory import (
     BASE,
     BESIDE,
@@ -29,7 +30,6 @@ from cpsched.kernels.memory import (
     WORK,
     begin_pass,
     desk_of,
-    kind_at,
     room_of,
     take,
 )
