@@ -104,7 +104,11 @@ class PlanningDispatcher(Dispatcher):
         first = self._window_of(order, fits)
         if not fits[first].any():
             return _skipped(stats.SKIPPED_NONE_FIT)
-        return self._planned(view, waiting.take(first))
+        decision = self._planned(view, waiting.take(first))
+        if len(decision.actions) == len(first) < len(waiting):
+            # An emptied window says nothing of the jobs behind it.
+            return decision._replace(again_at=view.now + 1)
+        return decision
 
     @abstractmethod
     def build(self, view: View) -> BuiltModel | None:

@@ -182,6 +182,18 @@ def test_a_window_is_filled_by_priority_where_few_fit():
     assert (set(started(decision)), set(later(decision))) == ({4}, {0, 1, 2})
 
 
+@pytest.mark.parametrize("name", ["cph-3", "cp-3"])
+def test_an_emptied_window_is_followed_by_another(name):
+    """Of six jobs on four processors two are planned and start; the next two a second later."""
+    state = state_of([4], [], *[(1, 5)] * 6)
+    first = decide(f"{name}:window=2", state)
+    assert (set(started(first)), first.again_at) == ({0, 1}, 1)
+    # Where one of the window waits, those behind it wait for the next event.
+    state = state_of([4], [((1,), 9)], (1, 5), (4, 5), (1, 5))
+    second = decide(f"{name}:window=2", state, submits=[0, -9, 0])
+    assert (set(started(second)), set(later(second)), second.again_at) == ({0}, {1}, None)
+
+
 @given(drawn=decisions(max_nodes=3), limit=st.sampled_from(["1e-9", "1e-5", "1e-4"]))
 @settings(max_examples=25, deadline=None)
 @pytest.mark.parametrize("name", VARIANTS)
