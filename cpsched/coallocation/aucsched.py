@@ -155,8 +155,13 @@ class Auctioneer(Dispatcher):
 
         It is built whether or not :meth:`decide` would need it.
         """
-        auction, _ = self._auction(view, self._jobs(view))
-        return None if auction is None else self.program(auction, self.name)
+        jobs = self._jobs(view)
+        auction, _ = self._auction(view, jobs)
+        if auction is None:
+            return None
+        program = self.program(auction, self.name)
+        program.label(jobs.handle.tolist())
+        return program
 
     @abstractmethod
     def spots(self, offer: Offer) -> Spots:

@@ -283,6 +283,11 @@ class Program:
         chosen = np.flatnonzero(values[: len(self.wins)]).tolist()
         return [(bid, bids[bid].units) for bid in chosen]
 
+    def label(self, handle: Sequence[int]) -> None:
+        """Name the variables for a reader: ``win_H_B``, bid B, of the job with handle H."""
+        for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
+            variable.name = f"win_{handle[bid.job]}_{number}"
+
     def dump(self, path: Path | str) -> None:
         """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
         cpsat.dump(self.model, path)

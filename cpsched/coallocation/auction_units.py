@@ -74,6 +74,12 @@ class UnitProgram(Program):
             found.append((bid, put))
         return found
 
+    def label(self, handle: Sequence[int]) -> None:
+        """Name the variables; ``units_H_P``: those of the job with handle H on place P."""
+        super().label(handle)
+        for (job, place), variable in self._units.items():
+            variable.name = f"units_{handle[job]}_{place}"
+
     def _fill(self, bid: int, given: dict[int, int], left: IntArray) -> IntArray:
         """Put a bid's units on its nodes, one on each is taken already; take them from ``left``."""
         ask, node = self.auction.ask[bid], self.auction.bids[bid].node

@@ -18,6 +18,7 @@ from cpsched import cpsat
 from cpsched.coallocation import stats
 from cpsched.coallocation.ipsched_layout import Layout, layout_of
 from cpsched.coallocation.ipsched_match import Matcher, density_order
+from cpsched.coallocation.ipsched_model import build
 from cpsched.coallocation.ipsched_problem import Problem
 from cpsched.coallocation.window import (
     SCALES,
@@ -45,6 +46,7 @@ from cpsched.model.jobtable import JobTable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.coallocation.ipsched_model import Program
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
@@ -152,6 +154,16 @@ class Ipsched(Dispatcher):
             for job, takes in sorted(layout.takes.items())
         ]
         return self._met(view, starts, numbers)
+
+    def build(self, view: View) -> Program | None:
+        """
+        Return the program of a decision, for a look at it; None if no job of the window can start.
+
+        It is built whether or not :meth:`decide` would need it, and as that begins with it: on
+        classes of equal nodes, and without what is put in about jobs that did not fit.
+        """
+        problem = self._problem(view) if len(view.waiting) else None
+        return None if problem is None else build(problem, all_selected=self.printed)
 
     def _problem(self, view: View) -> Problem | None:
         """Return the problem of the jobs in the window that may start; None if none can."""

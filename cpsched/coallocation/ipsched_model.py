@@ -17,6 +17,7 @@ from cpsched import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from cpsched.coallocation.ipsched_problem import Problem
 
@@ -92,6 +93,10 @@ class Program:
         """Number of variables and of constraints."""
         proto = self.model.proto
         return len(proto.variables), len(proto.constraints)
+
+    def dump(self, path: Path | str) -> None:
+        """Write the program as a CP-SAT proto: text where the name ends in ``.txt``."""
+        cpsat.dump(self.model, path)
 
     def cut(self, jobs: Sequence[int], cost: int | None) -> None:
         """
@@ -176,7 +181,7 @@ def solve(program: Program, limits: cpsat.Limits) -> Answer:
 def _add_job(program: Program, job: int, fewest: int) -> None:
     """Add 3.3, 3.5 and 3.6 of a job, and what ties ``x`` to ``t`` (3.7)."""
     problem, model = program.problem, program.model
-    selected = model.new_bool_var(f"s_{job}")
+    selected = model.new_bool_var(f"s_{problem.handle[job]}")
     program.selected.append(selected)
     total, most = int(problem.units[job]), int(problem.nodes_max[job])
     if problem.even[job]:
@@ -202,8 +207,8 @@ def _parts(program: Program, job: int, total: int, most: int) -> Iterator[Part]:
         if not room:
             continue
         num = len(problem.members[k])
-        nodes = model.new_int_var(0, min(num, total, most), f"t_{k}_{job}")
-        units = model.new_int_var(0, min(room * num, total), f"x_{k}_{job}")
+        nodes = model.new_int_var(0, min(num, total, most), f"t_{k}_{problem.handle[job]}")
+        units = model.new_int_var(0, min(room * num, total), f"x_{k}_{problem.handle[job]}")
         model.add(units <= room * nodes)
         if bounded:
             model.add(nodes <= units)
@@ -214,15 +219,22 @@ def _even_parts(program: Program, job: int, selected: cpsat.IntVar) -> Iterator[
     """Add ``t`` of a job with as many units on each node as on any other, for each number."""
     problem, model = program.problem, program.model
     total, room = int(problem.units[job]), problem.room[job].tolist()
+    handle = problem.handle[job]
     chosen = []
     for count in range(int(problem.nodes_min[job]), int(problem.nodes_max[job]) + 1):
         each = total // count
         if total % count or each > max(room):
             continue
-        one = model.new_bool_var(f"on_{count}_{job}")
+        one = model.new_bool_var(f"on_{count}_{handle}")
         chosen.append(one)
         parts = [
-            Part(job, k, each, None, model.new_int_var(0, min(len(nodes), count), f"t_{k}_{job}"))
+            Part(
+                job,
+                k,
+                each,
+                None,
+                model.new_int_var(0, min(len(nodes), count), f"t_{k}_{problem.handle[job]}"),
+            )
             for k, nodes in enumerate(problem.members)
             if room[k] >= each
         ]

@@ -31,8 +31,8 @@ class Problem:
 
     Attributes
     ----------
-    rows
-        Of the job store, shape ``(J,)``.
+    rows, handle
+        Of the job store, and the simulator's number for each, shape ``(J,)``.
     weight
         What a job is worth, on no node at all: ``P_j``, or ``P_j R_j``; shape ``(J,)``.
     units, nodes_min, nodes_max
@@ -64,6 +64,7 @@ class Problem:
     """
 
     rows: IntArray
+    handle: IntArray
     weight: tuple[int, ...]
     units: IntArray
     nodes_min: IntArray
@@ -115,6 +116,7 @@ class Problem:
         _, kind = np.unique(asked_for, axis=0, return_inverse=True)
         return cls(
             rows=rows,
+            handle=jobs.handle,
             weight=_in_range(weight, len(view.free)),
             units=units,
             nodes_min=jobs.nodes_min,
@@ -140,7 +142,7 @@ class Problem:
 
     def take(self, jobs: IntArray) -> Problem:
         """Return the problem of some of the jobs, given by position in ascending order."""
-        names = ("rows", "units", "nodes_min", "nodes_max", "request", "per_node", "even",
+        names = ("rows", "handle", "units", "nodes_min", "nodes_max", "request", "per_node", "even",
                  "contiguous", "exclusive", "shape", "kind", "alike", "room")  # fmt: skip
         return replace(
             self,

@@ -54,7 +54,9 @@ def first_model(tasks: Tasks, plan: QueuePlan) -> BuiltModel | None:
     if not _is_worth_it(tasks, plan, group):
         return None
     model, start = _model(tasks, plan, group)
-    return BuiltModel(model=model, start=tuple(start))
+    return BuiltModel(
+        model=model, start=tuple(start), subject="the first neighbourhood of the plan"
+    )
 
 
 def _is_worth_it(tasks: Tasks, plan: QueuePlan, group: IntArray) -> bool:
@@ -109,9 +111,12 @@ def _model(
     horizon = int((plan.start[group] + duration).max()) - now
     model = cpsat.new_model("neighbourhood")
     start = [
-        model.new_int_var(ready - now, horizon - length, f"start_{position}")
-        for position, (ready, length) in enumerate(
-            zip(tasks.ready[group].tolist(), duration.tolist(), strict=True)
+        model.new_int_var(ready - now, horizon - length, f"start_{handle}")
+        for handle, ready, length in zip(
+            tasks.handle[group].tolist(),
+            tasks.ready[group].tolist(),
+            duration.tolist(),
+            strict=True,
         )
     ]
     interval = [

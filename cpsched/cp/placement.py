@@ -40,6 +40,7 @@ class Placement:
         places: Sequence[Place],
         start: Sequence[cpsat.IntVar],
         duration: Sequence[int],
+        handle: Sequence[int],
     ) -> None:
         self.count: dict[tuple[int, int], cpsat.IntVar] = {}
         self._model = model
@@ -47,6 +48,7 @@ class Placement:
         self._places = places
         self._start = start
         self._duration = duration
+        self._handle = handle
         self._interval = [
             model.new_fixed_size_interval_var(variable, length, "")
             for variable, length in zip(start, duration, strict=True)
@@ -80,7 +82,7 @@ class Placement:
         bounded = (~plain).tolist()
         for position, place in enumerate(self._places):
             for job, most in zip(place.jobs, place.most, strict=True):
-                count = self._model.new_int_var(0, most, f"units_{job}_{position}")
+                count = self._model.new_int_var(0, most, f"units_{self._handle[job]}_{position}")
                 self.count[job, position] = count
                 of_job[job].append(count)
                 if bounded[job]:
@@ -93,7 +95,7 @@ class Placement:
         if most == 1:
             self._used[job, position] = count
             return
-        used = self._model.new_bool_var(f"used_{job}_{position}")
+        used = self._model.new_bool_var(f"used_{self._handle[job]}_{position}")
         self._used[job, position] = used
         self._model.add(count >= used)
         self._model.add(count <= most * used)
@@ -115,7 +117,7 @@ class Placement:
         """x_ip = e_i wherever a job that splits evenly is."""
         for job in np.flatnonzero(self._requests.even).tolist():
             units = int(self._requests.units[job])
-            each = self._model.new_int_var(1, units, f"each_{job}")
+            each = self._model.new_int_var(1, units, f"each_{self._handle[job]}")
             self._each[job] = each
             for (owner, position), used in self._used.items():
                 if owner == job:
@@ -133,7 +135,7 @@ class Placement:
                 used = self._used[job, position]
                 follows = before >= 0 and self._node(position) == self._node(before) + 1
                 if follows:
-                    rise = self._model.new_bool_var(f"rise_{job}_{position}")
+                    rise = self._model.new_bool_var(f"rise_{self._handle[job]}_{position}")
                     self._model.add(rise >= used - self._used[job, before])
                 else:
                     rise = used

@@ -17,6 +17,7 @@ or a *pool* of nodes that need not be told apart:
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,7 @@ from cpsched.cp.capacity import Asked, binding_kinds
 from cpsched.kernels import fit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cpsched.cp.nodes import NodePlan, Timeline
     from cpsched.model.jobtable import JobTable
@@ -270,28 +271,44 @@ def _merged(parts: list[Place], requests: Requests) -> Place:
     )
 
 
-def units_now(
-    requests: Requests, place: Place, counts: dict[int, int], free: IntArray
+def units_in_pool(
+    requests: Requests,
+    place: Place,
+    counts: dict[int, int],
+    start: Sequence[int],
+    duration: IntArray,
+    timeline: Timeline,
 ) -> Iterator[tuple[int, int, int]]:
     """
-    Put the units that start now at a pool on its nodes: yield job, node and units.
+    Put the units that a plan has at a pool on its nodes: yield job, node and units.
+
+    In order of starts, each unit on any free slot, see the module.
 
     Parameters
     ----------
     counts
         Units by job.
-    free
-        What each node has to give, shape ``(N, R)``; what is yielded is taken off it.
+    start, duration
+        Seconds from now, and seconds, of all jobs.
     """
-    for job, left in counts.items():
-        unit = requests.unit[job]
+    nodes = place.nodes
+    held = np.zeros((len(nodes), timeline.levels.shape[2]), dtype=np.int64)
+    ends: list[tuple[int, int, int, IntArray]] = []
+    for job in sorted(counts, key=lambda job: start[job]):
+        while ends and ends[0][0] <= start[job]:
+            _, _, at, amount = heapq.heappop(ends)
+            held[at] -= amount
+        level = timeline.levels[np.searchsorted(timeline.times, start[job], side="right") - 1]
+        unit, left = requests.unit[job], counts[job]
         asked = np.flatnonzero(unit)
-        for node in place.nodes.tolist():
-            room = int((free[node, asked] // unit[asked]).min(initial=left))
-            take = min(room, left)
+        for at, node in enumerate(nodes.tolist()):
+            room = (level[node, asked] - held[at, asked]) // unit[asked]
+            take = min(int(room.min(initial=left)), left)
             if take > 0:
-                free[node] -= take * unit
+                held[at] += take * unit
                 left -= take
+                # A job has one entry for a node: amounts are never compared.
+                heapq.heappush(ends, (start[job] + int(duration[job]), job, at, take * unit))
                 yield job, node, take
             if not left:
                 break

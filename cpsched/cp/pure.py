@@ -18,7 +18,7 @@ from cpsched.cp import capacity, stats
 from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.nodes import NodePlan, Timeline
 from cpsched.cp.placement import Placement
-from cpsched.cp.places import Place, Requests, places_of, requests_of, units_now
+from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_pool
 from cpsched.cp.problem import Bounds, bounds, pooled_demand
 from cpsched.cp.search import BuiltModel, Candidate, add_cumulative, add_objective, answer
 from cpsched.model.decision import Decision, Plan, Start
@@ -140,7 +140,7 @@ class Pure(PlanningDispatcher):
             problem.bounds,
             self.limits,
             listed,
-            read=lambda starts, units: _read(view, problem, built, starts, units),
+            read=lambda starts, units: _read(problem, built, starts, units),
             tighten=problem.listed_as,
         )
         return self._decision(view, problem, found, numbers)
@@ -155,7 +155,9 @@ class Pure(PlanningDispatcher):
                 limits.earliest, limits.latest, problem.jobs.handle.tolist(), strict=True
             )
         ]
-        placement = Placement(model, problem.requests, places, start, duration)
+        placement = Placement(
+            model, problem.requests, places, start, duration, problem.jobs.handle.tolist()
+        )
         horizon = limits.end(duration)
         placement.add(self.allocator.capacity, horizon)
         self._add_pool(view, problem, model, start, horizon)
@@ -199,10 +201,10 @@ class Pure(PlanningDispatcher):
                 add_cumulative(model, interval, steps.demand, steps)
 
     def _decision(
-        self, view: View, problem: NodeProblem, plan: Candidate, numbers: dict[str, float]
+        self, view: View, problem: NodeProblem, found: Candidate, numbers: dict[str, float]
     ) -> Decision:
-        starts = np.asarray(plan.starts, dtype=np.int64)
-        jobs, takes = problem.jobs, plan.takes
+        starts = np.asarray(found.starts, dtype=np.int64)
+        jobs, takes = problem.jobs, found.takes
         if takes is None:
             raise AssertionError("a pure plan knows its nodes")
         handles = jobs.handle
@@ -213,12 +215,14 @@ class Pure(PlanningDispatcher):
             )
             for job in np.flatnonzero(starts == 0).tolist()
         ]
-        later = starts > 0
-        return Decision(
-            actions,
-            Plan(handles[later].tolist(), (view.now + starts[later]).tolist()),
-            stats=numbers,
+        later = np.flatnonzero(starts)
+        nodes = np.arange(takes.shape[1])
+        plan = Plan(
+            handles[later].tolist(),
+            (view.now + starts[later]).tolist(),
+            {int(handles[job]): np.repeat(nodes, takes[job]) for job in later.tolist()},
         )
+        return Decision(actions, plan, stats=numbers)
 
 
 def _guide(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], placement: Placement) -> None:
@@ -232,26 +236,29 @@ def _guide(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], placement: Place
 
 
 def _read(
-    view: View,
-    problem: NodeProblem,
-    built: PureModel,
-    starts: Sequence[int],
-    units: Sequence[int],
+    problem: NodeProblem, built: PureModel, starts: Sequence[int], units: Sequence[int]
 ) -> Candidate:
-    """Return a solution with the nodes of what starts now."""
-    takes = np.zeros((len(starts), view.free.shape[0]), dtype=np.int64)
+    """Return a solution with the nodes of every job."""
+    takes = np.zeros_like(problem.listed.takes)
     pooled: dict[int, dict[int, int]] = {}
     for (job, position), count in zip(built.keys, units, strict=True):
-        if not count or starts[job]:
+        if not count:
             continue
         place = built.places[position]
         if place.pool:
             pooled.setdefault(position, {})[job] = count
         else:
             takes[job, place.nodes[0]] = count
-    free = problem.timeline.levels[0].copy()
     for position, counts in pooled.items():
-        for job, node, count in units_now(problem.requests, built.places[position], counts, free):
+        placed = units_in_pool(
+            problem.requests,
+            built.places[position],
+            counts,
+            starts,
+            problem.duration,
+            problem.timeline,
+        )
+        for job, node, count in placed:
             takes[job, node] += count
     return Candidate(tuple(starts), takes)
 

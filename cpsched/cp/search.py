@@ -36,11 +36,14 @@ class BuiltModel:
         The start of each job of the window, in order of priority.
     other
         What else of a solution is of interest: see who built it.
+    subject
+        What it is the model of, in words.
     """
 
     model: cpsat.CpModel
     start: tuple[cpsat.IntVar, ...]
     other: tuple[cpsat.IntVar, ...] = ()
+    subject: str = "the decision"
 
     def dump(self, path: Path | str) -> None:
         """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""

@@ -47,9 +47,14 @@ class QueuePlan(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Waiting jobs and behind them those that may come, as arrays; ``num_waiting`` wait."""
+    """
+    Waiting jobs and behind them those that may come, as arrays; ``num_waiting`` wait.
+
+    ``handle`` is of these alone.
+    """
 
     num_waiting: int
+    handle: IntArray
     duration: IntArray
     demand: IntArray
     ready: IntArray
@@ -66,6 +71,7 @@ class Tasks(NamedTuple):
         join = np.concatenate
         return cls(
             len(situation.jobs),
+            situation.jobs.handle,
             join([situation.plan, coming.plan]),
             join([situation.demand, coming.demand]),
             join([situation.ready(barred), coming.ready]),

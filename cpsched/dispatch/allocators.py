@@ -98,6 +98,16 @@ class Allocator:
         per_node = shape[c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
         return Allocation(node, units, units[:, None] * request + per_node)
 
+    def planned(self, view: View, row: int, nodes: IntArray) -> Allocation | None:
+        """
+        Return the allocation of a job whose plan names the node of each unit.
+
+        None where it names nodes only, see :class:`~cpsched.model.decision.Plan`.
+        """
+        if len(nodes) != view.waiting.store.columns.item(row, c.UNITS):
+            return None
+        return self.allocation(view, row, np.bincount(nodes, minlength=len(self.capacity)))
+
 
 class FirstFit(Allocator):
     """The nodes in their order along the line."""

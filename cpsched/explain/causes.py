@@ -95,7 +95,7 @@ class Scene:
             rank=self.rank_of.get(row),
             start=start,
             end=end,
-            nodes=None if nodes is None else node_list(names, np.sort(nodes)),
+            nodes=None if nodes is None else node_list(names, np.unique(nodes)),
         )
 
     def first_ahead(self) -> OtherJob | None:
@@ -163,7 +163,7 @@ def why_waiting(scene: Scene) -> Waiting:
         could_start=could_start,
         would_end=scene.end_of(scene.row, scene.view.now),
         planned=None if planned is None else int(planned),
-        planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
+        planned_nodes=None if nodes is None else node_list(names, np.unique(nodes)),
         note=note,
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from cpsched.errors import ConfigError
+from cpsched.explain.model import Fate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.dispatch.contract import Dispatcher
+    from cpsched.explain.model import Explanation
     from cpsched.model.view import View
 
 _SUFFIXES = (".pb", ".pb.txt")
@@ -46,7 +48,7 @@ class ModelDump:
         if not callable(getattr(dispatcher, "build", None)):
             raise ConfigError(
                 f"'{dispatcher.name}' builds no model that could be written; dispatchers that plan"
-                " with CP-SAT do (cp, cph and their variants)",
+                " with CP-SAT do (cp, cph and their variants, ipsched, the auctions)",
                 key="--dump-model",
             )
         if not path.name.endswith(_SUFFIXES):
@@ -60,7 +62,12 @@ class ModelDump:
         """Build the model of a view."""
         self._model = dispatcher.build(view)  # type: ignore[attr-defined]
 
-    def write(self, path: Path) -> None:
+    @property
+    def subject(self) -> str:
+        """What the last model is of."""
+        return str(getattr(self._model, "subject", "the decision"))
+
+    def write(self, path: Path, about: Explanation) -> None:
         """
         Write the last model.
 
@@ -69,6 +76,11 @@ class ModelDump:
         ConfigError
             If there was no decision, or nothing to plan in it.
         """
+        if about.fate is Fate.REJECTED:
+            raise ConfigError(
+                f"there is no model: {about.summary}, so nothing is decided about it",
+                key="--dump-model",
+            )
         if self._model is None:
             raise ConfigError(
                 "there is no model: no decision by then had a waiting job that could be planned",

@@ -75,11 +75,14 @@ class _Future:
         during = (self.times >= start) & (self.times < end)
         self.sums[during] -= fitting.demand
         low = self.levels[during].min(axis=0)
+        placed = None
         if nodes is not None:
+            placed = fitting.allocator.planned(self._view, row, nodes)
             elsewhere = np.ones(len(low), dtype=np.bool_)
             elsewhere[nodes] = False
             low[elsewhere] = 0
-        placed = self._place(row, fitting, low)
+        if placed is None:
+            placed = self._place(row, fitting, low)
         if placed is not None:
             self.levels[np.ix_(during, placed.node)] -= placed.amount
 

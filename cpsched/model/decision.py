@@ -53,7 +53,8 @@ class Plan(NamedTuple):
     handle, start
         Which jobs, and the second each is planned to start; P of each.
     nodes
-        Node indices for jobs whose place is planned too, by handle.
+        For jobs whose place is planned too, by handle: the node index of each unit, or, where how
+        many go on each is left open, of each node once.
     """
 
     handle: Sequence[int]

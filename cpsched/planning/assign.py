@@ -53,14 +53,26 @@ def assign(
             free[placed[done].node] += placed[done].amount
         allocation = decided.get(handle)
         if allocation is None:
-            room = free if handle not in named else _only(free, named[handle])
-            allocation = allocator.place(view, int(view.waiting.rows[handle]), room)
+            row = int(view.waiting.rows[handle])
+            allocation = _placed(allocator, view, row, free, named.get(handle))
         if allocation is None:
             continue
         free[allocation.node] -= allocation.amount
         placed[handle] = allocation
         heapq.heappush(running, (int(start[handle] + duration[handle]), handle))
     return placed
+
+
+def _placed(
+    allocator: Allocator, view: View, row: int, free: IntArray, named: IntArray | None
+) -> Allocation | None:
+    """Place a job, as its plan says if that names the node of each unit, or nodes."""
+    if named is None:
+        return allocator.place(view, row, free)
+    planned = allocator.planned(view, row, named)
+    if planned is not None and (planned.amount <= free[planned.node]).all():
+        return planned
+    return allocator.place(view, row, _only(free, named))
 
 
 def _only(free: IntArray, nodes: IntArray) -> IntArray:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.coallocation.aucsched import Auctioneer
+from cpsched.coallocation.ipsched import Ipsched
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
@@ -19,12 +20,12 @@ from cpsched.planning.assign import assign
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import first_decision, instance_of
 from cpsched.planning.listed import list_plan
-from cpsched.runs.nodes import fold
+from cpsched.runs.nodes import fold_units
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.spec import Spec, build, may_be_none, options_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
@@ -50,8 +51,9 @@ class OfflinePlan:
         Specification that made it, with the options set for the occasion.
     start
         Planned start of each job, shape ``(n,)``.
-    nodes
-        Node list of each job, None where the plan leaves it open.
+    nodes, units_per_node
+        Node list of each job, and its units on each node of it; None where the plan leaves it
+        open.
     status
         ``optimal``, ``feasible`` (a limit came before the proof) or ``simulated`` (a list or
         backfilling dispatcher, run event by event).
@@ -74,6 +76,7 @@ class OfflinePlan:
     instance: Instance
     start: IntArray
     nodes: tuple[str | None, ...]
+    units_per_node: tuple[str | None, ...]
     status: str
     listed: IntArray | None
     checked: str
@@ -133,8 +136,9 @@ def plan(
     if not 0 < limit < math.inf:
         raise ConfigError(f"limit is {limit}, must be above 0 and finite", key="--limit")
     spec, decides = _for_the_occasion(dispatcher, limit)
-    # The program of an auction is of who starts now; it plans nobody else.
-    solves = callable(getattr(decides, "build", None)) and not isinstance(decides, Auctioneer)
+    # Programs of who starts now plan nobody else.
+    solves = callable(getattr(decides, "build", None))
+    solves &= not isinstance(decides, Ipsched | Auctioneer)
     if solves and keep_submits:
         raise ConfigError(
             f"'{decides.name}' plans jobs that are all there: its model has no release times; leave"
@@ -245,16 +249,18 @@ def _solved(
     )
     objective = getattr(decides, "objective", "slowdown")
     check_nodes(instance, once.start, once.placed)
-    names = instance.fitted.system.node_names
+    nodes, units = _texts(
+        instance.fitted.system.node_names,
+        {job: (placed.node, placed.units) for job, placed in once.placed.items()},
+        range(len(instance)),
+    )
     return OfflinePlan(
         dispatcher=spec,
         predictor=predictor,
         instance=instance,
         start=once.start,
-        nodes=tuple(
-            node_list(names, once.placed[job].node) if job in once.placed else None
-            for job in range(len(instance))
-        ),
+        nodes=nodes,
+        units_per_node=units,
         status="optimal" if proven else "feasible",
         listed=once.listed,
         checked="nodes" if len(once.placed) == len(instance) else "pool",
@@ -288,12 +294,16 @@ def _simulated(
         once = _Once(decides, instance)
         first_decision(instance.together, once, predictor, seed)
         listed = once.listed
+    nodes, units = _texts(
+        run.schedule.system.node_names, _placed(run.schedule), instance.row.tolist()
+    )
     return OfflinePlan(
         dispatcher=spec,
         predictor=predictor,
         instance=instance,
         start=run.schedule.start[instance.row],
-        nodes=_node_lists(instance, run.schedule),
+        nodes=nodes,
+        units_per_node=units,
         status="simulated",
         listed=listed,
         checked="nodes",
@@ -301,13 +311,24 @@ def _simulated(
     )
 
 
-def _node_lists(instance: Instance, schedule: Schedule) -> tuple[str | None, ...]:
+def _placed(schedule: Schedule) -> dict[int, tuple[IntArray, IntArray]]:
+    """Return nodes, and units on each, by row of the workload."""
     segments = schedule.segments
-    runs: dict[int, list[Any]] = {}
-    order = np.lexsort((segments.node, segments.job))
-    for at in order.tolist():
-        runs.setdefault(int(segments.job[at]), []).append(
-            (int(segments.node[at]), int(segments.count[at]))
-        )
-    names = schedule.system.node_names
-    return tuple(fold(names, runs[row]) for row in instance.row.tolist())
+    nodes: dict[int, list[int]] = {}
+    units: dict[int, list[int]] = {}
+    for at in np.lexsort((segments.node, segments.job)).tolist():
+        row, first, many = int(segments.job[at]), int(segments.node[at]), int(segments.count[at])
+        nodes.setdefault(row, []).extend(range(first, first + many))
+        units.setdefault(row, []).extend([int(segments.units[at])] * many)
+    return {row: (np.array(nodes[row]), np.array(units[row])) for row in nodes}
+
+
+def _texts(
+    names: Sequence[str], placed: Mapping[int, tuple[IntArray, IntArray]], jobs: Iterable[int]
+) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
+    """Return node lists of jobs, and their units on each node."""
+    of_jobs = [placed.get(job) for job in jobs]
+    return (
+        tuple(None if at is None else node_list(names, at[0]) for at in of_jobs),
+        tuple(None if at is None else fold_units(at[1].tolist()) for at in of_jobs),
+    )

@@ -40,8 +40,9 @@ def write(plan: OfflinePlan, path: Path) -> None:
     """
     Write a plan; the file's name says how.
 
-    Columns are job_id, release, start, end (seconds), units and nodes (missing where the plan
-    leaves them open). JSON has the figures of the plan besides. The file appears when complete.
+    Columns are job_id, release, start, end (seconds), units, nodes and units_per_node (missing
+    where the plan leaves them open; like ``n[1-3]`` and ``2(x2),1``). JSON has the figures of the
+    plan besides. The file appears when complete.
 
     Raises
     ------
@@ -110,6 +111,7 @@ def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
         "end": (plan.start + instance.duration).tolist(),
         "units": workload.units[instance.row].tolist(),
         "nodes": list(plan.nodes),
+        "units_per_node": list(plan.units_per_node),
     }
 
 
@@ -122,7 +124,7 @@ def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
 
     arrays = [
         arrow.strings(values)
-        if name in ("job_id", "nodes")
+        if name in ("job_id", "nodes", "units_per_node")
         else arrow.numbers(np.asarray(values, dtype=np.int64))
         for name, values in columns.items()
     ]

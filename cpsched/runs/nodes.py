@@ -1,4 +1,4 @@
-"""Node lists as short text: ``node[001-003,007]``, as Slurm writes them."""
+"""Nodes, and units on each, as short text as Slurm writes it: ``n[001-003,007]``, ``2(x3),1``."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
         else:
             text.extend(prefix + span for span in spans)
     return ",".join(text)
+
+
+def fold_units(units: Iterable[int]) -> str:
+    """Return the units on each of some nodes as text."""
+    runs = ((value, sum(1 for _ in group)) for value, group in groupby(units))
+    return ",".join(f"{value}(x{times})" if times > 1 else str(value) for value, times in runs)
 
 
 def _parts(names: Sequence[str]) -> list[tuple[str, str]]:

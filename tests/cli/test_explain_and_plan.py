@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -117,6 +118,27 @@ def test_the_model_of_a_decision_can_be_solved_by_others(files, cpsched, dispatc
     assert solver.objective_value == 4
 
 
+@pytest.mark.parametrize(
+    ("dispatcher", "subject", "names"),
+    [
+        ("cph-2", "the decision", {"start_1", "start_3"}),
+        ("cp-2", "the decision", {"start_1", "start_3", "units_1_0", "units_3_0"}),
+        ("cph+", "the first neighbourhood of the plan", {"start_1", "start_3"}),
+        ("ipsched:interval=none", "the decision", {"s_3", "t_0_3", "x_0_3"}),
+        ("aucsched1:interval=none", "the decision", {"win_3_0"}),
+        ("aucsched2:interval=none", "the decision", {"win_3_0"}),
+    ],
+)
+def test_a_model_names_jobs(files, cpsched, dispatcher, subject, names):
+    """Jobs 2 and 4 wait, with handles 1 and 3; 2 does not fit now, so programs leave it out."""
+    code, out, _ = cpsched(
+        *EXPLAIN, "--job", "2", "--at", "4", "-d", dispatcher, "--dump-model", "m.pb.txt"
+    )
+    assert (code, out.splitlines()[-1]) == (0, f"Model of {subject} at 4 s: m.pb.txt")
+    written = (files / "m.pb.txt").read_text()
+    assert set(re.findall(r'name: "(\w+_\d+)"', written)) == names
+
+
 def test_the_same_command_gives_the_same_bytes(files, cpsched):
     """Explanations of a solver's decision too."""
     first = cpsched(*EXPLAIN, "--job", "4", "--at", "4", "-d", "cph-2")
@@ -128,11 +150,11 @@ def test_plan_as_text_and_csv(files, cpsched):
     assert (code, err) == (0, "")
     assert out == PLAN
     assert (files / "plan.csv").read_text().splitlines() == [
-        "job_id,release,start,end,units,nodes",
-        "1,0,4,14,2,all",
-        "2,0,0,4,4,all",
-        "3,0,4,10,1,all",
-        "4,0,4,12,1,all",
+        "job_id,release,start,end,units,nodes,units_per_node",
+        "1,0,4,14,2,all,2",
+        "2,0,0,4,4,all,4",
+        "3,0,4,10,1,all,1",
+        "4,0,4,12,1,all,1",
     ]
 
 
@@ -167,7 +189,7 @@ def test_plan_of_part_of_a_log_with_submits(files, cpsched):
         ),
         (
             (*EXPLAIN, "--job", "5", "--at", "4", "-d", "cph-0", "--dump-model", "m.pb"),
-            "--dump-model: there is no model: no decision by then",
+            "--dump-model: there is no model: job 5 can never run on this system: needs 99 units",
         ),
         ((*MAKE_PLAN, "-d", "cph-2", "--keep-submits"), "--keep-submits: 'cph-2' plans jobs that"),
         ((*MAKE_PLAN, "-d", "cph-2", "-o", "plan.xls"), "plan.xls: the name asks for no format"),

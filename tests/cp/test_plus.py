@@ -364,7 +364,7 @@ def test_what_a_plan_leaves_is_the_timeline_less_the_jobs(queue, data):
 def test_neighbourhoods_never_make_a_plan_worse(queue, rounds):
     order, duration, demand, times, level = queue
     zeros = np.zeros(len(order), dtype=np.int64)
-    tasks = Tasks(len(order), duration, demand, zeros, zeros, times, level, 100.0)
+    tasks = Tasks(len(order), order, duration, demand, zeros, zeros, times, level, 100.0)
     plan = tasks.plan(order)
     limits = cpsat.Limits(deterministic=0.01, presolve=False)
     better, numbers = improve(tasks, plan, rounds, limits)
@@ -377,7 +377,7 @@ def test_a_neighbourhood_finds_the_exchange_that_lists_in_the_wrong_order_miss()
     times, level = timeline((0, 1), (10, 4))
     duration, units = columns((100, 4), (2, 3), (3, 1))
     zeros = np.zeros(3, dtype=np.int64)
-    tasks = Tasks(3, duration, units[:, None], zeros, zeros, times, level, 1e6)
+    tasks = Tasks(3, zeros, duration, units[:, None], zeros, zeros, times, level, 1e6)
     plan = tasks.plan(np.array([0, 1, 2]))
     better, numbers = improve(tasks, plan, 1, cpsat.Limits(deterministic=0.1, presolve=False))
     assert better.start.tolist() == [12, 10, 0]

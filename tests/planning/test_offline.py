@@ -229,6 +229,9 @@ def test_plans_keep_capacity_and_are_no_worse_than_the_list_plan(system, workloa
             assert made.objective(made.start) <= made.objective(made.listed) + 1e-9
         if name.startswith("cp"):
             assert made.bound <= made.objective(made.start) + 1e-9
+        if name == "cp-2":
+            # The solver's own nodes, unit by unit: nobody is left without.
+            assert (made.checked, None in made.nodes) == ("nodes", False)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
@@ -238,7 +241,8 @@ def test_files(tmp_path, suffix):
     write(planned("easy", jobs((0, 4, 3), (0, 4, 3), job_id=["A", 'b",\nB'])), path)
     if suffix == ".csv":
         assert path.read_bytes() == (
-            b'job_id,release,start,end,units,nodes\r\nA,0,0,3,4,n0\r\n"b"",\nB",0,3,6,4,n0\r\n'
+            b"job_id,release,start,end,units,nodes,units_per_node\r\n"
+            b'A,0,0,3,4,n0,4\r\n"b"",\nB",0,3,6,4,n0,4\r\n'
         )
         return
     if suffix == ".json":
@@ -249,6 +253,7 @@ def test_files(tmp_path, suffix):
         rows = pq.read_table(path).to_pylist()
     assert rows[1] == {
         "job_id": 'b",\nB', "release": 0, "start": 3, "end": 6, "units": 4, "nodes": "n0",
+        "units_per_node": "4",
     }  # fmt: skip
 
 
