@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, DispatchError
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Seconds of wall time that this process has spent in the solver so far.
 _spent = 0.0
+
+#: Deterministic time a solve must be given to be worth a thread: a quarter of a second.
+_LONG = 0.05
 
 #: CP-SAT refuses models whose sums can leave 64 bits; sums of ours stay below this.
 MOST = 2**62
@@ -202,7 +205,9 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
     global _spent
     solver = cp_model.CpSolver()
     _set(solver, limits)
-    name = solver.status_name(solver.solve(model)).lower()
+    is_long = limits.deterministic > _LONG
+    answer = _interruptibly(solver, model) if is_long else solver.solve(model)
+    name = solver.status_name(answer).lower()
     try:
         status = Status(name)
     except ValueError:
@@ -224,6 +229,23 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
             and status in (Status.FEASIBLE, Status.UNKNOWN)
         ),
     )
+
+
+def _interruptibly(solver: CpSolver, model: CpModel) -> Any:
+    """
+    Solve in a thread of its own, so that ctrl-C ends it.
+
+    Python sees a signal only when its main thread is not in the solver.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        solving = pool.submit(solver.solve, model)
+        try:
+            return solving.result()
+        except KeyboardInterrupt:
+            solver.stop_search()
+            raise
 
 
 def _set(solver: CpSolver, limits: Limits) -> None:

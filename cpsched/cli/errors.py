@@ -29,6 +29,11 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
         return WRONG if isinstance(error, DispatchError | VerificationError) else BAD_INPUT
     except KeyboardInterrupt:
         return _interrupted()
+    except SystemExit as ended:
+        # What typer makes of ctrl-C, without a word.
+        if ended.code != INTERRUPTED:
+            raise
+        return _interrupted()
     except SystemError as error:
         # A compiled kernel that is interrupted reports it like this.
         if not isinstance(error.__cause__, KeyboardInterrupt):

@@ -39,6 +39,8 @@ def improve(
     numbers: defaultdict[str, float] = defaultdict(float)
     for turn in range(rounds):
         group = _group(tasks, plan, turn)
+        if not len(group):
+            break
         if not _is_worth_it(tasks, plan, group):
             continue
         found = _replan(tasks, plan, group, limits, numbers)

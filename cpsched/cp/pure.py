@@ -128,6 +128,7 @@ class Pure(PlanningDispatcher):
 
     def _planned(self, view: View, jobs: JobTable) -> Decision:
         problem = self._problem(view, jobs)
+        window = len(problem.jobs)
         places: list[Place] = []
         if problem.bounds.slack:
             problem, places = self._sized(view, problem)
@@ -143,6 +144,8 @@ class Pure(PlanningDispatcher):
             read=lambda starts, units: _read(problem, built, starts, units),
             tighten=problem.listed_as,
         )
+        if len(problem.jobs) < window:
+            numbers[stats.WINDOW_SHORTENED] = 1
         return self._decision(view, problem, found, numbers)
 
     def _model(self, view: View, problem: NodeProblem, places: list[Place]) -> PureModel:

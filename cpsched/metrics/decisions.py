@@ -49,6 +49,7 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
         _shares("proven optimal", "proven_optimal", ("solved",), solved),
         _shares("mean bound gap", "bound_gap", ("solved",), solved),
         _counts("limit hits", "limit_hits", counts),
+        _counts("windows shortened", "window_shortened", counts),
         *_proposals(counts),
         *_sizes(counts),
         *(_times(part, name, timings) for part, name in _TIMES),

@@ -10,6 +10,7 @@ import numpy as np
 
 from cpsched.coallocation.aucsched import Auctioneer
 from cpsched.coallocation.ipsched import Ipsched
+from cpsched.cp.pure import MOST_COUNTS
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
@@ -158,7 +159,8 @@ def plan(
 #: of the whole, and rules that agree may be wrong together.
 _UNPROVEN = ("planned", "agreed", "judged")
 #: Options of a dispatcher that plans as deep as it trusts predictions: here they are the truth.
-_THOROUGH = {"trust": "always", "neighbourhoods": "50", "arrivals": "0"}
+_NEIGHBOURHOODS = 50
+_THOROUGH = {"trust": "always", "neighbourhoods": str(_NEIGHBOURHOODS), "arrivals": "0"}
 
 
 def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, Dispatcher]:
@@ -171,7 +173,10 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
     if "limit" in known and may_be_none("dispatchers", spec.name, "window"):
         given = {"window": "all", "limit": repr(limit)} | given
     if "trust" in known:
-        given = _THOROUGH | given
+        # Their limit is of one neighbourhood.
+        asked = given.get("neighbourhoods", "")
+        each = limit / max(int(asked) if asked.isdigit() else _NEIGHBOURHOODS, 1)
+        given = _THOROUGH | {"limit": repr(each)} | given
         if given["trust"] != "always":
             raise ConfigError(
                 f"trust is '{given['trust']}', and a plan of all jobs needs trust=always",
@@ -236,14 +241,17 @@ def _solved(
         )
     once = _Once(decides, instance)
     first_decision(instance.together, once, predictor, seed)
+    stats = dict(once.decision.stats)
     left = int((once.start == MISSING).sum())
     if left:
+        why = "a larger window if that is not all of them"
+        if stats.get("window_shortened"):
+            why = f"another dispatcher: its model has {MOST_COUNTS:,} counts of units at most"
         raise ConfigError(
             f"plans {len(instance) - left:,} of {len(instance):,} jobs only; give it fewer"
-            " (--first), or a larger window if that is not all of them",
+            f" (--first), or {why}",
             where=spec,
         )
-    stats = dict(once.decision.stats)
     proven = stats.keys().isdisjoint(_UNPROVEN) and (
         not stats.get("solver_calls") or bool(stats.get("proven_optimal"))
     )

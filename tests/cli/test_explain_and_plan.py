@@ -252,3 +252,16 @@ def test_help_needs_none_of_the_heavy_libraries():
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_interruption_is_said(files, cpsched, monkeypatch):
+    """Ctrl-C in the middle of a command: one line, no traceback, no file."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cpsched.planning.offline.instance_of", interrupted)
+    code, out, err = cpsched(*MAKE_PLAN, "-d", "cph-2", "--out", "plan.csv")
+    assert (code, out) == (130, "")
+    assert err == "cpsched: interrupted; nothing half-written is left behind\n"
+    assert not (files / "plan.csv").exists()

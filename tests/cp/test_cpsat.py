@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -57,6 +59,18 @@ def crowded(num=40):
     model.add_cumulative(interval, [1 + index % 3 for index in range(num)], 3)
     model.minimize(sum((1 + index % 5) * one for index, one in enumerate(start)))
     return model, start
+
+
+def test_a_long_solve_can_be_interrupted():
+    """By a signal to the main thread, as ctrl-C is; half an hour would be left."""
+    main = threading.main_thread()
+    assert threading.current_thread() is main
+    model, start = crowded()
+    timer = threading.Timer(0.5, signal.pthread_kill, (main.ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        cpsat.solve(model, start, Limits(deterministic=500))
+    timer.join()
 
 
 def test_a_deterministic_limit_ends_a_solve_at_the_same_answer():

@@ -199,6 +199,19 @@ def test_a_pools_plan_may_find_no_nodes():
     assert (exact.checked, None in exact.nodes) == ("nodes", False)
 
 
+def test_an_exact_model_has_its_size(monkeypatch):
+    """Four jobs have a count each on the node, and three are allowed."""
+    monkeypatch.setattr("cpsched.cp.pure.MOST_COUNTS", 3)
+    with pytest.raises(ConfigError, match=r"of 4 jobs only; .* its model has 20,000 counts"):
+        planned("cp-2")
+
+
+@pytest.mark.parametrize(("more", "limit"), [("", "0.02"), (",neighbourhoods=4", "0.25")])
+def test_the_limit_is_of_all_neighbourhoods_together(more, limit):
+    made = planned(f"cph+:patience=9{more}")
+    assert f"limit={limit}" in made.dispatcher
+
+
 def test_nodes_that_a_plan_names_are_kept():
     """The plan puts B on n1 although n0 is free too."""
 
