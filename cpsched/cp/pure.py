@@ -132,9 +132,10 @@ class Pure(PlanningDispatcher):
         places: list[Place] = []
         if problem.bounds.slack:
             problem, places = self._sized(view, problem)
+        shortened = {stats.WINDOW_SHORTENED: 1} if len(problem.jobs) < window else {}
         listed = Candidate(problem.bounds.listed, problem.listed.takes)
         if not problem.bounds.slack:
-            return self._decision(view, problem, listed, {stats.SKIPPED_BOUND: 1})
+            return self._decision(view, problem, listed, {stats.SKIPPED_BOUND: 1, **shortened})
         built = self._model(view, problem, places)
         found, numbers = answer(
             built,
@@ -144,9 +145,7 @@ class Pure(PlanningDispatcher):
             read=lambda starts, units: _read(problem, built, starts, units),
             tighten=problem.listed_as,
         )
-        if len(problem.jobs) < window:
-            numbers[stats.WINDOW_SHORTENED] = 1
-        return self._decision(view, problem, found, numbers)
+        return self._decision(view, problem, found, {**numbers, **shortened})
 
     def _model(self, view: View, problem: NodeProblem, places: list[Place]) -> PureModel:
         """Build the exact model."""
