@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
+
+_CONTAINERS = (dict, list, tuple, set, frozenset, deque, np.ndarray)
 
 
 class CheckError(AssertionError):
@@ -39,18 +47,25 @@ def same(wanted: IntArray, found: IntArray, what: str) -> None:
 
 
 def size(thing: object) -> int:
-    """Return the bytes of everything a predictor keeps, each object once."""
+    """
+    Return the bytes of everything a predictor keeps, each object once.
+
+    Also in its classes, in what its functions remember, and in containers of its modules.
+    """
     seen: set[int] = set()
     total = 0
-    waiting = [thing]
+    waiting = [thing, *_beside(thing)]
     while waiting:
         item = waiting.pop()
         # The store of job tables grows with the log and belongs to whoever runs the jobs.
         foreign = type(item).__module__.startswith(("cpsched.model", "cpsched.simulation"))
-        if id(item) in seen or isinstance(item, type) or callable(item) or foreign:
+        if id(item) in seen or foreign or isinstance(item, type | ModuleType):
             continue
         seen.add(id(item))
-        total += sys.getsizeof(item)
+        if callable(item):
+            waiting.extend(_remembered(item))
+        else:
+            total += sys.getsizeof(item)
         if isinstance(item, dict):
             waiting.extend(item.keys())
             waiting.extend(item.values())
@@ -64,6 +79,51 @@ def size(thing: object) -> int:
                 names = getattr(cls, "__slots__", ())
                 waiting.extend(getattr(item, name, None) for name in names)
     return total
+
+
+def _beside(thing: object) -> list[object]:
+    """Return what the classes of an object and their modules hold, besides code."""
+    found: list[object] = []
+    for cls in type(thing).__mro__:
+        found.extend(vars(cls).values())
+        module = sys.modules.get(cls.__module__)
+        values = vars(module).values() if module is not None and cls is not object else ()
+        found.extend(value for value in values if isinstance(value, _CONTAINERS))
+    return found
+
+
+def _remembered(function: Any) -> list[object]:
+    """Return what a function or partial holds; entries of a boundless cache as so many strings."""
+    found: list[object] = []
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):
+            found.append(cell.cell_contents)
+    names = ("__self__", "__wrapped__", "__defaults__", "func", "args", "keywords")
+    found.extend(getattr(function, name, None) for name in names)
+    if callable(getattr(function, "cache_info", None)) and not function.cache_info().maxsize:
+        found.append([f"{entry:050}" for entry in range(function.cache_info().currsize)])
+    return found
+
+
+@contextmanager
+def another_process() -> Iterator[None]:
+    """Show another time of day, and other hashes of strings, as another process would have."""
+    import builtins
+    import time
+
+    real = builtins.hash
+
+    def salted(value: object) -> int:
+        return real(value) ^ 0x5BD1E995 if isinstance(value, str | bytes) else real(value)
+
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(builtins, "hash", salted))
+        for name in ("time", "time_ns"):
+            clock = getattr(time, name)
+            later = 86_399 if name == "time" else 86_399 * 10**9
+            shifted = partial(lambda clock, later: clock() + later, clock, later)
+            patches.enter_context(patch.object(time, name, shifted))
+        yield
 
 
 class Raw(RuntimePredictor):
@@ -90,6 +150,10 @@ class Raw(RuntimePredictor):
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
         """Pass it on."""
         self.inner.observe(jobs, outcome, now)
+
+    def on_cancel(self, jobs: JobTable, now: int) -> None:
+        """Pass it on."""
+        self.inner.on_cancel(jobs, now)
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Pass it on."""
@@ -134,6 +198,12 @@ class Watched(Raw):
         _unchanged(before, jobs, "observe")
         equal = all(map(np.array_equal, values, outcome))
         require(equal, "observe changes the outcome it is given")
+
+    def on_cancel(self, jobs: JobTable, now: int) -> None:
+        """Pass it on and compare."""
+        before = _copy(jobs)
+        super().on_cancel(jobs, now)
+        _unchanged(before, jobs, "on_cancel")
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Pass it on and compare."""

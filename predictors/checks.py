@@ -19,22 +19,33 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.model.jobstore import LABELS
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import Status
 from cpsched.prediction import Prediction
 from cpsched.simulation import checkpoint
-from predictors.check_tools import AsksTwice, CheckError, Raw, Watched, require, same, size
+from predictors.check_tools import (
+    AsksTwice,
+    CheckError,
+    Raw,
+    Watched,
+    another_process,
+    require,
+    same,
+    size,
+)
 from predictors.replay import Replay
 from predictors.requested import Requested
 from predictors.sample import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.model.types import IntArray
@@ -105,12 +116,44 @@ def check_knows_no_future(make: Maker) -> None:
 
 
 def check_same_seed_same_answers(make: Maker) -> None:
-    """Equal runs give equal answers, in a new predictor and in one that is reset."""
-    fitted = sample()
+    """
+    Equal runs give equal answers, in a new predictor and in one that is reset, also after others.
+
+    They do not depend on the time of day, nor on ``hash`` of strings, which is another in every
+    process. (An order of sets of strings is, too, but that cannot be seen from here.)
+    """
+    fitted, other = sample(), sample(seed=1)
     predictor = make()
     first = _answers(predictor, fitted)
     same(first, _answers(predictor, fitted), "differ after reset")
     same(first, _answers(make(), fitted), "differ between equal runs")
+    wanted = _answers(make(), other)
+    same(wanted, _answers(predictor, other), "differ after reset from another log")
+    with another_process():
+        same(first, _answers(make(), fitted), "depend on the clock or on hash() of strings")
+
+
+def check_keeps_strings_not_codes(make: Maker) -> None:
+    """What was learnt of one log is the same whatever numbers users have in the next."""
+    before = sample()
+    replay = _replay(make(), before)
+    replay.run()
+    state = _through_a_file(replay.predictor.state())
+    ended = before.workload.recorded_start + before.workload.runtime
+
+    def answers(present: Sequence[Sequence[str]]) -> IntArray:
+        after = sample(seed=1, present=present, begin=int(ended.max()) + 1)
+        replay = _replay(make(), after)
+        replay.predictor.restore(state)
+        replay.run()
+        return replay.answers[len(present) :]
+
+    # Numbers count up in order of first appearance.
+    present = list(
+        zip_longest(*(getattr(before.workload, name).values for name in LABELS), fillvalue="")
+    )
+    what = "depend on the numbers that users, names, queues or groups have in a run"
+    same(answers(present), answers(present[::-1]), what)
 
 
 def check_asking_changes_nothing(make: Maker) -> None:
@@ -121,7 +164,13 @@ def check_asking_changes_nothing(make: Maker) -> None:
 
 def check_leaves_its_input_alone(make: Maker) -> None:
     """Job tables and outcomes are as before after every call."""
-    _answers(Watched(make()), sample())
+    fitted = sample()
+    predictor = Watched(make())
+    _answers(predictor, fitted)
+    jobs = _submitted(fitted).take(np.arange(1))
+    now = int((fitted.workload.recorded_start + fitted.workload.runtime).max())
+    predictor.on_submit(jobs, now)
+    predictor.on_cancel(jobs, now)
 
 
 def check_survives_saving(make: Maker) -> None:
@@ -177,6 +226,7 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
     check_answers_before_any_observation,
     check_knows_no_future,
     check_same_seed_same_answers,
+    check_keeps_strings_not_codes,
     check_asking_changes_nothing,
     check_leaves_its_input_alone,
     check_survives_saving,

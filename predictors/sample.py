@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from cpsched.model.topology import Topology
 from cpsched.model.types import Status
 from cpsched.model.workload import Workload
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 RESOURCES = ("core", "gpu", "mem")
 _WALLTIMES = np.array([300, 900, 3600, 3600, 7200, 43_200, 86_400])
 _STEMS = ("relax", "md-run", "train_", "a.out", "x")
@@ -19,7 +22,14 @@ _STEMS = ("relax", "md-run", "train_", "a.out", "x")
 _GAP = 120.0
 
 
-def sample(num_jobs: int = 400, seed: int = 0, *, strangers: bool = False) -> Fitted:
+def sample(
+    num_jobs: int = 400,
+    seed: int = 0,
+    *,
+    strangers: bool = False,
+    present: Sequence[Sequence[str]] = (),
+    begin: int = 0,
+) -> Fitted:
     """
     Make a log on a machine it fits.
 
@@ -35,15 +45,23 @@ def sample(num_jobs: int = 400, seed: int = 0, *, strangers: bool = False) -> Fi
         Of everything drawn; the first jobs are the same however many follow.
     strangers
         Every job has a user and a name of its own, as hard as can be on memory.
+    present
+        Queue, user, name and group, '' for none, of jobs that are submitted before all others, and
+        start when these have ended.
+    begin
+        Second of the first submit.
     """
     rng = np.random.default_rng([seed, 2017])
-    rows = [_row(rng, index, strangers) for index in range(num_jobs)]
+    rows = [
+        *(_waiting(*strings) for strings in present),
+        *(_row(rng, index, strangers) for index in range(num_jobs)),
+    ]
     columns: dict[str, Any] = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
-    submit = np.cumsum(columns.pop("gap")).astype(np.int64)
+    submit = begin + np.cumsum(columns.pop("gap")).astype(np.int64)
     wait = np.array(columns.pop("wait"))
     workload = Workload.build(
         title="sample",
-        job_id=[str(index) for index in range(num_jobs)],
+        job_id=[str(index) for index in range(len(rows))],
         submit=submit,
         recorded_start=submit + wait,
         resources=RESOURCES,
@@ -90,6 +108,12 @@ def _row(rng: np.random.Generator, index: int, strangers: bool) -> tuple[object,
         None if draw[11] < 0.05 else ("debug", "batch")[walltime > 3600],
         f"group{user % 3}",
     )
+
+
+def _waiting(queue: str, user: str, name: str, group: str) -> tuple[object, ...]:
+    """Return a job that waits for longer than the log is."""
+    strings = (user or None, name or None, queue or None, group or None)
+    return (0, 10**9, 1, (1, 0, 1024), 3600, 60, int(Status.COMPLETED), *strings)
 
 
 def _machine() -> System:

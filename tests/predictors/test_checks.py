@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from functools import cache
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from cpsched import registry
+from cpsched.model import columns as c
 from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.spec import build
 from predictors import checks
@@ -170,19 +175,108 @@ class KeepsTheQueue(Bad):
         del self.waiting[int(jobs.handle[0])]
 
 
+class HoardsInItsClass(Bad):
+    jobs: ClassVar[list] = []
+
+    def observe(self, jobs, outcome, now):
+        self.jobs.append(jobs.strings("user")[0])
+
+
+class HoardsInAClosure(Bad):
+    def reset(self, system, seed):
+        kept = []
+        self.keep = lambda user: kept.append(user)
+
+    def observe(self, jobs, outcome, now):
+        self.keep(jobs.strings("user")[0])
+
+
+KEPT = []
+
+
+class HoardsInItsModule(Bad):
+    def observe(self, jobs, outcome, now):
+        KEPT.append(jobs.strings("user")[0])
+
+
+class HoardsInACache(Bad):
+    @staticmethod
+    @cache
+    def long(name):
+        return len(name or "")
+
+    def observe(self, jobs, outcome, now):
+        self.long(jobs.strings("user")[0])
+
+
+class WritesWhenCancelled(Bad):
+    def on_cancel(self, jobs, now):
+        jobs.store.writable[jobs.rows[0], 2] += 1
+
+
+class TellsTheTime(Bad):
+    def predict(self, jobs, now):
+        return Prediction.point(jobs.requested_time + int(time.time()) // 86_000)
+
+
+class Hashes(Bad):
+    def predict(self, jobs, now):
+        return Prediction.point(np.array([hash(user) % 1000 for user in jobs.strings("user")]))
+
+
+class KeepsCodes(Bad):
+    """Takes a user's number for the user."""
+
+    def reset(self, system, seed):
+        self.last = np.zeros(1000, dtype=np.int64)
+
+    def observe(self, jobs, outcome, now):
+        self.last[jobs.column(c.USER)] = outcome.runtime
+
+    def predict(self, jobs, now):
+        return Prediction.point(self.last[jobs.column(c.USER)])
+
+    def state(self):
+        return {"last": self.last.copy()}
+
+    def restore(self, state):
+        self.last = np.array(state["last"])
+
+
+class KeepsNamesOfCodes(Bad):
+    """Remembers across runs which name a number had."""
+
+    def __init__(self):
+        self.names = {}
+
+    def predict(self, jobs, now):
+        known = zip(jobs.column(c.USER).tolist(), jobs.strings("user"), strict=True)
+        names = [self.names.setdefault(code, name or "") for code, name in known]
+        return Prediction.point(np.array([int(name[4:] or 0) for name in names]))
+
+
 @pytest.mark.parametrize(
     ("predictor", "check", "message"),
     [
         (Floats, checks.check_answers_before_any_observation, "dtype float64, must be int64"),
         (AnswersOneJob, checks.check_answers_before_any_observation, r"400 jobs.*shape \(1,\)"),
         (Remembers, checks.check_same_seed_same_answers, "differ after reset"),
+        (KeepsNamesOfCodes, checks.check_same_seed_same_answers, "reset from another log"),
+        (TellsTheTime, checks.check_same_seed_same_answers, "depend on the clock or on hash"),
+        (Hashes, checks.check_same_seed_same_answers, "depend on the clock or on hash"),
+        (KeepsCodes, checks.check_keeps_strings_not_codes, "depend on the numbers that users"),
         (Counts, checks.check_asking_changes_nothing, "change when asked for again"),
         (Writes, checks.check_leaves_its_input_alone, "predict changes the job table"),
         (ChangesOutcome, checks.check_leaves_its_input_alone, "observe changes the outcome"),
+        (WritesWhenCancelled, checks.check_leaves_its_input_alone, "on_cancel changes the job"),
         (Unsaved, checks.check_survives_saving, "differ after save and load: .* the first is job"),
         (SavesObjects, checks.check_survives_saving, "no array, number or string"),
         (LosesCounts, checks.check_survives_saving, "stats differ after save and load"),
         (Hoards, checks.check_memory_is_bounded, "memory is not bounded"),
+        (HoardsInItsClass, checks.check_memory_is_bounded, "memory is not bounded"),
+        (HoardsInAClosure, checks.check_memory_is_bounded, "memory is not bounded"),
+        (HoardsInItsModule, checks.check_memory_is_bounded, "memory is not bounded"),
+        (HoardsInACache, checks.check_memory_is_bounded, "memory is not bounded"),
         (KeepsTheQueue, checks.check_forgets_cancelled_jobs, "2,000: memory is not bounded"),
     ],
 )
