@@ -79,6 +79,8 @@ class Features:
         self._active: dict[Key, Activity] = {}
         self._drift = 0.0
         self._memory = -1
+        #: Seconds added to a log's own before hours and weekdays are counted.
+        self.shift = 0
 
     def reset(self, system: System) -> None:
         """Forget everything."""
@@ -91,6 +93,7 @@ class Features:
             codes.clear()
         self._active.clear()
         self._drift = 0.0
+        self.shift = 0
 
     def read(self, jobs: JobTable) -> list[Known]:
         """Return the jobs of a table as plain values."""
@@ -197,8 +200,8 @@ class Features:
             codes["name"].get(job.name),
             codes["queue"].get(job.queue),
             codes["group"].get(job.group),
-            now % _DAY / _HOUR,
-            now // _DAY % 7,
+            (now + self.shift) % _DAY / _HOUR,
+            (now + self.shift) // _DAY % 7,
         )
 
     def _user(self, job: Known, now: int) -> tuple[float, ...]:

@@ -45,6 +45,10 @@ _FACTOR = 0.7
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
+#: Of options a model is made for.
+_DEFAULTS = {"prefix": "stem", "loss": "share"}
+
+
 class Answers(NamedTuple):
     """Natural logarithms of one job's predicted runtimes; NaN where a model does not know."""
 
@@ -122,6 +126,8 @@ class Learned(RuntimePredictor):
         if frozen and model is None:
             raise ValueError("frozen needs a model to stay with")
         self._frozen, self._refit, self._start = frozen, int(refit * _DAY), start
+        #: Options a model is made for, and what they are here.
+        self._made_for = {"prefix": prefix}
         self._features = Features(prefix, limit)
         self._window = Window(window, len(FEATURES), self.num_scores)
         self._bound = Coverage(BOUND, self.first_offset)
@@ -187,6 +193,14 @@ class Learned(RuntimePredictor):
 
     def _start_from(self, warm: model_file.Model) -> None:
         """Begin with what a file holds; its seconds count from elsewhere."""
+        for name, value in self._made_for.items():
+            trained = warm.options.get(name, _DEFAULTS[name])
+            if trained != value:
+                raise ConfigError(
+                    f"was trained with {name}={trained}, and is to be used with {name}={value}:"
+                    f" add {name}={trained}",
+                    where=warm.path,
+                )
         try:
             self.restore(warm.state)
         except _DAMAGE as error:
@@ -194,6 +208,9 @@ class Learned(RuntimePredictor):
         self._flights = {}
         self._counts = dict.fromkeys(self.counted(), 0)
         self._features.forget_times()
+        # Its hours count from another second 0.
+        if self.epoch is not None and warm.hours_from is not None:
+            self._features.shift = self.epoch - warm.hours_from
         self._fitted_at, self._fitted_with = 0, self._window.added
 
     def on_submit(self, jobs: JobTable, now: int) -> None:
@@ -295,6 +312,11 @@ class Learned(RuntimePredictor):
         self.fit(self._window)
         self._fitted_at, self._fitted_with = now, self._window.added
         self._counts["refits"] += 1
+
+    @property
+    def hours_from(self) -> int | None:
+        """The Unix time that hours and weekdays are counted from, None where it is not known."""
+        return None if self.epoch is None else self.epoch - self._features.shift
 
     def land(self) -> None:
         """Forget jobs that have not ended, as those at the end of a log."""

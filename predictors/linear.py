@@ -94,6 +94,7 @@ class Linear(Learned):
         self.forget()
         # Nothing is fitted to a window, so none is kept.
         super().__init__(model, frozen, 7.0, start, start, prefix, limit)
+        self._made_for["loss"] = loss
 
     def counted(self) -> tuple[str, ...]:
         """Return the names of the counts in ``stats``."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.nesting import flattened, unflattened
+from cpsched.spec import Spec
 from cpsched.versions import versions
 from predictors.features import FEATURES
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 #: Of the layout of model files; later ones are refused.
 FORMAT = 1
 _KIND = "cpsched model"
+#: Options that are of the run they are given for.
+_OF_A_RUN = ("model", "frozen")
 #: Bytes of all arrays of a file together; ten times the largest there is.
 _MOST = 2**30
 _DAMAGE = (
@@ -60,6 +63,25 @@ class Model:
     header: Mapping[str, Any]
     state: Mapping[str, Any]
 
+    @property
+    def trained(self) -> Mapping[str, Any]:
+        """What the header says of the training."""
+        trained = self.header.get("trained")
+        return trained if isinstance(trained, Mapping) else {}
+
+    @property
+    def hours_from(self) -> int | None:
+        """The Unix time its hours and weekdays count from, None where it does not say."""
+        value = self.trained.get("hours_from", self.trained.get("epoch"))
+        return value if isinstance(value, int) else None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options it was trained with, without those that say what it was trained from."""
+        text = self.trained.get("options")
+        given = dict(Spec.parse(text).options) if isinstance(text, str) else {}
+        return {name: value for name, value in given.items() if name not in _OF_A_RUN}
+
     def provenance(self) -> dict[str, str]:
         """
         Return which file this is, and what it was trained on as far as its header says.
@@ -67,8 +89,7 @@ class Model:
         ``trained_from`` and ``trained_to``, the first and last submit, are dates where the log has
         them, else seconds.
         """
-        trained = self.header.get("trained")
-        known = trained if isinstance(trained, Mapping) else {}
+        known = self.trained
         said = {
             "trained_on": known.get("workload"),
             "trained_on_sha256": known.get("workload_sha256"),

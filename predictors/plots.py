@@ -133,7 +133,7 @@ def _errors(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:  # noqa: 
         panel.grid(visible=False, axis="y")
         panel.set_title(f"ran {_TITLES[name]}\n{scores[0].jobs:,} jobs", fontsize=9)
         panel.tick_params(axis="y", length=0)
-    panels[0].set_yticks(places, [item.predictor for item in evaluations])
+    panels[0].set_yticks(places, [_name(item) for item in evaluations])
     panels[0].invert_yaxis()
     figure.supxlabel("mean absolute error (min)", fontsize=9)
     return figure
@@ -146,7 +146,7 @@ def _bounds(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         above = 100.0 * _exceeded(fitted, item)[item.scored :]
         ends, shares = _lately(above)
         how = _how(index)
-        over_log.plot((item.scored + ends) / 1000, shares, label=item.predictor, **how)
+        over_log.plot((item.scored + ends) / 1000, shares, label=_name(item), **how)
         plan = item.plan[item.scored :] / 3600
         edges = np.unique(np.quantile(plan, np.linspace(0, 1, _DEPTHS + 1)))
         groups = np.digitize(plan, edges[1:-1])
@@ -176,7 +176,7 @@ def _learning(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         error = np.abs(item.plan - runtime) / 60
         off = np.abs(np.log(np.maximum(item.plan, 1)) - np.log(np.maximum(runtime, 1)))
         ends, errors = _lately(error)
-        mean.plot(ends / 1000, errors, label=item.predictor, **_how(index))
+        mean.plot(ends / 1000, errors, label=_name(item), **_how(index))
         ends, offs = _lately(off, np.median)
         median.plot(ends / 1000, offs, **_how(index))
     for panel, label in ((mean, "mean absolute error (min)"), (median, "median |ln error|")):
@@ -205,6 +205,11 @@ def _lately(values: FloatArray, what: Any = np.mean) -> tuple[AnyArray, FloatArr
     width = max(num // _WIDTH, 1)
     ends = np.unique(np.linspace(max(width // _WIDTH, 1), num, _POINTS).astype(np.int64))
     return ends, np.array([what(values[max(end - width, 0) : end]) for end in ends.tolist()])
+
+
+def _name(item: Evaluation) -> str:
+    """Return a predictor's name as text that matplotlib takes for no formula."""
+    return item.predictor.replace("$", r"\$")
 
 
 def _how(index: int) -> dict[str, Any]:

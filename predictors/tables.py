@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.cli.output import counted, escaped
+from cpsched.metrics.predictions import count_table, not_a_forecast
 from cpsched.metrics.table import Column, Number, Table
 
 if TYPE_CHECKING:
@@ -45,13 +46,9 @@ def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
 
 
 def taught_here(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return a line for each model that has seen the very jobs it is judged on."""
-    digest = fitted.workload.digest()
-    return [
-        f"not a forecast: {escaped(item.predictor)} was trained on these jobs"
-        for item in evaluations
-        if item.provenance.get("trained_on_sha256") == digest
-    ]
+    """Return a line for each model that has seen some of the jobs it is judged on."""
+    notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
+    return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
 
 
 def overall(evaluations: Sequence[Evaluation]) -> Table:
@@ -84,18 +81,11 @@ def by_class(evaluations: Sequence[Evaluation]) -> Table:
 
 def used(evaluations: Sequence[Evaluation]) -> list[Table]:
     """Return each predictor's own counts, where it has some."""
-    return [
-        Table(
-            f"{item.predictor}, all jobs:",
-            (
-                Column("count of", "", tuple(item.stats)),
-                Column("number", "", tuple(item.stats.values())),
-                Column("share", "%", _shares(tuple(item.stats.values()), len(item.rows)), 1),
-            ),
-        )
+    tables = [
+        count_table(f"{item.predictor}, all jobs:", item.stats, len(item.rows))
         for item in evaluations
-        if item.stats
     ]
+    return [table for table in tables if table is not None]
 
 
 def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
@@ -113,7 +103,3 @@ def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
 def _of(scores: Sequence[Accuracy], name: str, scale: float = 1) -> tuple[Number, ...]:
     values = [getattr(score, name) for score in scores]
     return tuple(None if value is None else value * scale for value in values)
-
-
-def _shares(counts: Sequence[int], jobs: int) -> tuple[Number, ...]:
-    return tuple(100 * count / jobs for count in counts)

@@ -63,7 +63,7 @@ def train_command(
 ) -> None:
     """Train a predictor on a job log and write its model to a file."""
     from cpsched.cli.progress import progress_bar
-    from cpsched.spec import Spec, build
+    from cpsched.spec import build
     from predictors.commands import fitted_to, job_progress
     from predictors.replay import starts_of
     from predictors.training import learner, save, train
@@ -83,7 +83,7 @@ def train_command(
     with job_progress(predictor, num_jobs) as progress:
         training = train(fitted, starts, predictor, seed=seed, progress=progress)
     save(out, training, fitted, predictor)
-    _print(fitted, starts, training, out, Spec.parse(predictor).name)
+    _print(fitted, starts, training, out)
 
 
 def _check_out(out: Path, *, overwrite: bool) -> None:
@@ -94,7 +94,7 @@ def _check_out(out: Path, *, overwrite: bool) -> None:
         raise ConfigError("its folder does not exist", where=out, key="--out")
 
 
-def _print(fitted: Fitted, starts: Starts, training: Training, out: Path, name: str) -> None:
+def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
     from cpsched.cli.report import width
     from predictors.tables import heading, overall
 
@@ -102,6 +102,4 @@ def _print(fitted: Fitted, starts: Starts, training: Training, out: Path, name: 
     echo("")
     echo(overall([training.evaluation]).text(width=width()))
     echo("")
-    echo(
-        f"{escaped(str(out))}: the model; use it with --predictor {name}:model={escaped(str(out))}"
-    )
+    echo(f"{escaped(str(out))}: the model; use it with --predictor {escaped(str(out))}")

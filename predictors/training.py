@@ -103,5 +103,6 @@ def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> Non
         "first_submit": int(workload.submit[rows[0]]),
         "last_submit": int(workload.submit[rows[-1]]),
         "epoch": workload.epoch,
+        "hours_from": training.predictor.hours_from,
     }
     model_file.write(Path(path), training.predictor.name, training.predictor.state(), trained)

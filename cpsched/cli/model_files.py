@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cpsched import registry
 from cpsched.errors import ConfigError
@@ -30,11 +31,24 @@ def _named(text: str) -> str:
         return text
     if "," in text:
         raise ConfigError("a model's path may hold no comma here; rename it", where=text)
-    return f"{_predictor_of(path)}:model={text}"
+    return _spec_of(path, text)
 
 
-def _predictor_of(path: Path) -> str:
-    """Return of which predictor a file is a model; the rest of it is not read."""
+def _spec_of(path: Path, text: str) -> str:
+    """Return the predictor a file is a model of, with the options it was trained with."""
+    from cpsched.spec import Spec
+
+    header = _header(path)
+    name, trained = header.get("predictor"), header.get("trained")
+    options = {"model": text}
+    if isinstance(trained, Mapping) and isinstance(trained.get("options"), str):
+        options = dict(Spec.parse(trained["options"]).options) | options
+    options.pop("frozen", None)
+    return str(Spec(str(name), tuple(sorted(options.items()))))
+
+
+def _header(path: Path) -> Mapping[str, Any]:
+    """Return a file's header; the rest of it is not read."""
     import json
     import zipfile
 
@@ -43,7 +57,9 @@ def _predictor_of(path: Path) -> str:
     try:
         with np.load(path, allow_pickle=False) as file:
             header = json.loads(str(file["/header"]))
-        return str(header["predictor"])
+        if not isinstance(header["predictor"], str):
+            raise TypeError("it names no predictor")
+        return dict(header)
     except (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ConfigError(
             "is no model of cpsched, or is damaged; 'cpsched train' writes one", where=path

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.mapping import Fitted
+    from cpsched.metrics.table import Table
     from cpsched.simulation.simulate import Checkpoint, Run, Settings
 
     _Writer = Callable[[Run, Path], object]
@@ -157,6 +158,8 @@ class _Done:
     task: _Task
     summary: dict[str, Any]
     decisions: Mapping[str, Any]
+    predictions: Mapping[str, int]
+    provenance: Mapping[str, str]
     timing: Mapping[str, float]
     deterministic: bool
 
@@ -253,7 +256,10 @@ def _run(
         summary = summarize(run.schedule)
     else:
         summary = save(run, task.folder, overwrite=overwrite, arguments=arguments, formats=writers)
-    return _Done(task, summary, run.decisions, run.timing, run.deterministic)
+    return _Done(
+        task, summary, run.decisions, run.predictions, run.provenance, run.timing,
+        run.deterministic,
+    )  # fmt: skip
 
 
 def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
@@ -265,6 +271,8 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
                 "folder": None if one.task.folder is None else str(one.task.folder),
                 "deterministic": one.deterministic,
                 "decisions": dict(one.decisions),
+                "predictions": dict(one.predictions),
+                "provenance": dict(one.provenance),
                 "timing": dict(one.timing),
                 "summary": one.summary,
             }
@@ -277,13 +285,15 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     from cpsched.metrics.table import comparison, placement_table
 
     echo(heading(fitted, done[0].summary))
+    for note in _notes(done, fitted):
+        echo(note)
     echo("")
     rows = [(one.task.dispatcher, one.task.predictor, one.summary) for one in done]
     echo(comparison(rows).text(width=width()))
     decided = decision_table(
         [(one.task.dispatcher, one.task.predictor, one.decisions, one.timing) for one in done]
     )
-    for found in (placement_table(rows), decided):
+    for found in (placement_table(rows), decided, *_counted(done, fitted)):
         if found is not None:
             echo(f"\n{found.text(width=width())}")
     written = [one.task.folder for one in done if one.task.folder is not None]
@@ -292,3 +302,25 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         echo("Files:")
         for folder in written:
             echo(f"  {escaped(str(folder))}")
+
+
+def _notes(done: Sequence[_Done], fitted: Fitted) -> list[str]:
+    """Return a line for each model that has seen some of the jobs it predicts."""
+    from cpsched.metrics.predictions import not_a_forecast
+
+    of = {one.task.predictor: not_a_forecast(one.provenance, fitted.workload) for one in done}
+    return [f"not a forecast: {escaped(name)} {note}" for name, note in of.items() if note]
+
+
+def _counted(done: Sequence[_Done], fitted: Fitted) -> list[Table | None]:
+    """Return how the predictors came to their answers, run by run."""
+    from cpsched.metrics.predictions import count_table
+
+    jobs = len(fitted.workload) - len(fitted.rejected)
+    one_dispatcher = len({one.task.dispatcher for one in done}) == 1
+    tables = []
+    for one in done:
+        title = f"Answers of {one.task.predictor}"
+        title += ":" if one_dispatcher else f" for {one.task.dispatcher}:"
+        tables.append(count_table(title, one.predictions, jobs))
+    return tables

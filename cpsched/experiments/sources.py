@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from cpsched.errors import ConfigError
 from cpsched.experiments.plan import Generated
 from cpsched.mapping import Fitted, fit
 from cpsched.model.types import MISSING
+from cpsched.runs.identity import file_digest
 
 if TYPE_CHECKING:
     from cpsched.experiments.plan import LogFile
@@ -147,15 +147,6 @@ def machine(source: SystemSource) -> System:
 def machine_digest(source: SystemSource) -> str:
     """Return the identity of the machine a text describes."""
     return machine(source).digest()
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file (hex)."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=path) from error
 
 
 def jittered(workload: Workload, seed: int, jitter: int) -> Workload:

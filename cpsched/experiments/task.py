@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from cpsched import registry
 from cpsched.errors import ConfigError
 from cpsched.experiments.plan import Generated
-from cpsched.experiments.sources import Input, file_digest, source_of, system_source
+from cpsched.experiments.sources import Input, source_of, system_source
+from cpsched.runs.identity import file_digests
 from cpsched.spec import Spec
 from cpsched.versions import versions
 
@@ -155,9 +156,7 @@ def _with_files(group: str, spec: str) -> list[Any]:
     distribution that a plug-in comes from.
     """
     parsed = Spec.parse(spec)
-    values = [Path(value) for _, value in parsed.options]
-    files = [file_digest(path) for path in values if path.is_file()]
-    return [str(parsed), files, _owner(group, parsed.name)]
+    return [str(parsed), file_digests(spec), _owner(group, parsed.name)]
 
 
 @lru_cache(maxsize=256)

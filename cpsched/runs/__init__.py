@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from cpsched.runs.identity import run_name
 from cpsched.runs.reader import SavedRun, load
-from cpsched.runs.writer import run_name, save
+from cpsched.runs.writer import save
 
 __all__ = ["SavedRun", "load", "run_name", "save"]

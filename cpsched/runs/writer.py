@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,30 +26,12 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
-    from cpsched.simulation.simulate import Run, Settings
+    from cpsched.simulation.simulate import Run
 
 #: Of a run of nodes: its first node and how many there are.
 _RUN_BYTES = 2 * np.dtype(np.int64).itemsize
 #: Of the layout of run folders; a reader refuses others.
 FORMAT = 1
-
-
-def run_name(
-    dispatcher: str, predictor: str, settings: Settings, workload: str, system: str
-) -> str:
-    """
-    Return a readable folder name with a hash of everything that determines the run.
-
-    Parameters
-    ----------
-    workload, system
-        Their digests.
-    """
-    what = json.dumps(
-        [dispatcher, predictor, vars(settings), workload, system, versions()], sort_keys=True
-    )
-    slug = re.sub(r"[^a-z0-9]+", "-", f"{dispatcher} {predictor}".lower()).strip("-")
-    return f"{slug}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
 
 def save(

@@ -6,6 +6,8 @@ import hashlib
 import io
 import json
 import zipfile
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,9 @@ from cpsched import traces
 from cpsched.cli.main import main
 from cpsched.cli.model_files import with_models
 from cpsched.errors import ConfigError
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable
+from cpsched.simulation.arrivals import Arrivals
 from cpsched.spec import build
 from predictors import model_file
 from predictors.evaluation import evaluate
@@ -302,7 +307,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     train_it = ("train", str(log), "-p", f"gbm-log:{SMALL}", "--out", str(path))
     status, printed, _ = run(capsys, *train_it)
     assert status == 0
-    assert "--predictor gbm-log:model=" in printed
+    assert printed.endswith(f"{path}: the model; use it with --predictor {path}\n")
     frozen = f"gbm-log:model={path},frozen=yes,{SMALL}"
     status, printed, _ = run(capsys, "evaluate", str(log), "-p", frozen, "--json")
     assert status == 0
@@ -318,11 +323,18 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     # By its file alone; and it has seen these jobs.
     status, printed, _ = run(capsys, "evaluate", str(log), "-p", str(path), "-p", "last")
     assert status == 0
-    assert f"not a forecast: gbm-log:model={path} was trained on these jobs" in printed
+    as_trained = f"gbm-log:model={path},start=60,trees=3,window=300"
+    assert f"not a forecast: {as_trained} was trained on these jobs" in printed
     shorter = ("evaluate", str(log), "--first", "200", "-p", str(path))
     status, printed, _ = run(capsys, *shorter)
     assert status == 0
-    assert "not a forecast" not in printed
+    assert f"not a forecast: {as_trained} was trained on jobs of this log submitted" in printed
+    simulated = ("simulate", str(log), "--system", "hpc2n", "-p", str(path), "-p", "user-history")
+    status, printed, _ = run(capsys, *simulated, "--first", "200")
+    assert status == 0
+    assert f"not a forecast: {as_trained} was trained on jobs of this log" in printed
+    assert "Answers of user-history:" in printed
+    assert "answered by the model" in printed
     again = ("train", str(log), "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
     status, _, complaint = run(capsys, *again)
     assert status != 0
@@ -358,7 +370,56 @@ def test_a_name_is_a_name_though_a_file_is_called_so(tmp_path, monkeypatch):
     trained("gbm-log", tmp_path).rename(tmp_path / "last")
     (tmp_path / "weekly").write_bytes((tmp_path / "last").read_bytes())
     given = ["last", "last:keep=1", "weekly", "nothing"]
-    assert with_models(given) == ["last", "last:keep=1", "gbm-log:model=weekly", "nothing"]
+    assert with_models(given) == [
+        "last",
+        "last:keep=1",
+        "gbm-log:model=weekly,start=60,trees=3,window=300",
+        "nothing",
+    ]
     (tmp_path / "a,b").write_bytes(b"")
     with pytest.raises(ConfigError, match="may hold no comma"):
         with_models("a,b")
+
+
+def test_a_model_is_used_with_the_options_it_was_trained_with(tmp_path):
+    """How names are cut decides what a model has learnt; it is compared."""
+    fitted, path = sample(), tmp_path / "model"
+    spec = f"gbm-log:prefix=3,{SMALL}"
+    save(str(path), train(fitted, starts_of(fitted), spec), fitted, spec)
+    with pytest.raises(ConfigError, match="was trained with prefix=3, and is to be used with pre"):
+        build("predictors", f"gbm-log:model={path},{SMALL}").reset(fitted.system, 0)
+    build("predictors", with_models(str(path))).reset(fitted.system, 0)
+    spec = "linear:loss=paper,start=60"
+    save(str(path), train(fitted, starts_of(fitted), spec), fitted, spec)
+    with pytest.raises(ConfigError, match="was trained with loss=paper, .* add loss=paper"):
+        build("predictors", f"linear:model={path},start=60").reset(fitted.system, 0)
+
+
+def test_hours_of_a_model_are_hours_of_day_in_another_log(tmp_path):
+    """Two days and five hours later by the clock is that in the features, also when saved again."""
+    fitted, path = sample(), tmp_path / "model"
+    at = 1_000_000_000
+    first = replace(fitted, workload=replace(fitted.workload, epoch=at))
+    spec = f"gbm-log:{SMALL}"
+    save(str(path), train(first, starts_of(first), spec), first, spec)
+    later = replace(fitted, workload=replace(fitted.workload, epoch=at + 53 * 3600))
+    again = f"gbm-log:model={path},{SMALL}"
+    training = train(later, starts_of(later), again)
+    hour, weekday = FEATURES.index("hour"), FEATURES.index("weekday")
+    [job] = training.predictor._features.read(_first_job(fitted))
+    weeks = 10 * 7 * 24 * 3600
+    row = training.predictor._features.row(job, weeks)
+    assert (row[hour], row[weekday]) == (5, 2)
+    save(f"{path}2", training, later, again)
+    read = model_file.read(Path(f"{path}2"), "gbm-log")
+    assert (read.hours_from, read.trained["epoch"]) == (at, at + 53 * 3600)
+    # Of logs without a date nothing is known.
+    unknown = build("predictors", again)
+    unknown.reset(fitted.system, 0)
+    assert unknown._features.row(job, weeks)[hour] == 0
+
+
+def _first_job(fitted):
+    arrivals, store = Arrivals(fitted), JobStore(fitted.system.resources)
+    arrivals.enter(store, 0, 1)
+    return JobTable(store, np.zeros(1, dtype=np.int64))

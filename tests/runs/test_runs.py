@@ -168,6 +168,16 @@ def test_run_names_are_readable_and_tell_runs_apart():
     assert len({name, *others}) == 4
 
 
+def test_run_names_know_what_is_in_a_model(tmp_path):
+    """The same path with another content is another run."""
+    model = tmp_path / "model"
+    names = set()
+    for content in (b"one", b"two"):
+        model.write_bytes(content)
+        names.add(run_name("easy", f"gbm-log:model={model}", Settings(), "w", "s"))
+    assert len(names) == 2
+
+
 @pytest.mark.parametrize(
     ("runs", "text"),
     [

@@ -1,0 +1,65 @@
+"""What determines a run, as names and digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError
+from cpsched.spec import Spec
+from cpsched.versions import versions
+
+if TYPE_CHECKING:
+    from cpsched.simulation.simulate import Settings
+
+
+def run_name(
+    dispatcher: str, predictor: str, settings: Settings, workload: str, system: str
+) -> str:
+    """
+    Return a readable folder name with a hash of everything that determines the run.
+
+    Parameters
+    ----------
+    workload, system
+        Their digests.
+    """
+    what = json.dumps(
+        [
+            dispatcher,
+            predictor,
+            vars(settings),
+            workload,
+            system,
+            versions(),
+            *(digests for spec in (dispatcher, predictor) if (digests := file_digests(spec))),
+        ],
+        sort_keys=True,
+    )
+    slug = re.sub(r"[^a-z0-9]+", "-", f"{dispatcher} {predictor}".lower()).strip("-")
+    return f"{slug}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+
+def file_digests(spec: str) -> list[str]:
+    """
+    Return the SHA-256 (hex) of the files that a specification's options name: a trained model.
+
+    Raises
+    ------
+    ConfigError
+        If one cannot be read.
+    """
+    paths = [Path(value) for _, value in Spec.parse(spec).options]
+    return [file_digest(path) for path in paths if path.is_file()]
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file (hex)."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=path) from error
