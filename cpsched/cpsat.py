@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, DispatchError
+from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -281,11 +282,6 @@ def dump(model: CpModel, path: Path | str) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise ConfigError("no such directory", where=path.parent)
-    # Its name says the format, so the end of it stays.
-    partial = path.with_name(f".partial-{path.name}")
-    try:
+    with replacing(path) as partial:
         if not model.export_to_file(str(partial)):
             raise ConfigError("the model cannot be written there", where=path)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo
 from cpsched.errors import ConfigError
+from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,17 +192,13 @@ def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
     from predictors.evaluation import to_columns
 
     table = pa.table(to_columns(fitted, evaluations))
-    partial = out.with_name(out.name + ".partial")
-    try:
+    with replacing(out) as partial:
         if out.suffix == ".parquet":
             parquet.write_table(table, partial)
         else:
             packed = "gzip" if out.suffix == ".gz" else None
             with pa.output_stream(partial, compression=packed) as stream:
                 csv.write_csv(table, stream)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextmanager

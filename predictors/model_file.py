@@ -21,6 +21,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.nesting import flattened, unflattened
+from cpsched.replacing import replacing
 from cpsched.spec import Spec
 from cpsched.versions import versions
 from predictors.features import FEATURES
@@ -130,13 +131,8 @@ def write(
     }
     arrays["/header"] = np.array(json.dumps(header))
     arrays["/plain"] = np.array(json.dumps(plain))
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 def read(path: Path, predictor: str) -> Model:

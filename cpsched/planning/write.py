@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
+from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,21 +50,18 @@ def write(plan: OfflinePlan, path: Path) -> None:
     ConfigError
         If it cannot be written.
     """
-    partial = path.with_name(path.name + ".partial")
     try:
-        _write(plan, partial, path.suffix)
-        partial.replace(path)
+        with replacing(path) as partial:
+            _write(plan, partial)
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror or error}", where=path) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
-def _write(plan: OfflinePlan, path: Path, suffix: str) -> None:
+def _write(plan: OfflinePlan, path: Path) -> None:
     columns = _columns(plan)
-    if suffix == ".parquet":
+    if path.suffix == ".parquet":
         _parquet(columns, path)
-    elif suffix == ".json":
+    elif path.suffix == ".json":
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         content = {**figures(plan), "jobs": rows}
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -17,6 +17,7 @@ from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.nesting import flattened, unflattened
+from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,10 +121,8 @@ def write(path: Path, identity: str, saved: Mapping[str, Any]) -> None:
     arrays, plain = flattened(saved)
     plain["/format"], plain["/identity"] = FORMAT, identity
     arrays["/plain"] = np.array(json.dumps(plain))
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
+    with replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)
-    partial.replace(path)
 
 
 def read(path: Path, identity: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_AMOUNT, MISSING, Status
-from cpsched.traces.text import replacing
+from cpsched.traces.text import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def write(workload: Workload, path: Path) -> None:
     notes: list[str] = []
     columns = _columns(workload, path, notes)
     comments = [*_header(workload), *(f"Note: {note}" for note in notes)]
-    with replacing(path) as file:
+    with written(path) as file:
         for comment in comments:
             file.write(f"; {_one_line(comment)}\n".encode())
         for start in range(0, workload.num_jobs, _ROWS_AT_ONCE):

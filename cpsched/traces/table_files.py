@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from cpsched import arrow
 from cpsched.errors import TraceError
 from cpsched.traces.table_cells import Table
-from cpsched.traces.text import chunks, opened, replacing
+from cpsched.traces.text import chunks, opened, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +72,7 @@ def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], 
     """Write columns and metadata as Parquet."""
     table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
     table = table.replace_schema_metadata({"cpsched": json.dumps(metadata)})
-    with replacing(path) as file:
+    with written(path) as file:
         pq.write_table(
             table,
             file,
@@ -113,7 +113,7 @@ def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path
     """Write columns and metadata as CSV, gzip where the name ends in ``.gz``."""
     names = list(columns)
     num_rows = len(columns[names[0]])
-    with replacing(path) as file:
+    with written(path) as file:
         for key, value in metadata.items():
             file.write(f"# {key}: {json.dumps(value)}\n".encode())
         file.write(_csv_text([[name] for name in names]).encode())

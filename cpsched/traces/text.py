@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
+from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -167,7 +168,7 @@ def decode(raw: bytes, place: Place) -> str:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def written(path: Path) -> Iterator[BinaryIO]:
     """
     Open a file for writing, packed where its name ends in ``.gz``; it appears when complete.
 
@@ -176,20 +177,16 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     TraceError
         If it cannot be written.
     """
-    partial = path.with_name(path.name + ".partial")
     try:
-        with partial.open("wb") as file:
+        with replacing(path) as partial, partial.open("wb") as file:
             if path.suffix.lower() == ".gz":
                 # No time and no name inside: the same workload gives the same bytes.
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                     yield cast("BinaryIO", packed)
             else:
                 yield file
-        partial.replace(path)
     except OSError as error:
         raise TraceError(f"cannot be written: {error.strerror or error}", file=path) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def title(path: Path) -> str:

@@ -80,7 +80,7 @@ def test_a_plan_that_cannot_be_written_leaves_what_was_there(tmp_path, monkeypat
     path = tmp_path / f"plan{suffix}"
     path.write_text("before")
 
-    def full(plan, path, suffix):
+    def full(plan, path):
         path.write_text("half")
         raise OSError(28, "No space left on device")
 

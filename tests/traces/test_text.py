@@ -201,7 +201,7 @@ def test_replacing_leaves_the_old_file_if_writing_fails(tmp_path) -> None:
     path.write_text("old")
 
     def fail() -> None:
-        with text.replacing(path) as file:
+        with text.written(path) as file:
             file.write(b"half")
             raise RuntimeError
 
@@ -213,15 +213,15 @@ def test_replacing_leaves_the_old_file_if_writing_fails(tmp_path) -> None:
 
 def test_replacing_packs_the_same_bytes_every_time(tmp_path) -> None:
     for name in ("a.gz", "b.gz"):
-        with text.replacing(tmp_path / name) as file:
+        with text.written(tmp_path / name) as file:
             file.write(b"hello")
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"hello"
 
 
-def test_replacing_names_a_folder_that_is_not_there(tmp_path) -> None:
+def test_writing_names_a_folder_that_is_not_there(tmp_path) -> None:
     with (
         pytest.raises(TraceError, match="cannot be written: No such file"),
-        text.replacing(tmp_path / "none" / "a.csv"),
+        text.written(tmp_path / "none" / "a.csv"),
     ):
         pass
