@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from cpsched import registry
 from cpsched.errors import ConfigError
 from cpsched.experiments.plan import Generated
 from cpsched.experiments.sources import Input, source_of, system_source
-from cpsched.runs.identity import file_digests
+from cpsched.runs.identity import file_digests, slug_of
 from cpsched.spec import Spec
 from cpsched.versions import versions
 
@@ -138,8 +137,7 @@ def _called(task: Task) -> str:
 
 
 def _slug(*parts: str) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower()).strip("-")
-    return slug[:_LONGEST].strip("-")
+    return slug_of(" ".join(parts))[:_LONGEST].strip("-")
 
 
 @lru_cache(maxsize=1)

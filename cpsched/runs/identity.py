@@ -39,8 +39,13 @@ def run_name(
         ],
         sort_keys=True,
     )
-    slug = re.sub(r"[^a-z0-9]+", "-", f"{dispatcher} {predictor}".lower()).strip("-")
+    slug = slug_of(f"{dispatcher} {predictor}")
     return f"{slug}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+
+def slug_of(text: str) -> str:
+    """Return a text as part of a file's name; ``cph+`` is not ``cph``."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("+", "-plus ")).strip("-")
 
 
 def file_digests(spec: str) -> list[str]:
