@@ -1,11 +1,12 @@
 """
 A campaign in one table: every dispatcher and predictor over the baseline, log by log.
 
-    python benchmarks/ratios.py DIR
+    python benchmarks/ratios.py DIR...
 
-DIR is a folder of ``cpsched compare`` whose plan names a baseline dispatcher and predictor. Cells
-are geometric means over the seeds of the ratios to the baseline's run of the same seed: of mean
-bounded slowdowns, then of the 99.9th percentiles of the wait; the last column is the geometric
+Each DIR is a folder of ``cpsched compare`` whose plan names a baseline dispatcher and predictor,
+the same in all; their logs stand side by side, and rows of one log in several folders together.
+Cells are geometric means over the seeds of the ratios to the baseline's run of the same seed: of
+mean bounded slowdowns, then of the 99.9th percentiles of the wait; the last column is the geometric
 mean over the logs. A second table has mean bounded slowdowns, mean and deviation over the seeds.
 """
 
@@ -45,6 +46,18 @@ def read(folder: Path) -> Campaign:
             logs[place["workload"]][who][int(place["seed"])] = figures
     base = about["baseline"]
     return Campaign(logs, (base["dispatcher"], base["predictor"]))
+
+
+def joined(campaigns: list[Campaign]) -> Campaign:
+    """Return several campaigns as one; of what two have, the first counts."""
+    first = campaigns[0]
+    if any(other.baseline != first.baseline for other in campaigns):
+        raise SystemExit("the folders have different baselines")
+    for other in campaigns[1:]:
+        for log, runs in other.logs.items():
+            for who, by_seed in runs.items():
+                first.logs[log][who] = by_seed | first.logs[log][who]
+    return first
 
 
 def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> tuple[float, float] | None:
@@ -90,8 +103,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("experiment", type=Path, help="folder of cpsched compare")
-    report(read(parser.parse_args().experiment))
+    parser.add_argument("experiment", type=Path, nargs="+", help="folders of cpsched compare")
+    report(joined([read(folder) for folder in parser.parse_args().experiment]))
 
 
 if __name__ == "__main__":

@@ -57,8 +57,12 @@ def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
         ("B", "EASY", "W", 1): (3.0, 7.0), ("B", "new", "W", 1): (3.0, 28.0),
         ("A", "new", "R", 1): (5.0, 50.0),
     }  # fmt: skip
-    folder = campaign(tmp_path, figures)
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(folder)])
+    # Logs, and rows of a log, may come from several folders.
+    parts = [dict(list(figures.items())[:4]), dict(list(figures.items())[4:])]
+    for number, part in enumerate(parts):
+        (tmp_path / str(number)).mkdir()
+        campaign(tmp_path / str(number), part)
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path / "0"), str(tmp_path / "1")])
     ratios.main()
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")]
