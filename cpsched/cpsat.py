@@ -241,9 +241,8 @@ def _interruptibly(solver: CpSolver, model: CpModel) -> Any:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        solving = pool.submit(solver.solve, model)
         try:
-            return solving.result()
+            return pool.submit(solver.solve, model).result()
         except KeyboardInterrupt:
             solver.stop_search()
             raise

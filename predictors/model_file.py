@@ -80,7 +80,10 @@ class Model:
     def options(self) -> dict[str, str]:
         """The options it was trained with, without those that say what it was trained from."""
         text = self.trained.get("options")
-        given = dict(Spec.parse(text).options) if isinstance(text, str) else {}
+        try:
+            given = dict(Spec.parse(text).options) if isinstance(text, str) else {}
+        except ConfigError as error:
+            raise ConfigError("says it was trained with no options", where=self.path) from error
         return {name: value for name, value in given.items() if name not in _OF_A_RUN}
 
     def provenance(self) -> dict[str, str]:

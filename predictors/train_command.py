@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched import registry
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
@@ -88,6 +89,8 @@ def train_command(
 
 def _check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse a file before minutes are spent."""
+    if "," in str(out):
+        raise ConfigError("a model's path may hold no comma; name it otherwise", where=out)
     if out.exists() and not (overwrite and out.is_file()):
         raise ConfigError("the file exists; name another, or add --overwrite", where=out)
     if not out.absolute().parent.is_dir():
@@ -102,4 +105,7 @@ def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> Non
     echo("")
     echo(overall([training.evaluation]).text(width=width()))
     echo("")
-    echo(f"{escaped(str(out))}: the model; use it with --predictor {escaped(str(out))}")
+    # A file that is called like a predictor is not meant by its bare name.
+    named = out.name in registry.names("predictors") and out.name == str(out)
+    use = f"./{out}" if named else str(out)
+    echo(f"{escaped(str(out))}: the model; use it with --predictor {escaped(use)}")

@@ -42,7 +42,10 @@ def _spec_of(path: Path, text: str) -> str:
     name, trained = header.get("predictor"), header.get("trained")
     options = {"model": text}
     if isinstance(trained, Mapping) and isinstance(trained.get("options"), str):
-        options = dict(Spec.parse(trained["options"]).options) | options
+        try:
+            options = dict(Spec.parse(trained["options"]).options) | options
+        except ConfigError as error:
+            raise ConfigError("says it was trained with no options", where=path) from error
     options.pop("frozen", None)
     return str(Spec(str(name), tuple(sorted(options.items()))))
 

@@ -105,8 +105,9 @@ class PlanningDispatcher(Dispatcher):
         if not fits[first].any():
             return _skipped(stats.SKIPPED_NONE_FIT)
         decision = self._planned(view, waiting.take(first))
-        if len(decision.actions) == len(first) < len(waiting):
-            # An emptied window says nothing of the jobs behind it.
+        waits = decision.plan is not None and len(decision.plan.handle)
+        if not waits and 0 < len(decision.actions) < len(waiting) and not _postponed(decision):
+            # Everybody who was planned has started, which says nothing of those who were not.
             return decision._replace(again_at=view.now + 1)
         return decision
 
@@ -151,6 +152,10 @@ class PlanningDispatcher(Dispatcher):
         if fits.any():
             fits[fits] = fits_now(view, frozen(waiting.rows[fits]), self.allocator)
         return fits
+
+
+def _postponed(decision: Decision) -> bool:
+    return bool(decision.stats.get(stats.POSTPONED))
 
 
 def _skipped(reason: str) -> Decision:

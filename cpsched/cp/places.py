@@ -291,24 +291,19 @@ def units_in_pool(
     start, duration
         Seconds from now, and seconds, of all jobs.
     """
-    nodes = place.nodes
-    held = np.zeros((len(nodes), timeline.levels.shape[2]), dtype=np.int64)
-    ends: list[tuple[int, int, int, IntArray]] = []
+    held = np.zeros((len(place.nodes), timeline.levels.shape[2]), dtype=np.int64)
+    ends: list[tuple[int, int, IntArray]] = []
     for job in sorted(counts, key=lambda job: start[job]):
+        unit = requests.unit[job]
         while ends and ends[0][0] <= start[job]:
-            _, _, at, amount = heapq.heappop(ends)
-            held[at] -= amount
-        level = timeline.levels[np.searchsorted(timeline.times, start[job], side="right") - 1]
-        unit, left = requests.unit[job], counts[job]
+            _, ended, left = heapq.heappop(ends)
+            held -= left[:, None] * requests.unit[ended]
+        at = np.searchsorted(timeline.times, start[job], side="right") - 1
         asked = np.flatnonzero(unit)
-        for at, node in enumerate(nodes.tolist()):
-            room = (level[node, asked] - held[at, asked]) // unit[asked]
-            take = min(int(room.min(initial=left)), left)
-            if take > 0:
-                held[at] += take * unit
-                left -= take
-                # A job has one entry for a node: amounts are never compared.
-                heapq.heappush(ends, (start[job] + int(duration[job]), job, at, take * unit))
-                yield job, node, take
-            if not left:
-                break
+        free = timeline.levels[at][place.nodes[:, None], asked] - held[:, asked]
+        room = np.clip((free // unit[asked]).min(axis=1, initial=counts[job]), 0, None)
+        take = np.clip(counts[job] - (np.cumsum(room) - room), 0, room)
+        held += take[:, None] * unit
+        heapq.heappush(ends, (start[job] + int(duration[job]), job, take))
+        for node in np.flatnonzero(take).tolist():
+            yield job, int(place.nodes[node]), int(take[node])

@@ -218,11 +218,12 @@ class Pure(PlanningDispatcher):
             for job in np.flatnonzero(starts == 0).tolist()
         ]
         later = np.flatnonzero(starts)
-        nodes = np.arange(takes.shape[1])
+        nodes = {int(handles[job]): np.flatnonzero(takes[job]) for job in later.tolist()}
         plan = Plan(
             handles[later].tolist(),
             (view.now + starts[later]).tolist(),
-            {int(handles[job]): np.repeat(nodes, takes[job]) for job in later.tolist()},
+            nodes,
+            {int(handles[job]): takes[job, nodes[int(handles[job])]] for job in later.tolist()},
         )
         return Decision(actions, plan, stats=numbers)
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.dispatch.memory import Memory
+from cpsched.errors import DispatchError
 from cpsched.kernels import fit
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
+from cpsched.model.types import Split
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
@@ -98,15 +100,43 @@ class Allocator:
         per_node = shape[c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
         return Allocation(node, units, units[:, None] * request + per_node)
 
-    def planned(self, view: View, row: int, nodes: IntArray) -> Allocation | None:
+    def planned(self, view: View, row: int, nodes: IntArray, units: IntArray) -> Allocation | None:
         """
-        Return the allocation of a job whose plan names the node of each unit.
+        Return the allocation of a job as somebody planned it; None if that breaks its request.
 
-        None where it names nodes only, see :class:`~cpsched.model.decision.Plan`.
+        Whether there is room for it is not looked at.
+
+        Parameters
+        ----------
+        nodes, units
+            Of a :class:`~cpsched.model.decision.Plan`.
+
+        Raises
+        ------
+        DispatchError
+            If these are no nodes of the machine, or not as many units as the job has.
         """
-        if len(nodes) != view.waiting.store.columns.item(row, c.UNITS):
+        columns = view.waiting.store.columns
+        whole = np.issubdtype(nodes.dtype, np.integer) and np.issubdtype(units.dtype, np.integer)
+        inside = whole and bool(((nodes >= 0) & (nodes < len(self.capacity))).all())
+        if not inside or len(nodes) != len(units) or len(np.unique(nodes)) != len(nodes):
+            raise DispatchError(f"a plan's nodes are {nodes} and the units on them {units}")
+        if (units < 1).any() or units.sum() != columns.item(row, c.UNITS):
+            raise DispatchError(
+                f"a plan has units {units} of a job of {columns.item(row, c.UNITS)} units"
+            )
+        shape = view.waiting.store.shapes[columns.item(row, c.SHAPE)]
+        allowed = (
+            columns.item(row, c.NODES_MIN) <= len(nodes) <= columns.item(row, c.NODES_MAX)
+            and view.eligible[shape[c.SHAPE_CLASS], nodes].all()
+            and (shape[c.SHAPE_SPLIT] != Split.EVEN or (units == units[0]).all())
+            and (not shape[c.SHAPE_CONTIGUOUS] or np.ptp(nodes) + 1 == len(nodes))
+        )
+        if not allowed:
             return None
-        return self.allocation(view, row, np.bincount(nodes, minlength=len(self.capacity)))
+        takes = np.zeros(len(self.capacity), dtype=np.int64)
+        takes[nodes] = units
+        return self.allocation(view, row, takes)
 
 
 class FirstFit(Allocator):

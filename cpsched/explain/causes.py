@@ -70,6 +70,7 @@ class Scene:
         plan = decision.plan
         self.planned = {} if plan is None else dict(zip(plan.handle, plan.start, strict=True))
         self.planned_nodes = {} if plan is None else plan.nodes
+        self.planned_units = {} if plan is None else plan.units
         self.order: list[int] | None = None if order is None else order.tolist()
         self.rank_of = {row: at for at, row in enumerate(self.order or (), 1)}
         self.free_after: IntArray = np.array(view.free)
@@ -95,7 +96,7 @@ class Scene:
             rank=self.rank_of.get(row),
             start=start,
             end=end,
-            nodes=None if nodes is None else node_list(names, np.unique(nodes)),
+            nodes=None if nodes is None else node_list(names, np.sort(nodes)),
         )
 
     def first_ahead(self) -> OtherJob | None:
@@ -163,7 +164,7 @@ def why_waiting(scene: Scene) -> Waiting:
         could_start=could_start,
         would_end=scene.end_of(scene.row, scene.view.now),
         planned=None if planned is None else int(planned),
-        planned_nodes=None if nodes is None else node_list(names, np.unique(nodes)),
+        planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
         note=note,
     )
 

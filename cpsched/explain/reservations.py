@@ -39,7 +39,8 @@ def delayed(scene: Scene, fitting: Fitting) -> OtherJob | None:
     for start, _, handle in planned:
         row = scene.row_of[handle]
         end = scene.end_of(row, start)
-        future.reserve(row, start, end, scene.planned_nodes.get(handle))
+        where = scene.planned_nodes.get(handle), scene.planned_units.get(handle)
+        future.reserve(row, start, end, *where)
         if not future.has_room(fitting):
             return scene.other(row, start, end, scene.planned_nodes.get(handle))
     return None
@@ -69,7 +70,9 @@ class _Future:
             self.levels[np.ix_(self.times >= end, node)] += amount
         self.sums: IntArray = self.levels.sum(axis=1)
 
-    def reserve(self, row: int, start: int, end: int, nodes: IntArray | None) -> None:
+    def reserve(
+        self, row: int, start: int, end: int, nodes: IntArray | None, units: IntArray | None
+    ) -> None:
         """Take a planned job off; where it fits on no nodes, off the sums alone."""
         fitting = Fitting(self._view, row)
         during = (self.times >= start) & (self.times < end)
@@ -77,7 +80,8 @@ class _Future:
         low = self.levels[during].min(axis=0)
         placed = None
         if nodes is not None:
-            placed = fitting.allocator.planned(self._view, row, nodes)
+            if units is not None:
+                placed = fitting.allocator.planned(self._view, row, nodes, units)
             elsewhere = np.ones(len(low), dtype=np.bool_)
             elsewhere[nodes] = False
             low[elsewhere] = 0

@@ -53,13 +53,15 @@ class Plan(NamedTuple):
     handle, start
         Which jobs, and the second each is planned to start; P of each.
     nodes
-        For jobs whose place is planned too, by handle: the node index of each unit, or, where how
-        many go on each is left open, of each node once.
+        Node indices for jobs whose place is planned too, by handle.
+    units
+        How many units go on each of these nodes, where that is planned too, by handle.
     """
 
     handle: Sequence[int]
     start: Sequence[int]
     nodes: Mapping[int, IntArray] = _EMPTY
+    units: Mapping[int, IntArray] = _EMPTY
 
 
 class Decision(NamedTuple):

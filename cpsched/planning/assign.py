@@ -43,6 +43,7 @@ def assign(
         action.handle: action.allocation for action in decision.actions if isinstance(action, Start)
     }
     named = decision.plan.nodes if decision.plan is not None else {}
+    units = decision.plan.units if decision.plan is not None else {}
     free = np.array(view.free)
     placed: dict[int, Allocation] = {}
     running: list[tuple[int, int]] = []
@@ -54,7 +55,8 @@ def assign(
         allocation = decided.get(handle)
         if allocation is None:
             row = int(view.waiting.rows[handle])
-            allocation = _placed(allocator, view, row, free, named.get(handle))
+            where = named.get(handle), units.get(handle)
+            allocation = _placed(allocator, view, row, free, *where)
         if allocation is None:
             continue
         free[allocation.node] -= allocation.amount
@@ -64,14 +66,20 @@ def assign(
 
 
 def _placed(
-    allocator: Allocator, view: View, row: int, free: IntArray, named: IntArray | None
+    allocator: Allocator,
+    view: View,
+    row: int,
+    free: IntArray,
+    named: IntArray | None,
+    units: IntArray | None,
 ) -> Allocation | None:
-    """Place a job, as its plan says if that names the node of each unit, or nodes."""
+    """Place a job, as its plan says if that names nodes, or units on nodes."""
     if named is None:
         return allocator.place(view, row, free)
-    planned = allocator.planned(view, row, named)
-    if planned is not None and (planned.amount <= free[planned.node]).all():
-        return planned
+    if units is not None:
+        planned = allocator.planned(view, row, named, units)
+        if planned is not None and (planned.amount <= free[planned.node]).all():
+            return planned
     return allocator.place(view, row, _only(free, named))
 
 

@@ -175,7 +175,7 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
     if "trust" in known:
         # Their limit is of one neighbourhood.
         asked = given.get("neighbourhoods", "")
-        each = limit / max(int(asked) if asked.isdigit() else _NEIGHBOURHOODS, 1)
+        each = limit / max(int(asked) if asked.isdecimal() else _NEIGHBOURHOODS, 1)
         given = _THOROUGH | {"limit": repr(each)} | given
         if given["trust"] != "always":
             raise ConfigError(

@@ -57,8 +57,24 @@ def file_digests(spec: str) -> list[str]:
     ConfigError
         If one cannot be read.
     """
-    paths = [Path(value) for _, value in Spec.parse(spec).options]
-    return [file_digest(path) for path in paths if path.is_file()]
+    paths = [Path(value) for _, value in Spec.parse(spec).options if not _is_number(value)]
+    return [file_digest(path) for path in paths if _is_file(path)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # Too long for a name.
+        return False
 
 
 def file_digest(path: Path) -> str:

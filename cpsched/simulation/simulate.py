@@ -174,7 +174,7 @@ def simulate(
         settings=settings,
         schedule=schedule_of(fitted, simulator, allocations),
         decisions=decisions.counts(),
-        predictions=dict(predicts.stats()),
+        predictions={name: int(value) for name, value in predicts.stats().items()},
         timing=timing,
         provenance=dict(predicts.provenance()),
     )
