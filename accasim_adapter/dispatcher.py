@@ -51,6 +51,9 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         Requested time of jobs that name none (-1 in a log), seconds.
     correction, seed
         As for :class:`~cpsched.simulation.simulator.Simulator`.
+    epoch
+        Unix time of AccaSim's second 0, where it is known: 0 where its times are Unix times. A
+        trained predictor counts hours from it.
     job_check
         What AccaSim checks before it shows a job, see its ``JobVerification``. What can never run
         is rejected here too.
@@ -76,6 +79,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         default_time: int | None = None,
         correction: str = "requested",
         seed: int = 0,
+        epoch: int | None = None,
         job_check: Any = None,
         **options: object,
     ) -> None:
@@ -89,6 +93,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         )
         self.name = f"{type(self).name}-{self._spec}"
         self._correction, self._seed = correction_named(correction), seed
+        self._epoch = epoch
         self._like = systems.load(system) if isinstance(system, str) else system
         check_seconds(expected_wait, default_time)
         self._expected_wait, self._default_time = expected_wait, default_time
@@ -116,6 +121,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
             correction=self._correction,
             any_queue=True,
             seed=self._seed,
+            epoch=self._epoch,
         )
         self._mirror = Mirror(self.cluster, resource_manager)
 

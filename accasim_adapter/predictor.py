@@ -44,6 +44,9 @@ class CpschedPredictor(Hooks):
         As for :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
     seed
         Given to the predictor.
+    epoch
+        Unix time of AccaSim's second 0, where it is known: 0 where its times are Unix times. A
+        trained predictor counts hours from it.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class CpschedPredictor(Hooks):
         system: System | str | None = None,
         default_time: int | None = None,
         seed: int = 0,
+        epoch: int | None = None,
     ) -> None:
         super().__init__()
         self.predictor: RuntimePredictor = (
@@ -67,6 +71,7 @@ class CpschedPredictor(Hooks):
         check_seconds(None, default_time)
         self._default_time = default_time
         self._seed = seed
+        self._epoch = epoch
         self._row_of: dict[str, int] = {}
 
     def begin(self, event_manager: Any) -> None:
@@ -78,6 +83,7 @@ class CpschedPredictor(Hooks):
         self._row_of = {}
         self._store = JobStore(system.resources)
         self._enrolment = Enrolment(system, self._store, any_queue=True)
+        self.predictor.on_epoch(self._epoch)
         self.predictor.reset(system, self._seed)
 
     def exec_before_dispatching(

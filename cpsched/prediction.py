@@ -115,15 +115,18 @@ class RuntimePredictor(ABC):
     is_request
         Whether its answer is always the requested time. That is what job tables hold before a
         predictor has answered, so it need not be asked.
-    epoch
-        Unix time of second 0, None where it is not known. Whoever runs the jobs sets it before
-        :meth:`reset`, so that what was learnt of one log's hours holds for another's.
     """
 
     name: str = ""
     clipped: bool = True
     is_request: bool = False
-    epoch: int | None = None
+
+    def on_epoch(self, epoch: int | None) -> None:  # noqa: B027
+        """
+        Take note of the Unix time of second 0, None where it is not known; before :meth:`reset`.
+
+        So that what was learnt of one log's hours holds for another's.
+        """
 
     def reset(self, system: System, seed: int) -> None:  # noqa: B027
         """Forget everything learnt, before a run starts."""

@@ -6,21 +6,25 @@ import sys
 from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import numpy as np
 
+from cpsched.model import columns as c
+from cpsched.model.jobstore import LABELS, JobStore
+from cpsched.model.jobtable import JobTable
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
 
+#: Seconds by which another process's clock is ahead: another day, hour, minute and second.
+_SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque, np.ndarray)
 
 
@@ -64,8 +68,10 @@ def size(thing: object) -> int:
         seen.add(id(item))
         if callable(item):
             waiting.extend(_remembered(item))
-        else:
-            total += sys.getsizeof(item)
+            if not isinstance(type(item).__call__, FunctionType):
+                # Of functions, and what libraries compile, nothing else is of interest.
+                continue
+        total += sys.getsizeof(item)
         if isinstance(item, dict):
             waiting.extend(item.keys())
             waiting.extend(item.values())
@@ -74,7 +80,8 @@ def size(thing: object) -> int:
         elif isinstance(item, np.ndarray):
             waiting.extend(() if item.base is None else [item.base])
         else:
-            waiting.extend(getattr(item, "__dict__", {}).values())
+            held = getattr(item, "__dict__", None)
+            waiting.extend(held.values() if isinstance(held, dict) else ())
             for cls in type(item).__mro__:
                 names = getattr(cls, "__slots__", ())
                 waiting.extend(getattr(item, name, None) for name in names)
@@ -87,8 +94,12 @@ def _beside(thing: object) -> list[object]:
     for cls in type(thing).__mro__:
         found.extend(vars(cls).values())
         module = sys.modules.get(cls.__module__)
-        values = vars(module).values() if module is not None and cls is not object else ()
-        found.extend(value for value in values if isinstance(value, _CONTAINERS))
+        held = vars(module) if module is not None and cls is not object else {}
+        found.extend(
+            value
+            for name, value in held.items()
+            if name != "__builtins__" and isinstance(value, _CONTAINERS)
+        )
     return found
 
 
@@ -114,16 +125,21 @@ def another_process() -> Iterator[None]:
     real = builtins.hash
 
     def salted(value: object) -> int:
-        return real(value) ^ 0x5BD1E995 if isinstance(value, str | bytes) else real(value)
+        # What has a hash of its own keeps it: it may be a key already.
+        own = sys._getframe(1).f_code.co_name == "__hash__"
+        changed = isinstance(value, str | bytes) and not own
+        return real(value) ^ 0x5BD1E995 if changed else real(value)
 
     with ExitStack() as patches:
         patches.enter_context(patch.object(builtins, "hash", salted))
-        for name in ("time", "time_ns"):
-            clock = getattr(time, name)
-            later = 86_399 if name == "time" else 86_399 * 10**9
-            shifted = partial(lambda clock, later: clock() + later, clock, later)
+        for name, unit in (("time", 1), ("time_ns", 10**9)):
+            shifted = partial(_shifted, getattr(time, name), _SHIFT * unit)
             patches.enter_context(patch.object(time, name, shifted))
         yield
+
+
+def _shifted(clock: Callable[[], float], later: int) -> float:
+    return clock() + later
 
 
 class Raw(RuntimePredictor):
@@ -134,6 +150,10 @@ class Raw(RuntimePredictor):
 
     def __init__(self, inner: RuntimePredictor) -> None:
         self.inner = inner
+
+    def on_epoch(self, epoch: int | None) -> None:
+        """Pass it on."""
+        self.inner.on_epoch(epoch)
 
     def reset(self, system: System, seed: int) -> None:
         """Pass it on."""
@@ -158,6 +178,40 @@ class Raw(RuntimePredictor):
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Pass it on."""
         return self.inner.predict(jobs, now)
+
+
+class Renumbered(Raw):
+    """Shows job tables in which users, names, queues and groups have other numbers."""
+
+    def on_submit(self, jobs: JobTable, now: int) -> None:
+        """Pass it on."""
+        super().on_submit(_renumbered(jobs), now)
+
+    def on_start(self, jobs: JobTable, now: int) -> None:
+        """Pass it on."""
+        super().on_start(_renumbered(jobs), now)
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
+        """Pass it on."""
+        super().observe(_renumbered(jobs), outcome, now)
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:
+        """Pass it on."""
+        return super().predict(_renumbered(jobs), now)
+
+
+def _renumbered(jobs: JobTable) -> JobTable:
+    """Return a table of the same jobs; of every two strings, one has the other's code."""
+    store = jobs.store
+    other = JobStore(store.resources, capacity=len(store.columns))
+    other.writable[:] = store.columns
+    other.size, other.shapes, other.reordered = store.size, store.shapes, store.reordered
+    for label, column in zip(LABELS, (c.QUEUE, c.USER, c.NAME, c.GROUP), strict=True):
+        codes = other.writable[:, column]
+        np.copyto(codes, codes ^ 1, where=codes >= 0)
+        known = [*store.labels[label], f"no {label} at all"]
+        other.labels[label] = [known[min(at ^ 1, len(known) - 1)] for at in range(len(known))]
+    return JobTable(other, jobs.rows)
 
 
 class AsksTwice(Raw):

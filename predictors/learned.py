@@ -137,6 +137,7 @@ class Learned(RuntimePredictor):
         self._counts = dict.fromkeys(self.counted(), 0)
         self._fitted_at, self._fitted_with = 0, 0
         self._seed = 0
+        self._epoch: int | None = None
         self._warm = None if model is None else model_file.read(Path(model), self.name)
 
     @property
@@ -177,6 +178,10 @@ class Learned(RuntimePredictor):
     def restore_models(self, state: Mapping[str, Any]) -> None:
         """Take up the models; raise ValueError if they are none."""
 
+    def on_epoch(self, epoch: int | None) -> None:
+        """Hours of a model from a file are hours of the day here, too."""
+        self._epoch = epoch
+
     def reset(self, system: System, seed: int) -> None:
         """Forget everything, or go back to the model file."""
         self._seed = seed
@@ -209,8 +214,8 @@ class Learned(RuntimePredictor):
         self._counts = dict.fromkeys(self.counted(), 0)
         self._features.forget_times()
         # Its hours count from another second 0.
-        if self.epoch is not None and warm.hours_from is not None:
-            self._features.shift = self.epoch - warm.hours_from
+        if self._epoch is not None and warm.hours_from is not None:
+            self._features.shift = self._epoch - warm.hours_from
         self._fitted_at, self._fitted_with = 0, self._window.added
 
     def on_submit(self, jobs: JobTable, now: int) -> None:
@@ -316,7 +321,13 @@ class Learned(RuntimePredictor):
     @property
     def hours_from(self) -> int | None:
         """The Unix time that hours and weekdays are counted from, None where it is not known."""
-        return None if self.epoch is None else self.epoch - self._features.shift
+        return None if self._epoch is None else self._epoch - self._features.shift
+
+    def trained_before(self) -> list[dict[str, Any]]:
+        """Return what the file it started from was trained on, and the file that started from."""
+        if self._warm is None:
+            return []
+        return [*self._warm.before, dict(self._warm.trained_on)]
 
     def land(self) -> None:
         """Forget jobs that have not ended, as those at the end of a log."""

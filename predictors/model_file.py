@@ -86,9 +86,17 @@ class Model:
             raise ConfigError("says it was trained with no options", where=self.path) from error
         return {name: value for name, value in given.items() if name not in _OF_A_RUN}
 
-    def provenance(self) -> dict[str, str]:
+    @property
+    def before(self) -> list[dict[str, Any]]:
+        """What the models it goes back to were trained on, the oldest first."""
+        found = self.trained.get("before")
+        known = found if isinstance(found, list) else []
+        return [one for one in known if isinstance(one, dict)]
+
+    @property
+    def trained_on(self) -> dict[str, Any]:
         """
-        Return which file this is, and what it was trained on as far as its header says.
+        What it was trained on last, as far as its header says.
 
         ``trained_from`` and ``trained_to``, the first and last submit, are dates where the log has
         them, else seconds.
@@ -101,10 +109,16 @@ class Model:
             "trained_from": _moment(known.get("epoch"), known.get("first_submit")),
             "trained_to": _moment(known.get("epoch"), known.get("last_submit")),
         }
+        return {name: str(value) for name, value in said.items() if value is not None}
+
+    def provenance(self) -> dict[str, str]:
+        """Return which file this is, and what it and those before it were trained on."""
+        before = {"trained_before": json.dumps(self.before)} if self.before else {}
         return {
             "model": str(self.path),
             "model_sha256": self.sha256,
-            **{name: str(value) for name, value in said.items() if value is not None},
+            **self.trained_on,
+            **before,
         }
 
 

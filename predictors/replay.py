@@ -135,7 +135,7 @@ class Replay:
         self._status: list[int] = self.arrivals.status.tolist()
         self._events = self._make_events()
         self._next = 0
-        predictor.epoch = fitted.workload.epoch
+        predictor.on_epoch(fitted.workload.epoch)
         predictor.reset(fitted.system, seed)
         self.hand_to(predictor)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.types import Status
 from cpsched.model.workload import Workload
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RESOURCES = ("core", "gpu", "mem")
 _WALLTIMES = np.array([300, 900, 3600, 3600, 7200, 43_200, 86_400])
@@ -27,7 +24,6 @@ def sample(
     seed: int = 0,
     *,
     strangers: bool = False,
-    present: Sequence[Sequence[str]] = (),
     begin: int = 0,
 ) -> Fitted:
     """
@@ -45,23 +41,17 @@ def sample(
         Of everything drawn; the first jobs are the same however many follow.
     strangers
         Every job has a user and a name of its own, as hard as can be on memory.
-    present
-        Queue, user, name and group, '' for none, of jobs that are submitted before all others, and
-        start when these have ended.
     begin
         Second of the first submit.
     """
     rng = np.random.default_rng([seed, 2017])
-    rows = [
-        *(_waiting(*strings) for strings in present),
-        *(_row(rng, index, strangers) for index in range(num_jobs)),
-    ]
+    rows = [_row(rng, index, strangers) for index in range(num_jobs)]
     columns: dict[str, Any] = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
     submit = begin + np.cumsum(columns.pop("gap")).astype(np.int64)
     wait = np.array(columns.pop("wait"))
     workload = Workload.build(
         title="sample",
-        job_id=[str(index) for index in range(len(rows))],
+        job_id=[str(index) for index in range(num_jobs)],
         submit=submit,
         recorded_start=submit + wait,
         resources=RESOURCES,
@@ -108,12 +98,6 @@ def _row(rng: np.random.Generator, index: int, strangers: bool) -> tuple[object,
         None if draw[11] < 0.05 else ("debug", "batch")[walltime > 3600],
         f"group{user % 3}",
     )
-
-
-def _waiting(queue: str, user: str, name: str, group: str) -> tuple[object, ...]:
-    """Return a job that waits for longer than the log is."""
-    strings = (user or None, name or None, queue or None, group or None)
-    return (0, 10**9, 1, (1, 0, 1024), 3600, 60, int(Status.COMPLETED), *strings)
 
 
 def _machine() -> System:

@@ -104,5 +104,6 @@ def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> Non
         "last_submit": int(workload.submit[rows[-1]]),
         "epoch": workload.epoch,
         "hours_from": training.predictor.hours_from,
+        "before": training.predictor.trained_before(),
     }
     model_file.write(Path(path), training.predictor.name, training.predictor.state(), trained)

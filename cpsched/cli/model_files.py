@@ -28,10 +28,22 @@ def _named(text: str) -> str:
     except (OSError, ValueError):
         is_file = False
     if not is_file:
+        _refuse_options(text)
         return text
     if "," in text:
         raise ConfigError("a model's path may hold no comma here; rename it", where=text)
     return _spec_of(path, text)
+
+
+def _refuse_options(text: str) -> None:
+    """A file's name takes no options: say how they are given."""
+    for at in (text.find(mark) for mark in ":,"):
+        if at > 0 and "=" in text[at:] and Path(text[:at]).is_file():
+            name = _header(Path(text[:at])).get("predictor")
+            raise ConfigError(
+                f"options go with the predictor's name: {name}:model={text[:at]},{text[at + 1 :]}",
+                where=text,
+            )
 
 
 def _spec_of(path: Path, text: str) -> str:

@@ -56,6 +56,8 @@ class Cluster:
         system's default expected wait.
     seed
         Given to dispatcher and predictor.
+    epoch
+        Unix time of second 0, where it is known: a trained predictor counts hours from it.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class Cluster:
         correction: Correction | str = Correction.REQUESTED,
         any_queue: bool = False,
         seed: int = 0,
+        epoch: int | None = None,
     ) -> None:
         self.system = system
         self.state = State(system)
@@ -94,6 +97,7 @@ class Cluster:
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
         self.dispatcher.reset(system, seed)
+        self.predictor.on_epoch(epoch)
         self.predictor.reset(system, seed)
 
     # --- what happens ----------------------------------------------------------------------------

@@ -161,7 +161,7 @@ class Simulator:
         self._sees_starts = listens(predictor, "on_start")
         self.runtime_model.reset(self.arrivals, seed)
         dispatcher.reset(self.system, seed)
-        predictor.epoch = fitted.workload.epoch
+        predictor.on_epoch(fitted.workload.epoch)
         predictor.reset(self.system, seed)
 
     def _set_hooks(self, observers: tuple[Observer, ...]) -> None:

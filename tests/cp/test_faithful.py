@@ -194,6 +194,15 @@ def test_an_emptied_window_is_followed_by_another(name):
     assert (set(started(second)), set(later(second)), second.again_at) == ({0}, {1}, None)
 
 
+def test_a_window_that_was_cut_short_is_followed_by_another(monkeypatch):
+    """The model holds one job of three; it starts, and the others are looked at next."""
+    monkeypatch.setattr("cpsched.cp.pure.MOST_COUNTS", 1)
+    state = state_of([4], [((1,), 9)], (2, 50), (2, 4), (1, 3))
+    decision = decide("cp-2:window=all", state, submits=[-9, -8, -7])
+    assert decision.stats[stats.WINDOW_SHORTENED] == 1
+    assert (len(started(decision)), later(decision), decision.again_at) == (1, {}, 1)
+
+
 @given(drawn=decisions(max_nodes=3), limit=st.sampled_from(["1e-9", "1e-5", "1e-4"]))
 @settings(max_examples=25, deadline=None)
 @pytest.mark.parametrize("name", VARIANTS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from functools import cache
+from enum import Enum
+from functools import cache, partial
 from typing import ClassVar
 
+import numba
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from predictors import checks
 from predictors.check_tools import CheckError
 from predictors.checks import CHECKS, check_predictor
 from predictors.last import Last
+from predictors.linear import Linear
 from predictors.sample import sample
 from predictors.user_history import UserHistory
 
@@ -224,6 +227,30 @@ class Hashes(Bad):
         return Prediction.point(np.array([hash(user) % 1000 for user in jobs.strings("user")]))
 
 
+class HourOfDay(Bad):
+    def predict(self, jobs, now):
+        return Prediction.point(jobs.requested_time + int(time.time()) % 86_400 // 3600)
+
+
+class Kind(Enum):
+    SHORT = "short"
+    LONG = "long"
+
+
+FACTOR = {Kind.SHORT: 2, Kind.LONG: 3}
+TABLE = np.zeros(100_000)
+
+
+class UsesEnumsAndKernels(Bad):
+    """Nothing is wrong with it."""
+
+    def reset(self, system, seed):
+        self.kernel = numba.njit(lambda value: value)
+
+    def predict(self, jobs, now):
+        return Prediction.point(jobs.requested_time * FACTOR[Kind.SHORT])
+
+
 class KeepsCodes(Bad):
     """Takes a user's number for the user."""
 
@@ -262,6 +289,7 @@ class KeepsNamesOfCodes(Bad):
         (AnswersOneJob, checks.check_answers_before_any_observation, r"400 jobs.*shape \(1,\)"),
         (Remembers, checks.check_same_seed_same_answers, "differ after reset"),
         (KeepsNamesOfCodes, checks.check_same_seed_same_answers, "reset from another log"),
+        (HourOfDay, checks.check_same_seed_same_answers, "depend on the clock or on hash"),
         (TellsTheTime, checks.check_same_seed_same_answers, "depend on the clock or on hash"),
         (Hashes, checks.check_same_seed_same_answers, "depend on the clock or on hash"),
         (KeepsCodes, checks.check_keeps_strings_not_codes, "depend on the numbers that users"),
@@ -284,6 +312,12 @@ def test_checks_find_what_is_wrong(predictor, check, message):
     """One bad predictor for each promise."""
     with pytest.raises(CheckError, match=message):
         check(predictor)
+
+
+@pytest.mark.parametrize("make", [UsesEnumsAndKernels, partial(Linear, start=50, limit=10)])
+def test_checks_let_pass_what_is_right(make):
+    """Keys with hashes of their own, compiled functions, limits that are soon full."""
+    check_predictor(make)
 
 
 def test_needing_a_history_is_found_out():

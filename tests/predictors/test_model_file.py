@@ -16,9 +16,11 @@ from cpsched import traces
 from cpsched.cli.main import main
 from cpsched.cli.model_files import with_models
 from cpsched.errors import ConfigError
+from cpsched.metrics.predictions import not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.cluster import Cluster
 from cpsched.spec import build
 from predictors import model_file
 from predictors.evaluation import evaluate
@@ -376,6 +378,9 @@ def test_a_name_is_a_name_though_a_file_is_called_so(tmp_path, monkeypatch):
         "gbm-log:model=weekly,start=60,trees=3,window=300",
         "nothing",
     ]
+    for mark in ":,":
+        with pytest.raises(ConfigError, match=r"name: gbm-log:model=weekly,frozen=yes"):
+            with_models(f"weekly{mark}frozen=yes")
     (tmp_path / "a,b").write_bytes(b"")
     with pytest.raises(ConfigError, match="may hold no comma"):
         with_models("a,b")
@@ -413,6 +418,15 @@ def test_hours_of_a_model_are_hours_of_day_in_another_log(tmp_path):
     save(f"{path}2", training, later, again)
     read = model_file.read(Path(f"{path}2"), "gbm-log")
     assert (read.hours_from, read.trained["epoch"]) == (at, at + 53 * 3600)
+    # Both lessons are remembered.
+    for log in (first, later):
+        assert not_a_forecast(read.provenance(), log.workload) == "was trained on these jobs"
+    part = first.workload.select(first=100)
+    assert "jobs of this log submitted until" in not_a_forecast(read.provenance(), part)
+    # So that whoever embeds it is answered as in a simulation.
+    for given, hours in ((None, 0), (at + 53 * 3600, 5)):
+        embedded = Cluster(fitted.system, predictor=again, epoch=given).predictor
+        assert embedded._features.row(job, weeks)[hour] == hours
     # Of logs without a date nothing is known.
     unknown = build("predictors", again)
     unknown.reset(fitted.system, 0)
@@ -423,3 +437,17 @@ def _first_job(fitted):
     arrivals, store = Arrivals(fitted), JobStore(fitted.system.resources)
     arrivals.enter(store, 0, 1)
     return JobTable(store, np.zeros(1, dtype=np.int64))
+
+
+def test_a_file_called_like_a_predictor_is_named_by_its_path(tmp_path, monkeypatch, capsys):
+    """What is printed is what works; a comma would not."""
+    monkeypatch.chdir(tmp_path)
+    traces.write(sample(250).workload, Path("log.csv"))
+    arguments = ("train", "log.csv", "-p", "linear:start=50", "--out")
+    status, printed, _ = run(capsys, *arguments, "linear")
+    assert (status, printed.splitlines()[-1]) == (
+        0, "linear: the model; use it with --predictor ./linear",
+    )  # fmt: skip
+    status, _, complaint = run(capsys, *arguments, "a,b.model")
+    assert status != 0
+    assert "may hold no comma" in complaint
