@@ -23,11 +23,7 @@ def _named(text: str) -> str:
     if text.partition(":")[0] in registry.names("predictors"):
         return text
     path = Path(text)
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):
-        is_file = False
-    if not is_file:
+    if not _is_file(path):
         _refuse_options(text)
         return text
     if "," in text:
@@ -35,10 +31,18 @@ def _named(text: str) -> str:
     return _spec_of(path, text)
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # No name a file could have.
+        return False
+
+
 def _refuse_options(text: str) -> None:
     """A file's name takes no options: say how they are given."""
     for at in (text.find(mark) for mark in ":,"):
-        if at > 0 and "=" in text[at:] and Path(text[:at]).is_file():
+        if at > 0 and "=" in text[at:] and _is_file(Path(text[:at])):
             name = _header(Path(text[:at])).get("predictor")
             raise ConfigError(
                 f"options go with the predictor's name: {name}:model={text[:at]},{text[at + 1 :]}",

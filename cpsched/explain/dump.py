@@ -83,7 +83,7 @@ class ModelDump:
             )
         if self._model is None:
             raise ConfigError(
-                "there is no model: the last decision by then had no job that it could plan or start",
+                "there is no model: the last decision by then had no job that it could plan",
                 key="--dump-model",
             )
         self._model.dump(path)
