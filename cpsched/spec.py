@@ -19,6 +19,7 @@ from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
@@ -65,6 +66,15 @@ class Spec:
         if not self.options:
             return self.name
         return f"{self.name}:{','.join(f'{key}={value}' for key, value in self.options)}"
+
+
+def is_file(path: Path) -> bool:
+    """Whether an option's value, or what stands for a specification, is the name of a file."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        # No name a file could have: too long, or with a null character.
+        return False
 
 
 def build(group: str, spec: Spec | str, **given: Any) -> Any:

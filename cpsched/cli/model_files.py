@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from cpsched import registry
 from cpsched.errors import ConfigError
+from cpsched.spec import Spec, is_file
 
 _Text = TypeVar("_Text", str, list[str], None)
 
@@ -23,7 +24,7 @@ def _named(text: str) -> str:
     if text.partition(":")[0] in registry.names("predictors"):
         return text
     path = Path(text)
-    if not _is_file(path):
+    if not is_file(path):
         _refuse_options(text)
         return text
     if "," in text:
@@ -31,18 +32,10 @@ def _named(text: str) -> str:
     return _spec_of(path, text)
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        # No name a file could have.
-        return False
-
-
 def _refuse_options(text: str) -> None:
     """A file's name takes no options: say how they are given."""
     for at in (text.find(mark) for mark in ":,"):
-        if at > 0 and "=" in text[at:] and _is_file(Path(text[:at])):
+        if at > 0 and "=" in text[at:] and is_file(Path(text[:at])):
             name = _header(Path(text[:at])).get("predictor")
             raise ConfigError(
                 f"options go with the predictor's name: {name}:model={text[:at]},{text[at + 1 :]}",
@@ -52,8 +45,6 @@ def _refuse_options(text: str) -> None:
 
 def _spec_of(path: Path, text: str) -> str:
     """Return the predictor a file is a model of, with the options it was trained with."""
-    from cpsched.spec import Spec
-
     header = _header(path)
     name, trained = header.get("predictor"), header.get("trained")
     options = {"model": text}

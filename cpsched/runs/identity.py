@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec
+from cpsched.spec import Spec, is_file
 from cpsched.versions import versions
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def file_digests(spec: str) -> list[str]:
         If one cannot be read.
     """
     paths = [Path(value) for _, value in Spec.parse(spec).options if not _is_number(value)]
-    return [file_digest(path) for path in paths if _is_file(path)]
+    return [file_digest(path) for path in paths if is_file(path)]
 
 
 def _is_number(text: str) -> bool:
@@ -67,14 +67,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        # Too long for a name.
-        return False
 
 
 def file_digest(path: Path) -> str:
