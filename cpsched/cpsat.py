@@ -63,7 +63,10 @@ class Limits:
     seed
         For the solver's random choices.
     presolve
-        Whether the solver simplifies the model first, by probing too.
+        Whether the solver simplifies the model first.
+    probe
+        Whether it simplifies it thoroughly: probes, looks for symmetry, and begins again until
+        nothing changes. All of that counts as deterministic time, and may take all there is.
     fixed_search
         Whether it follows the model's decision strategies only.
     """
@@ -72,6 +75,7 @@ class Limits:
     wall: float | None = None
     seed: int = 0
     presolve: bool = True
+    probe: bool = True
     fixed_search: bool = False
 
     def __post_init__(self) -> None:
@@ -257,10 +261,13 @@ def _set(solver: CpSolver, limits: Limits) -> None:
     if limits.wall is not None:
         parameters.max_time_in_seconds = limits.wall
     parameters.cp_model_presolve = limits.presolve
-    if not limits.presolve:
-        # These are no part of the presolve, and take a third of a solve that is to be short.
+    if not (limits.presolve and limits.probe):
+        # Neither is turned off with the presolve, and they take a third of a solve that is to be
+        # short.
         parameters.cp_model_probing_level = 0
         parameters.symmetry_level = 0
+    if limits.presolve and not limits.probe:
+        parameters.max_presolve_iterations = 1
     # Whoever embeds us keeps their own handling of ctrl-C.
     parameters.catch_sigint_signal = False
     if limits.fixed_search:

@@ -114,7 +114,8 @@ class Auctioneer(Dispatcher):
         self.bids_per_job = bids_per_job
         self.bids = bids
         self.interval = interval
-        self.limits = cpsat.Limits(deterministic=limit, wall=wall)
+        # Probing took whole decisions of AUCSCHED1, which then had not even looked for winners.
+        self.limits = cpsat.Limits(deterministic=limit, wall=wall, probe=False)
         self.faithful = faithful
         self.allocator = make_allocator("consolidate")
 

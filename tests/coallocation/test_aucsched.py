@@ -7,10 +7,12 @@ import pytest
 from auctions import gpu_view, jobs_of
 from tiny import jobs, machine, run, starts
 
+from cpsched import registry, systems
 from cpsched.checks import CHECKS
 from cpsched.coallocation import stats
 from cpsched.cp import stats as solver_stats
 from cpsched.errors import ConfigError
+from cpsched.mapping import fit
 from cpsched.metrics.verify import verify
 from cpsched.model.decision import NOTHING
 from cpsched.model.jobtable import JobTable
@@ -290,6 +292,18 @@ def test_the_auction_starts_no_less_than_a_list():
         listed = decided("prb:priority=fifo,allocator=consolidate", view)[1]
         for name in ("aucsched2:bids_per_job=1", "aucsched3:bids_per_job=2", "aucsched1"):
             assert len(decided(name, view)[1]) >= len(listed)
+
+
+def test_a_short_solve_still_looks_for_winners():
+    """Simplifying a program of 150 bids must leave time for a selection, if only the known one."""
+    generator = registry.load("generators", "heterogeneous")
+    fitted = fit(
+        generator.generate(generator.options(workload="I", seed=1)), systems.load("esp-1024")
+    )
+    few = fitted.workload.select(first=40)
+    done = run(few, fitted.system, "aucsched1:priority=multifactor,limit=0.05")
+    assert done.decisions[solver_stats.SOLVER_CALLS]
+    assert not done.decisions[solver_stats.NO_SOLUTION]
 
 
 @pytest.mark.parametrize(
