@@ -2,14 +2,17 @@
 What Remediani (2017) claims, beside what comes out here.
 
     cpsched compare remediani --out DIR
-    python benchmarks/thesis.py DIR [--within 0.1]
+    python benchmarks/thesis.py DIR [--within 0.1] [--results FILE]
 
-For the same on real logs: ``remediani-logs.toml``. Prints, for every workload, the figures the
-claims are about, and of every claim of ``thesis_claims.py`` how many of its comparisons hold. Two
-figures are *similar* if they differ by no more than ``--within``; lower is what is lower by more.
-The thesis has no such threshold: its claims are of boxplots. A claim of runs that are not there, or
-of a class with fewer than ten jobs that waited, is not judged. As in the thesis, jobs with a
-slowdown of 1 are left out of slowdowns, and none of mean waits.
+For the same on real logs: ``remediani-logs.toml``. With ``--results`` the figures of DIR's runs are
+kept in a file, and runs that are only there are judged too; without DIR it judges what is kept.
+
+Prints, for every workload, the figures the claims are about, and of every claim of
+``thesis_claims.py`` how many of its comparisons hold. Two figures are *similar* if they differ by
+no more than ``--within``; lower is what is lower by more. The thesis has no such threshold: its
+claims are of boxplots. A claim of runs that are not there, or of a class with fewer than ten jobs
+that waited, is not judged. As in the thesis, jobs with a slowdown of 1 are left out of slowdowns,
+and none of mean waits.
 """
 
 from __future__ import annotations
@@ -18,9 +21,11 @@ import argparse
 import json
 import math
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import campaign
 import measure
 import numpy as np
 import pyarrow.parquet as pq
@@ -33,6 +38,10 @@ if TYPE_CHECKING:
 
 #: Longest runtime of short and of medium jobs, seconds (3.1.1).
 HOUR, HALF_DAY = 3600, 12 * 3600
+DISPATCHERS = (
+    *("FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"),
+    *(f"{kind}-{number}" for kind in ("CPH", "CP") for number in range(4)),
+)
 GROUPS = ("all", "short", "medium", "long")
 #: A class with fewer jobs that waited says nothing.
 ENOUGH = 10
@@ -50,6 +59,14 @@ HOLDS, FAILS, UNJUDGED = "holds", "does not hold", "not judged"
 
 #: Figures of a run by (figure, group).
 Figures = dict[tuple[str, str], float]
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """A run: ``DISPATCHER-ESTIMATE`` on a workload."""
+
+    workload: str
+    run: str
 
 
 def figures_of(run: Path) -> Figures:
@@ -97,6 +114,39 @@ def runs_of(experiment: Path) -> dict[str, dict[str, Figures]]:
             run = f"{place['dispatcher']}-{place['predictor']}"
             found[place["workload"]][run] = figures_of(folder)
     return found
+
+
+def keep(results: campaign.Results, found: dict[str, dict[str, Figures]]) -> None:
+    """Add runs to a file of results; one that is there with the same figures is not added again."""
+    for workload, runs in found.items():
+        for run, figures in runs.items():
+            case = Case(workload, run)
+            # JSON has no pairs as keys, and six digits are more than anybody reads.
+            row = {
+                f"{group}: {name}": value if isinstance(value, int) else float(f"{value:.6g}")
+                for (name, group), value in figures.items()
+            }
+            if results.rows.get(case, {}).get("figures") != row:
+                results.add(case, {"figures": row})
+
+
+def kept(results: campaign.Results) -> dict[str, dict[str, Figures]]:
+    """Return the figures of all runs in a file, by workload and run, in the thesis's order."""
+    found: dict[str, dict[str, Figures]] = defaultdict(dict)
+    for case, row in sorted(results.rows.items(), key=lambda item: _rank(item[0])):
+        found[case.workload][case.run] = {
+            (name, group): value
+            for (group, name), value in (
+                (key.split(": ", 1), value) for key, value in row["figures"].items()
+            )
+        }
+    return found
+
+
+def _rank(case: Case) -> tuple[str, int, int]:
+    """Order runs as the thesis does: rules, hybrid, pure; W, D, R."""
+    dispatcher, _, estimate = case.run.rpartition("-")
+    return case.workload, DISPATCHERS.index(dispatcher), "WDR".index(estimate)
 
 
 def judge(comparison: Comparison, runs: dict[str, Figures], within: float) -> tuple[str, float]:
@@ -153,10 +203,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("experiment", type=Path, help="folder of cpsched compare remediani")
+    parser.add_argument("experiment", type=Path, nargs="?", help="folder of cpsched compare")
+    parser.add_argument("--results", type=Path, help="file where figures of runs are kept")
     parser.add_argument("--within", type=float, default=0.1, help="similar: by no more [0.1]")
     args = parser.parse_args()
-    for workload, runs in runs_of(args.experiment).items():
+    if not args.experiment and not args.results:
+        parser.error("a folder of cpsched compare, or --results")
+    found = runs_of(args.experiment) if args.experiment else {}
+    if args.results:
+        results = campaign.Results(args.results, Case)
+        keep(results, found)
+        found = kept(results)
+    for workload, runs in found.items():
         report(workload, runs, args.within)
 
 

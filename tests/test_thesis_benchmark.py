@@ -12,9 +12,6 @@ import pytest
 from cpsched.cli.main import main
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-DISPATCHERS = {"FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"} | {
-    f"{kind}-{number}" for kind in ("CPH", "CP") for number in range(4)
-}
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +39,7 @@ def test_claims_are_of_the_42_runs_and_of_figures_there_are(thesis: Any, claims:
         for one in claim.comparisons:
             for run in (one.low, one.high):
                 dispatcher, _, estimate = run.rpartition("-")
-                assert dispatcher in DISPATCHERS
+                assert dispatcher in thesis.DISPATCHERS
                 assert estimate in "WDR"
             assert one.low != one.high
             assert one.figure in figures
@@ -104,3 +101,27 @@ def test_figures_are_those_of_the_runs(
         share = figures["waited", "all"] / 1000
         expected = 1 + share * (figures["slowdown mean", "all"] - 1)
         assert figures["all jobs' slowdown mean", "all"] == pytest.approx(expected)
+
+
+def test_figures_are_kept_and_judged_without_the_runs(
+    thesis: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once each, whole numbers whole; in the order of the thesis."""
+    file = tmp_path / "kept.jsonl"
+    figures = {("jobs", "all"): 1000, ("slowdown mean", "all"): 12.3456789}
+    results = thesis.campaign.Results(file, thesis.Case)
+    thesis.keep(results, {"e": {"CPH-0-D": figures, "PRB-W": figures}})
+    thesis.keep(results, {"e": {"PRB-W": figures}})
+    assert len(file.read_text().splitlines()) == 2
+    again = thesis.kept(thesis.campaign.Results(file, thesis.Case))
+    assert list(again["e"]) == ["PRB-W", "CPH-0-D"]
+    assert again["e"]["PRB-W"] == {("jobs", "all"): 1000, ("slowdown mean", "all"): 12.3457}
+    monkeypatch.setattr(sys, "argv", ["thesis.py", "--results", str(file)])
+    thesis.main()
+    assert "CPH-0-D" in capsys.readouterr().out
+
+
+def test_something_to_judge_is_needed(thesis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["thesis.py"])
+    with pytest.raises(SystemExit):
+        thesis.main()
