@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 ARCHIVE = "the Parallel Workloads Archive (https://www.cs.huji.ac.il/labs/parallel/workload/)"
 
 #: The command line, whether or not its script is on the path.
-CPSCHED = (sys.executable, "-c", "from cpsched.cli.main import main; main()")
+CPSCHED = (sys.executable, "-m", "cpsched")
 
 
 @dataclass(frozen=True)

@@ -375,3 +375,11 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
         "run.json",
     ):
         assert (files / "run" / name).read_bytes() == (files / "whole" / name).read_bytes()
+
+
+def test_the_package_runs_as_a_module():
+    """``python -m cpsched`` is the same command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cpsched", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("cpsched ")

@@ -62,11 +62,9 @@ def _run(site, *command):
     return done.stdout
 
 
-def test_its_names_work_on_the_command_line(installed, data, tmp_path):
+def test_its_names_work_on_the_command_line(installed, tmp_path):
     """Listed, with their options; simulated; verified."""
-    command = ("-m", "cpsched.cli.main")
-    if not (data.parents[1] / "cpsched" / "__main__.py").exists():
-        command = ("-c", "from cpsched.cli.main import main; main()")
+    command = ("-m", "cpsched")
     assert "widest-first" in _run(installed, *command, "list", "dispatchers")
     log = tmp_path / "log.swf"
     log.write_text(
