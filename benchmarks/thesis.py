@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 #: Longest runtime of short and of medium jobs, seconds (3.1.1).
 HOUR, HALF_DAY = 3600, 12 * 3600
+ESTIMATES = "WDR"
 DISPATCHERS = (
     *("FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"),
     *(f"{kind}-{number}" for kind in ("CPH", "CP") for number in range(4)),
@@ -55,6 +56,14 @@ COLUMNS = (
     "wait mean",
 )
 QUEUES = ("queue mean", "queue median")
+#: Columns of the overview: figure, group of jobs, and what a unit is.
+OVERVIEW = {
+    "slowdown of who waited": ("slowdown mean", "all", 1),
+    "of all": ("all jobs' slowdown mean", "all", 1),
+    "of medium jobs": ("all jobs' slowdown mean", "medium", 1),
+    "wait h": ("wait mean", "all", 3600),
+    "queue": ("queue mean", "all", 1),
+}
 HOLDS, FAILS, UNJUDGED = "holds", "does not hold", "not judged"
 
 #: Figures of a run by (figure, group).
@@ -146,7 +155,7 @@ def kept(results: campaign.Results) -> dict[str, dict[str, Figures]]:
 def _rank(case: Case) -> tuple[str, int, int]:
     """Order runs as the thesis does: rules, hybrid, pure; W, D, R."""
     dispatcher, _, estimate = case.run.rpartition("-")
-    return case.workload, DISPATCHERS.index(dispatcher), "WDR".index(estimate)
+    return case.workload, DISPATCHERS.index(dispatcher), ESTIMATES.index(estimate)
 
 
 def judge(comparison: Comparison, runs: dict[str, Figures], within: float) -> tuple[str, float]:
@@ -178,9 +187,31 @@ def verdict(claim: Claim, runs: dict[str, Figures], within: float) -> list[str]:
     return [claim.where, claim.text, word, said, f"{min(ratios):.2f} to {max(ratios):.2f}"]
 
 
+def overview(runs: dict[str, Figures]) -> None:
+    """Print a row a dispatcher: each figure with W / D / R."""
+    rows = []
+    for dispatcher in DISPATCHERS:
+        of = [runs.get(f"{dispatcher}-{estimate}", {}) for estimate in ESTIMATES]
+        if any(of):
+            cells = [
+                " / ".join(_brief(figures.get((name, group)), unit) for figures in of)
+                for name, group, unit in OVERVIEW.values()
+            ]
+            rows.append([dispatcher, *cells])
+    measure.table("W / D / R", ["dispatcher", *OVERVIEW], rows)
+
+
+def _brief(value: float | None, unit: float) -> str:
+    if value is None:
+        return "-"
+    value /= unit
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
 def report(workload: str, runs: dict[str, Figures], within: float) -> None:
     """Print a workload's figures, then the claims."""
     print(f"\n## {workload}")
+    overview(runs)
     for group in GROUPS:
         kept = [name for name in runs if ("slowdown mean", group) in runs[name]]
         if not kept:
