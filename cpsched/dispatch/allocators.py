@@ -117,6 +117,8 @@ class Allocator:
             If these are no nodes of the machine, or not as many units as the job has.
         """
         columns = view.waiting.store.columns
+        # Dispatchers of others may name them in lists.
+        nodes, units = np.asarray(nodes), np.asarray(units)
         whole = np.issubdtype(nodes.dtype, np.integer) and np.issubdtype(units.dtype, np.integer)
         inside = whole and bool(((nodes >= 0) & (nodes < len(self.capacity))).all())
         if not inside or len(nodes) != len(units) or len(np.unique(nodes)) != len(nodes):

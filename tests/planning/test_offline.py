@@ -228,6 +228,36 @@ def test_nodes_that_a_plan_names_are_kept():
     assert made.nodes == ("n0", "n1")
 
 
+class Lister(Dispatcher):
+    """Plans one job of three units at second 1, on nodes and units in plain lists."""
+
+    name = "lister"
+
+    def __init__(self, nodes, units):
+        self.plan = Plan([0], [1], {0: nodes}, {0: units})
+
+    def build(self, view):
+        return None
+
+    def decide(self, view):
+        return Decision(plan=self.plan)
+
+
+def test_units_that_a_plan_names_are_kept():
+    """Two on n2 and one on n0, where an allocator would fill n0 first."""
+    made = planned(Lister([0, 2], [1, 2]), jobs((0, 3, 5)), machine((2,), (2,), (2,)))
+    assert (made.nodes, made.units_per_node) == (("n[0,2]",), ("1,2",))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "units"), [([0, 7], [1, 2]), ([0], [1, 2]), ([0.0, 1.0], [1, 2]), ([], []),
+                         ([0, 2], [1, 3]), ([0, 2], [0, 3]), ([0, 0], [1, 2])],
+)  # fmt: skip
+def test_units_that_no_job_can_have_are_the_dispatchers_error(nodes, units):
+    with pytest.raises(DispatchError, match="a plan"):
+        planned(Lister(nodes, units), jobs((0, 3, 5)), machine((2,), (2,), (2,)))
+
+
 @settings(max_examples=20, deadline=None)
 @given(machines(), workloads())
 def test_plans_keep_capacity_and_are_no_worse_than_the_list_plan(system, workload):
