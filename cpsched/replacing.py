@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -23,3 +23,18 @@ def replacing(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """
+    Write files by name, and give them their names when all are written; return them.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written; then all are as they were.
+    """
+    with ExitStack() as stack:
+        for name, content in files.items():
+            stack.enter_context(replacing(folder / name)).write_bytes(content)
+    return [folder / name for name in files]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,7 +105,7 @@ def command(
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
     """Carry out the runs of a plan that are missing, and write tables of all."""
-    from cpsched.experiments import carry_out, load_plan, make_tables, write_tables
+    from cpsched.experiments import carried_out, load_plan, make_tables, write_tables
 
     given = {
         "file": plan,
@@ -127,20 +127,24 @@ def command(
         raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
     wanted = _of_log(given) if _is_log(plan) else _of_plan(load_plan(plan), given)
     wanted = wanted.narrowed(first, _moment("--from", start), _moment("--to", end))
-    with _display() as display:
-        outcome = carry_out(
-            wanted,
-            out,
-            jobs=jobs,
-            scheduler=scheduler,
-            watch=None if display is None else _watch(),
-            display=display,
-        )
-    _complain(outcome)
-    if len(outcome.failed) == outcome.runs:
-        raise typer.Exit(_SOME_FAILED)
-    tables = make_tables(out)
-    files = write_tables(tables, out / "tables")
+    with ExitStack() as kept:
+        with _display() as display:
+            # Nobody else may begin there before the tables of these runs are written.
+            outcome = kept.enter_context(
+                carried_out(
+                    wanted,
+                    out,
+                    jobs=jobs,
+                    scheduler=scheduler,
+                    watch=None if display is None else _watch(),
+                    display=display,
+                )
+            )
+        _complain(outcome)
+        if len(outcome.failed) == outcome.runs:
+            raise typer.Exit(_SOME_FAILED)
+        tables = make_tables(out)
+        files = write_tables(tables, out / "tables")
     _print(outcome, tables, files)
     if outcome.failed:
         raise typer.Exit(_SOME_FAILED)
@@ -231,7 +235,9 @@ def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
 
 
 def _complain(outcome: Outcome) -> None:
-    """Say what failed, once for each error."""
+    """Say what was not whole, and what failed, once for each error."""
+    for folder in outcome.damaged:
+        complain(f"a run was not whole and is made again; what there was of it: {folder}")
     by_error: dict[str, list[Any]] = {}
     for failure in outcome.failed:
         by_error.setdefault(failure.error, []).append(failure)

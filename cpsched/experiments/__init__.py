@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.experiments.campaign import Outcome, carry_out
+from cpsched.experiments.campaign import Outcome, carried_out, carry_out
 from cpsched.experiments.plan import Baseline, Choice, Generated, LogFile, Plan, PlannedWorkload
 from cpsched.experiments.plan_file import load_plan, plan_names
 from cpsched.experiments.store import Failure
@@ -19,6 +19,7 @@ __all__ = [
     "Plan",
     "PlannedWorkload",
     "Tables",
+    "carried_out",
     "carry_out",
     "load_plan",
     "make_tables",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,6 +12,8 @@ from cpsched.experiments.store import Failure, Store
 from cpsched.experiments.task import tasks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpsched.experiments.plan import Plan
     from cpsched.experiments.status import Watch
     from cpsched.experiments.task import Task
@@ -29,11 +32,14 @@ class Outcome:
         How many of them were there before.
     failed
         In the plan's order.
+    damaged
+        Run folders that were not whole, where they are now; their runs were made again.
     """
 
     runs: int
     kept: int
     failed: tuple[Failure, ...]
+    damaged: tuple[Path, ...] = ()
 
 
 class Display(Protocol):
@@ -57,8 +63,25 @@ def carry_out(
     watch: Watch | None = None,
     display: Display | None = None,
 ) -> Outcome:
+    """Carry out the runs of a plan that are not there yet; see :func:`carried_out`."""
+    with carried_out(
+        plan, folder, jobs=jobs, scheduler=scheduler, watch=watch, display=display
+    ) as outcome:
+        return outcome
+
+
+@contextmanager
+def carried_out(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    watch: Watch | None = None,
+    display: Display | None = None,
+) -> Iterator[Outcome]:
     """
-    Carry out the runs of a plan that are not there yet.
+    Carry out the runs of a plan that are not there yet, and keep others out while the block runs.
 
     May be killed at any moment: what is complete then is kept, and the next call goes on from
     there. A run that fails is written down and does not stop the others.
@@ -98,8 +121,11 @@ def carry_out(
             ):
                 failed[failure.name] = failure
         order = [task.name for task in missing if task.name in failed]
-        return Outcome(
-            runs=len(tasks), kept=len(found), failed=tuple(failed[name] for name in order)
+        yield Outcome(
+            runs=len(tasks),
+            kept=len(found),
+            failed=tuple(failed[name] for name in order),
+            damaged=tuple(store.damaged),
         )
 
 

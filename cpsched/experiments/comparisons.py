@@ -23,6 +23,14 @@ EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
 #: What the intervals of a row hold where there is no difference.
 _NO_DIFFERENCE = {"difference": 0, "ratio": 1, "week_difference": 0, "week_ratio": 1}
 UNCLEAR, UNKNOWN = "unclear", "no interval"
+#: Of a row.
+COLUMNS = (
+    *("workload", "system", "dispatcher", "predictor", "base_dispatcher", "base_predictor"),
+    *("class", "figure", "value", "base_value", "pairs"),
+    *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
+    *("weeks", "week_difference_low", "week_difference_high", "week_ratio_low", "week_ratio_high"),
+    "verdict",
+)
 
 
 def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[str, Any]]:
@@ -30,7 +38,8 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
     Return a row for each figure of each group of repetitions and its baseline.
 
     Groups without a baseline (its runs failed, or the workload has no such predictor), and the
-    baseline itself, have no rows. Pairs are the seeds that both have.
+    baseline itself, have no rows. Pairs are the seeds that both have the figure in. Seeds that
+    changed nothing, neither here nor there, are one pair: repeating a run is no second measurement.
     """
     by_place = {_place(of[0]): of for of in repeated}
     rows: list[dict[str, Any]] = []
@@ -53,17 +62,19 @@ def _place(run: RunResult) -> tuple[str, str, str, str]:
 
 
 def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
-    seeds = {run.seed for run in of} & {run.seed for run in base}
-    if not seeds:
+    pairs = _pairs(of, base)
+    if not pairs:
         return
-    ours, theirs = ([run for run in runs if run.seed in seeds] for runs in (of, base))
-    ours, theirs = (sorted(runs, key=lambda run: run.seed) for runs in (ours, theirs))
-    first, other = ours[0], theirs[0]
+    first, other = pairs[0]
     for group in GROUPS:
         for name in first.figures if group == "all" else first.by_class[group]:
-            values, bases = (_values(runs, group, name) for runs in (ours, theirs))
-            if name == "jobs" or None in values or None in bases:
+            both = [
+                pair for pair in pairs if all(_value(run, group, name) is not None for run in pair)
+            ]
+            if name == "jobs" or not both:
                 continue
+            ours, theirs = zip(*both, strict=True)
+            values, bases = ([_value(r, group, name) for r in runs] for runs in (ours, theirs))
             row = {
                 "workload": first.workload,
                 "system": first.system,
@@ -79,8 +90,25 @@ def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dic
             yield {**row, "verdict": verdict(row)}
 
 
-def _values(runs: Sequence[RunResult], group: str, name: str) -> list[Figure]:
-    return [(run.by_class[group] if group in CLASSES else run.figures).get(name) for run in runs]
+def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
+    """Return the runs of the seeds that both have; equal pairs once."""
+    theirs = {run.seed: run for run in base}
+    found: list[tuple[RunResult, RunResult]] = []
+    for run in sorted(of, key=lambda run: run.seed):
+        other = theirs.get(run.seed)
+        if other is not None and not any(
+            _is_same(run, one) and _is_same(other, two) for one, two in found
+        ):
+            found.append((run, other))
+    return found
+
+
+def _is_same(run: RunResult, other: RunResult) -> bool:
+    return run.figures == other.figures and run.by_class == other.by_class
+
+
+def _value(run: RunResult, group: str, name: str) -> Figure:
+    return (run.by_class[group] if group in CLASSES else run.figures).get(name)
 
 
 def _compared(values: Sequence[float], bases: Sequence[float]) -> dict[str, Any]:

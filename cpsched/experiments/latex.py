@@ -31,7 +31,7 @@ def latex(table: Table, *, caption: str, label: str) -> str:
     table
         Its own caption becomes part of the caption.
     label
-        For ``\ref``: letters, digits and hyphens.
+        For ``\ref``: letters, digits, ``+`` and hyphens.
     """
     heads = [
         escaped(f"{column.header} [{column.unit}]" if column.unit else column.header)

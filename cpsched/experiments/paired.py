@@ -69,5 +69,6 @@ def _with_interval(values: FloatArray) -> Estimate:
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     quantile = float(stdtrit(number - 1, (1 + LEVEL) / 2))
-    half = quantile * float(values.std(ddof=1)) / number**0.5
+    # Equal values have no deviation; their mean may be off in its last digit.
+    half = quantile * float(values.std(ddof=1)) / number**0.5 if np.ptp(values) else 0.0
     return Estimate(mean, mean - half, mean + half, number)

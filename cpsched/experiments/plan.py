@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
@@ -11,12 +12,12 @@ from cpsched.simulation.simulate import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 #: By how many seconds submits are moved at most where a plan has several seeds and does not say.
 JITTER = 5
 #: What names in tables are made of: nothing that Markdown, LaTeX or HTML could take for its own.
-_LABEL = re.compile(r"[\w .+:=,/()#%@-]{1,80}")
+_LABEL = re.compile(r"[\w.(#%][\w .+:=,/()#%@-]{0,79}")
+_LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +193,31 @@ def check_label(label: str) -> str:
     Raises
     ------
     ConfigError
-        If it is empty, too long, or has characters that a table might take for its own.
+        If it is empty, too long, or has characters that a table might take for its own, such as a
+        first one that makes a formula of a cell.
     """
     if not _LABEL.fullmatch(label) or label != label.strip():
         raise ConfigError(
             f"{label!r} cannot stand in a table; use up to 80 letters, digits, spaces and"
-            " . + : = , / ( ) # % @ _ -"
+            " . + : = , / ( ) # % @ _ -, and begin with none of + : = , / ) @ -"
         )
     return label
 
 
 def as_label(text: str) -> str:
     """Return a text as a label, with ``-`` for what cannot be in one."""
-    return re.sub(r"[^\w .+:=,/()#%@-]+", "-", text).strip()[:80].strip() or "-"
+    plain = re.sub(r"[^\w .+:=,/()#%@-]+", "-", text).lstrip(" +:=,/)@-")
+    if len(plain) > _LONGEST:
+        # The end of a path tells more than its beginning.
+        plain = f"...{plain[3 - _LONGEST :]}"
+    return plain.strip() or "unnamed"
+
+
+def system_label(name_or_path: str) -> str:
+    """Return what tables call a system: its name, or its file's."""
+    return as_label(Path(name_or_path).name.removesuffix(".toml"))
+
+
+def alike(label: str) -> str:
+    """Return what two labels have in common that files' names do not tell apart."""
+    return label.lower().replace(" ", "-")

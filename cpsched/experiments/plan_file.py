@@ -21,8 +21,10 @@ from cpsched.experiments.plan import (
     LogFile,
     Plan,
     PlannedWorkload,
+    alike,
     as_label,
     check_label,
+    system_label,
 )
 from cpsched.experiments.plan_section import PlanSection
 from cpsched.generators.contract import describe
@@ -105,7 +107,7 @@ def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
     ]
     if not workloads:
         raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
-    _distinct(top, [workload.label for workload in workloads])
+    _distinct(top, "workloads", [workload.label for workload in workloads])
     seeds = top.seeds("seeds", (0,))
     jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
@@ -153,6 +155,7 @@ def _choices(
         twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
         if twice is not None:
             raise section.error(key, f"'{twice}' is there twice, as a {name}")
+    _distinct(section, key, [choice.label for choice in found])
     return tuple(found)
 
 
@@ -167,6 +170,7 @@ def _systems(section: PlanSection, file: Path, default: tuple[str, ...] | None) 
         except CpschedError as error:
             raise section.error("systems", str(error)) from error
         found.append(name)
+    _distinct(section, "systems", [system_label(name) for name in found])
     return tuple(found)
 
 
@@ -283,10 +287,18 @@ def _baseline(
     return Baseline(dispatcher=dispatcher, predictor=predictor)
 
 
-def _distinct(top: PlanSection, labels: Sequence[str]) -> None:
-    twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None)
-    if twice is not None:
-        raise top.error("workloads", f"two are called '{twice}'; tell them apart with name")
+def _distinct(section: PlanSection, key: str, labels: Sequence[str]) -> None:
+    """Refuse labels that tables, or the files of figures, would not tell apart."""
+    by_name: dict[str, str] = {}
+    for label in labels:
+        other = by_name.get(alike(label))
+        if other == label:
+            raise section.error(key, f"two are called '{label}'; tell them apart by name")
+        if other is not None:
+            raise section.error(
+                key, f"'{other}' and '{label}' differ in case or hyphens only; name them apart"
+            )
+        by_name[alike(label)] = label
 
 
 def _beside(file: Path, path: str) -> Path:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.experiments.results import MEASURES, PLACES, STATISTICS, column
 from cpsched.metrics.table import Column, Table
+from cpsched.runs.identity import slug
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cpsched.experiments.tables import Cell, Rows, Tables
 
 Row = dict[str, "Cell"]
+#: Of a ratio.
+_MOST_DECIMALS = 6
 _SHARES = {"utilization": "use", "loss_of_capacity": "lost"}
 
 
@@ -29,7 +31,7 @@ class Titled:
     @property
     def label(self) -> str:
         """For references to it."""
-        return re.sub(r"[^a-z0-9]+", "-", f"{self.place} {self.title}".lower()).strip("-")
+        return f"{slug(self.place)}-{slug(self.title)}"
 
 
 def readable(tables: Tables) -> dict[str, list[Titled]]:
@@ -48,7 +50,7 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
         "classes": [
             Titled(
                 place,
-                title,
+                f"{title} by length",
                 Table(
                     "",
                     (
@@ -203,7 +205,7 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
         (
             *_who(chosen),
             Column("against", "", tuple(_base(row) for row in chosen)),
-            _text(chosen, "class", "jobs"),
+            _text(chosen, "class"),
             _number(chosen, "value", "mean", unit),
             _number(chosen, "base_value", "baseline", unit),
             Column("ratio", "", tuple(_ratio(row, "ratio") for row in chosen)),
@@ -235,7 +237,11 @@ def _base(row: Row) -> str:
 
 
 def _ratio(row: Row, name: str, decimals: int = 3) -> str:
+    """Return a ratio and its interval, with more decimals where they would say nothing."""
     middle, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
+    known = [abs(one) for one in (middle, low) if isinstance(one, float) and one]
+    while known and decimals < _MOST_DECIMALS and min(known) < 5 * 10**-decimals:
+        decimals += 1
     shown = f"{middle:.{decimals}f}" if isinstance(middle, float) else ""
     if isinstance(low, float) and isinstance(high, float):
         shown = f"{shown} ({low:.{decimals}f} to {high:.{decimals}f})".strip()

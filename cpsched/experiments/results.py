@@ -19,8 +19,11 @@ from cpsched.experiments.weeks import WeekSums, week_of
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.steps import StepFunction
 from cpsched.runs.folder import MARK
+from cpsched.runs.writer import FORMAT as RUN_FORMAT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cpsched.model.types import IntArray
 
 #: A figure; None where nothing was measured.
@@ -33,6 +36,8 @@ MEASURES = {
 }
 #: Measures of where jobs lie, as in ``metrics.json``.
 PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
+#: Labels of a run's place in an experiment.
+_NAMES = ("workload", "system", "dispatcher", "predictor")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 CLASSES = ("short", "medium", "long")
 GROUPS = ("all", *CLASSES)
@@ -113,11 +118,13 @@ def collect(folder: str | Path) -> Results:
     Raises
     ------
     RunError
-        If there is no run, or one is damaged.
+        If there is no run, one is damaged, or two are no repetitions of each other and have the
+        same names.
     """
     folder = Path(folder)
     about = _description(folder)
     places = about["runs"] if about else _undescribed(folder)
+    _check_distinct(places)
     here = [place for place in places if (folder / "runs" / place["folder"] / MARK).is_file()]
     if not here:
         raise RunError(f"{folder} holds no finished run of an experiment")
@@ -133,6 +140,23 @@ def collect(folder: str | Path) -> Results:
     )
 
 
+def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse two runs of the same names and seed: they would be averaged."""
+    there: dict[tuple[Any, ...], str] = {}
+    for place in places:
+        names = tuple(place[name] for name in _NAMES)
+        twin = there.setdefault((*names, place["seed"]), place["folder"])
+        if twin != place["folder"]:
+            raise RunError(_twins(twin, place["folder"], names))
+
+
+def _twins(one: str, other: str, names: Iterable[str]) -> str:
+    return (
+        f"{one} and {other} are both {' / '.join(names)}, and no repetitions of each other; move"
+        " one away"
+    )
+
+
 def _description(folder: Path) -> dict[str, Any]:
     """Return what an experiment says of itself, nothing if it says nothing."""
     path = folder / DESCRIPTION
@@ -143,36 +167,62 @@ def _description(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}")
     try:
         for place in about["runs"]:
-            Path(place["folder"], place["workload"], place["system"], place["dispatcher"])
+            Path(place["folder"], *(place[name] for name in _NAMES))
+            int(place["seed"])
         Baseline(**about["baseline"])
-    except (LookupError, TypeError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise RunError(f"{path} is damaged ({error}); carry the plan out again") from error
     return about
 
 
 def _undescribed(folder: Path) -> list[dict[str, Any]]:
     """Return the places of all runs in a folder, as they say themselves."""
-    places = []
+    places: list[dict[str, Any]] = []
+    first: dict[tuple[Any, ...], tuple[str, Any]] = {}
     for mark in sorted((folder / "runs").glob(f"*/{MARK}")):
-        about = _json(mark)
-        said = about.get("arguments") or {}
+        place, made_of = _said(mark)
+        names = tuple(place[name] for name in _NAMES)
+        twin, its = first.setdefault(names, (place["folder"], made_of))
+        if made_of != its:
+            raise RunError(_twins(twin, place["folder"], names))
+        places.append(place)
+    return places
+
+
+def _said(mark: Path) -> tuple[dict[str, Any], Any]:
+    """Return the place of a run as it says itself, and what repetitions of it have in common."""
+    about = _json(mark)
+    try:
+        said = dict(about.get("arguments") or {})
+        settings = dict(about["settings"])
         place = {
             "workload": about["workload"]["title"],
             "system": about["system"]["name"],
             "dispatcher": about["dispatcher"],
             "predictor": about["predictor"],
-            "seed": about["settings"]["seed"],
-            **{key: said[key] for key in ("workload", "system") if key in said},
-            **{key: said[key] for key in ("dispatcher", "predictor") if key in said},
+            **{name: said[name] for name in _NAMES if name in said},
         }
-        labels = {k: as_label(v) if isinstance(v, str) else v for k, v in place.items()}
-        places.append({"folder": mark.parent.name, **labels})
-    return places
+        seed = int(settings.pop("seed"))
+    except (LookupError, TypeError, ValueError) as error:
+        raise RunError(_damaged(mark.parent, error)) from error
+    labels = {name: as_label(str(text)) for name, text in place.items()}
+    source = dict(said.get("source") or {})
+    source.pop("path", None)
+    if "generator" in source:
+        # Each seed may have its own workload.
+        source["options"] = {k: v for k, v in source["options"].items() if k != "seed"}
+    part = {name: said.get(name) for name in ("first", "from", "to", "jitter")}
+    # Jobs of repetitions are jittered, or made by other seeds; what is no campaign's run has none.
+    digest = None if source else about["workload"].get("digest")
+    common = (settings, part, source, digest, about["system"].get("digest"))
+    return {"folder": mark.parent.name, **labels, "seed": seed}, common
 
 
 def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
     try:
         about, summary = _json(run / MARK), _json(run / "metrics.json")
+        if about.get("format") != RUN_FORMAT:
+            raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
         return RunResult(
             folder=run.name,
             workload=str(place["workload"]),
@@ -192,10 +242,19 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         # Arrow's errors are among these.
-        reason = str(error).partition("\n")[0]
-        raise RunError(
-            f"{run} is damaged ({reason}); delete the folder and carry the plan out again"
-        ) from error
+        raise RunError(_damaged(run, error)) from error
+
+
+def _damaged(run: Path, error: Exception) -> str:
+    reason = str(error).partition("\n")[0]
+    return f"{run} is damaged ({reason}); delete the folder and carry the plan out again"
+
+
+def _number(value: Any) -> Figure:
+    """Return a figure as ``metrics.json`` has it, None for none."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise ValueError(f"{value!r} is no number")
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
@@ -207,7 +266,7 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
 def _of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
     """Return the measures of a group of jobs by column."""
     return {
-        column(name, statistic, unit): summary[key][group][statistic]
+        column(name, statistic, unit): _number(summary[key][group][statistic])
         for key, (name, unit) in MEASURES.items()
         for statistic in STATISTICS
     }
@@ -222,29 +281,30 @@ def _of_system(run: Path, summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return the measures of queue and machine by column."""
     queue = summary["queue_jobs"]
     found: dict[str, Figure] = {
-        column("queue", statistic, "jobs"): queue.get(statistic) for statistic in STATISTICS
+        column("queue", statistic, "jobs"): _number(queue.get(statistic))
+        for statistic in STATISTICS
     }
     found["queue_p99_jobs"] = _queue_p99(run / "queue.parquet", summary["window_s"])
     for name in ("utilization", "loss_of_capacity"):
-        found |= {column(name, kind): value for kind, value in summary[name].items()}
-    found["theoretical_utilization"] = summary.get("theoretical_utilization")
+        found |= {column(name, kind): _number(value) for kind, value in summary[name].items()}
+    found["theoretical_utilization"] = _number(summary.get("theoretical_utilization"))
     found |= _of_places(summary.get("placement") or {})
-    found["makespan_s"] = summary["makespan_s"]
-    found["throughput_jobs_per_hour"] = summary["throughput_jobs_per_hour"]
-    found["share_that_never_waited"] = summary["excluded_in_plots"]["wait = 0"]["share"]
+    found["makespan_s"] = _number(summary["makespan_s"])
+    found["throughput_jobs_per_hour"] = _number(summary["throughput_jobs_per_hour"])
+    found["share_that_never_waited"] = _number(summary["excluded_in_plots"]["wait = 0"]["share"])
     return found
 
 
 def _of_places(summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return how jobs lie on the nodes by column; nothing on a machine without places."""
     found: dict[str, Figure] = {
-        column(name, statistic): summary[name][statistic]
+        column(name, statistic): _number(summary[name][statistic])
         for name in PLACES
         if summary.get(name)
         for statistic in ("mean", "std")
     }
     for level, shares in (summary.get("by_switch_level") or {}).items():
-        found |= {column("switch_level", level, name): shares[name] for name in shares}
+        found |= {column("switch_level", level, name): _number(shares[name]) for name in shares}
     return found
 
 

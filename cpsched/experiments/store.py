@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from uuid import uuid4
 from cpsched.errors import RunError
 from cpsched.experiments.task import versions_here
 from cpsched.experiments.worker import move_in
+from cpsched.replacing import write_all
 from cpsched.runs.folder import MARK
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 DESCRIPTION = "experiment.json"
 #: Of the layout of campaign folders; a reader refuses others.
 FORMAT = 1
+#: What is in its folder besides.
+_OURS = {".work", ".lock", "runs", "failed", "damaged", "tables", "figures", "report.html"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +67,15 @@ class Store:
     def __init__(self, folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; name a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / ".work").is_dir():
+        there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        if DESCRIPTION not in there and not there <= _OURS:
             raise RunError(
                 f"{folder} is not empty and holds no experiment; name one, or a new folder"
             )
         self.folder = folder
         self.runs, self.work, self.failed = (folder / name for name in ("runs", ".work", "failed"))
+        #: Where run folders went that are not whole.
+        self.damaged: list[Path] = []
         try:
             for made in (self.work, self.runs):
                 made.mkdir(parents=True, exist_ok=True)
@@ -113,6 +118,9 @@ class Store:
         """
         Return the folders of those runs that are there, by the run's key.
 
+        A folder that does not say which run it is, because files of it are missing or cannot be
+        read, goes to ``damaged``: the run is not there.
+
         Raises
         ------
         RunError
@@ -122,11 +130,25 @@ class Store:
         found = {}
         for task in tasks:
             path = there.get(task.key)
-            if path is not None and (path / MARK).is_file():
-                if identity_of(path) != task.identity:
-                    raise RunError(f"{path} is not the run its name says; move it away")
+            if path is None:
+                continue
+            said = identity_of(path)
+            if said is None:
+                self._set_aside(path)
+            elif said != task.identity:
+                raise RunError(f"{path} is not the run its name says; move it away")
+            else:
                 found[task.key] = path
         return found
+
+    def _set_aside(self, run: Path) -> None:
+        place = self.folder / "damaged"
+        place.mkdir(exist_ok=True)
+        target = place / run.name
+        if target.exists():
+            target = place / f"{run.name}-{uuid4().hex[:8]}"
+        run.rename(target)
+        self.damaged.append(target)
 
     def describe(self, plan: Plan, tasks: Iterable[Task], found: Mapping[str, Path]) -> None:
         """Write what the experiment is and which runs belong to it."""
@@ -186,6 +208,8 @@ def identity_of(run: Path) -> str | None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a file in one step."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
-    os.replace(fresh, path)  # noqa: PTH105
+    text = json.dumps(content, indent=1, default=str) + "\n"
+    try:
+        write_all(path.parent, {path.name: text.encode()})
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

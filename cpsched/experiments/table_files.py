@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import arrow
+from cpsched.errors import RunError
 from cpsched.experiments.latex import latex
 from cpsched.experiments.readable import Titled, readable
+from cpsched.replacing import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +28,16 @@ _TYPES = {int: np.int64, float: np.float64, bool: np.bool_}
 
 def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
     """
-    Write the tables to a folder, each in one step; return the files.
+    Write the tables to a folder, all of them or none; return the files.
 
     Equal runs give equal files, byte for byte, but for ``timing.*``.
+
+    Raises
+    ------
+    RunError
+        If the folder cannot be written to.
     """
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
     for name, rows in tables.named().items():
         files[f"{name}.csv"] = as_csv(rows).encode()
@@ -39,11 +45,11 @@ def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
     for name, titled in readable(tables).items():
         files[f"{name}.md"] = as_markdown(tables.results.title, titled).encode()
         files[f"{name}.tex"] = as_latex(titled).encode()
-    for name, content in files.items():
-        fresh = target / f"{name}.new"
-        fresh.write_bytes(content)
-        os.replace(fresh, target / name)  # noqa: PTH105
-    return [target / name for name in files]
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        return write_all(target, files)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written to: {error.strerror or error}") from error
 
 
 def as_csv(rows: Rows) -> str:
@@ -66,14 +72,19 @@ def as_parquet(rows: Rows) -> bytes:
 
 def as_markdown(title: str, tables: Sequence[Titled]) -> str:
     """Return tables as GitHub's Markdown, a section for each workload and system."""
-    lines, place = [f"# {' '.join(title.split())}"], ""
+    lines, place = [f"# {_heading(title)}"], ""
     for titled in tables:
         if titled.place != place:
             place = titled.place
-            lines.append(f"## {place}")
+            lines.append(f"## {_heading(place)}")
         lines.append(f"### {titled.title.capitalize()}")
         lines.append(titled.table.markdown())
     return "\n\n".join(lines) + "\n"
+
+
+def _heading(text: str) -> str:
+    """Return a text as Markdown that shows it as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>#|!~&$])", r"\\\1", " ".join(text.split()))
 
 
 def as_latex(tables: Sequence[Titled]) -> str:

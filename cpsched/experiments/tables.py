@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.experiments.comparisons import comparisons
+from cpsched.experiments.comparisons import COLUMNS, comparisons
 from cpsched.experiments.results import CLASSES, COUNTS, Results, collect
 
 if TYPE_CHECKING:
@@ -32,9 +32,18 @@ class Rows:
     kinds: Mapping[str, type]
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Cell]], kinds: Mapping[str, type]) -> Rows:
-        """Build a table of rows; what a row does not have is None, other columns are floats."""
-        names = list(dict.fromkeys(name for row in rows for name in row))
+    def of(
+        cls,
+        rows: Sequence[Mapping[str, Cell]],
+        kinds: Mapping[str, type],
+        least: Iterable[str] = (),
+    ) -> Rows:
+        """
+        Build a table of rows; what a row does not have is None, other columns are floats.
+
+        ``least`` are columns that are there without a row, too.
+        """
+        names = list(dict.fromkeys([*least, *(name for row in rows for name in row)]))
         whole = {name: kinds.get(name, float) for name in names}
         return cls(
             {name: tuple(_as(row.get(name), whole[name]) for row in rows) for name in names}, whole
@@ -100,13 +109,15 @@ def make_tables(folder: str | Path) -> Tables:
     counts = dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int)
     texts = ("folder", *LABELS, "class", "base_dispatcher", "base_predictor", "figure", "verdict")
     kinds: dict[str, type] = {**counts, **dict.fromkeys(texts, str), "deterministic": bool}
-    classes = (_class_row(of, name) for of in repeated for name in CLASSES)
+    classes = [_class_row(of, name) for of in repeated for name in CLASSES]
+    summary = [_summary_row(of) for of in repeated]
+    differences = comparisons(repeated, results.baseline)
     return Tables(
         results=results,
         runs=Rows.of([_run_row(run) for run in runs], kinds),
-        summary=Rows.of([_summary_row(of) for of in repeated], kinds),
-        classes=Rows.of(list(classes), kinds),
-        differences=Rows.of(comparisons(repeated, results.baseline), kinds),
+        summary=Rows.of(summary, kinds | _means_among(COUNTS, summary)),
+        classes=Rows.of(classes, kinds | _means_among(("jobs",), classes)),
+        differences=Rows.of(differences, kinds, least=COLUMNS),
         timing=Rows.of([{**_labels(run), "seed": run.seed, **run.timing} for run in runs], kinds),
     )
 
@@ -146,8 +157,7 @@ def _summary_row(of: Sequence[RunResult]) -> dict[str, Cell]:
         **_labels(first),
         "repetitions": len(of),
         "deterministic": all(run.deterministic for run in of),
-        # Jitter moves no job in or out.
-        **first.counts,
+        **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},
         **{name: mean(run.figures.get(name) for run in of) for name in first.figures},
     }
 
@@ -157,8 +167,18 @@ def _class_row(of: Sequence[RunResult], name: str) -> dict[str, Cell]:
     figures: dict[str, Any] = {
         key: mean(run.by_class[name][key] for run in of) for key in first.by_class[name]
     }
-    figures["jobs"] = first.by_class[name]["jobs"]
+    figures["jobs"] = _mean_count([run.by_class[name]["jobs"] for run in of])
     return {**_labels(first), "class": name, "repetitions": len(of), **figures}
+
+
+def _mean_count(counts: Sequence[Any]) -> int | float:
+    """Return a count that all repetitions have, or the mean: other seeds may be other jobs."""
+    return int(counts[0]) if len(set(counts)) == 1 else math.fsum(counts) / len(counts)
+
+
+def _means_among(names: Iterable[str], rows: Sequence[Mapping[str, Cell]]) -> dict[str, type]:
+    """Return the types of columns of counts of which some are means."""
+    return {name: float for name in names if any(isinstance(row[name], float) for row in rows)}
 
 
 def _as(value: Cell, kind: type) -> Cell:

@@ -6,12 +6,11 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
 from cpsched.errors import ConfigError
-from cpsched.experiments.plan import Generated
+from cpsched.experiments.plan import Generated, system_label
 from cpsched.experiments.sources import Input, source_of, system_source
 from cpsched.runs.identity import file_digests, slug_of
 from cpsched.spec import Spec
@@ -113,7 +112,7 @@ def _task(case: Case, made_of: Input, settings: Settings) -> Task:
     ]
     content = json.dumps(determined_by, sort_keys=True, default=str)
     identity = hashlib.sha256(content.encode()).hexdigest()
-    system = Path(case.system).name.removesuffix(".toml")
+    system = system_label(case.system)
     slug = _slug(case.workload.label, system, dispatcher, predictor, f"s{case.seed}")
     return Task(
         name=f"{slug}-{identity[:_DIGITS]}",

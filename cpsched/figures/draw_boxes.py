@@ -59,16 +59,21 @@ class Panel:
     trend: Sequence[float | None] = ()
 
 
+def row_height(runs: Sequence[RunData]) -> float:
+    """Return how high a run's row must be for its name, in inches."""
+    lines = max(len(run_name(run, runs).splitlines()) for run in runs)
+    return max(_ROW, 0.14 * lines + 0.02)
+
+
 def draw(runs: Sequence[RunData], panels: Sequence[Panel]) -> Figure:
     """Return box plots side by side, with the runs' names on the left."""
     places = _places(runs)
-    lines = max(len(run_name(run, runs).splitlines()) for run in runs)
-    row = max(_ROW, 0.14 * lines + 0.02)
+    row = row_height(runs)
     height = _MARGIN + max(row * (places[-1] + 1), 0.5)
     figure = canvas(_WIDTH, height)
     every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(every, panels, strict=True):
-        _draw_panel(axes, panel, runs, places)
+        _draw_panel(axes, panel, runs, places, most_marks=8 if len(panels) == 1 else 4)
     _name_rows(every[0], runs, places)
     return figure
 
@@ -88,7 +93,14 @@ def predictors(runs: Sequence[RunData]) -> list[str]:
     return list(dict.fromkeys(run.predictor for run in runs))
 
 
-def _draw_panel(axes: Axes, panel: Panel, runs: Sequence[RunData], places: Sequence[float]) -> None:
+def _draw_panel(
+    axes: Axes,
+    panel: Panel,
+    runs: Sequence[RunData],
+    places: Sequence[float],
+    *,
+    most_marks: int,
+) -> None:
     order = predictors(runs)
     for run, box, at in zip(runs, panel.boxes, places, strict=True):
         if box is None:
@@ -101,7 +113,7 @@ def _draw_panel(axes: Axes, panel: Panel, runs: Sequence[RunData], places: Seque
     axes.set_title(panel.title)
     axes.set_xlabel(panel.label)
     axes.grid(visible=False, axis="y")
-    _scale(axes, panel)
+    _scale(axes, panel, most_marks)
     if panel.trend:
         trend = [math.nan if value is None else value for value in panel.trend]
         axes.plot(trend, places, color=INK, linewidth=0.9, linestyle=(0, (3, 1.5)),
@@ -133,7 +145,7 @@ def _look(fill: str) -> Mapping[str, Any]:
     }
 
 
-def _scale(axes: Axes, panel: Panel) -> None:
+def _scale(axes: Axes, panel: Panel, most_marks: int) -> None:
     """Choose a logarithmic axis where a linear one would show the largest values only."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, SymmetricalLogLocator
 
@@ -146,7 +158,7 @@ def _scale(axes: Axes, panel: Panel) -> None:
         axes.xaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1))
     elif log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=8))
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=most_marks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     if panel.spans:

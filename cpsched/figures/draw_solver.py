@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.figures.draw_boxes import predictors, run_name
+from cpsched.figures.draw_boxes import predictors, row_height, run_name
 from cpsched.figures.style import INK, canvas, colour, plain
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def draw(runs: Sequence[RunData]) -> Figure:
     """Return decision times of the runs, and the gap to the bound of those with a solver."""
     solved = any(run.gap is not None for run in runs)
-    figure = canvas(7.2, 0.95 + 0.22 * len(runs))
+    figure = canvas(7.2, 1.1 + row_height(runs) * len(runs))
     every = figure.subplots(1, 2 if solved else 1, sharey=True, squeeze=False)[0]
     order = predictors(runs)
     _times(every[0], runs, order)
@@ -56,5 +56,5 @@ def _times(axes: Axes, runs: Sequence[RunData], order: Sequence[str]) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     axes.set_title("time of a decision")
-    axes.set_xlabel("median (dot), up to p99 (bar) and the longest (line) [ms]")
+    axes.set_xlabel("median (dot), to p99 (bar),\nto the longest (line) [ms]")
     axes.grid(visible=False, axis="y")

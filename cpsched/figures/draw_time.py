@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _HEAD = 7.2, 1.55, 0.55
 #: Where the highest line is so many times a usual one, a linear axis shows it alone.
 _WIDE = 8
+_MINUTE = 60
 
 
 def draw(
@@ -92,9 +93,15 @@ def draw_by_size(runs: Sequence[RunData]) -> Figure:
         axes.xaxis.set_major_locator(FixedLocator(cores[::every]))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(plain))
-        axes.set_yscale("symlog", linthresh=60)
-        span_axis(axes, "y", top, log=True)
-        axes.yaxis.set_major_locator(FixedLocator([0, *(m for m in SPANS if 60 <= m <= top)]))
+        # Waits of seconds only need no logarithm, and would have no mark on it.
+        if top > 2 * _MINUTE:
+            axes.set_yscale("symlog", linthresh=_MINUTE)
+            span_axis(axes, "y", top, log=True)
+            axes.yaxis.set_major_locator(
+                FixedLocator([0, *(m for m in SPANS if _MINUTE <= m <= top)])
+            )
+        else:
+            span_axis(axes, "y", max(top, 1), log=False)
         axes.set_ylim(bottom=0)
     figure.supylabel("mean wait", fontsize=8.5)
     figure.supxlabel("cores held, from ... to less than twice as many", fontsize=8.5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 from cpsched.figures import draw_boxes, draw_gantt, draw_solver, draw_time
 from cpsched.figures.draw_boxes import Panel
 from cpsched.figures.style import save, styled
+from cpsched.runs.identity import slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,8 +24,6 @@ _BOX = (
     "Whiskers end at the smallest and the largest value, the box holds the middle half, the line in"
     " it is the median and the green triangle the mean."
 )
-#: Of a file, before the hash.
-_LONGEST_NAME = 90
 _NAMES = {"gpu": "GPU", "mic": "MIC", "mem": "memory"}
 _CLASSES = {"short": "short: up to 1 h", "medium": "medium: up to 12 h", "long": "long"}
 
@@ -85,17 +82,6 @@ def draw_schedule(
         " drawn on are an assumption."
     )
     return _file(place, title, caption, forms, lambda: draw_gantt.draw(schedule, window))
-
-
-def slug(text: str) -> str:
-    """
-    Return text as a file's name, or an identifier: letters, digits, ``+`` and hyphens.
-
-    Six digits of a hash are added where other characters than spaces went.
-    """
-    plain = text.lower().replace(" ", "-")
-    name = re.sub(r"[^a-z0-9+]+", "-", plain).strip("-")[:_LONGEST_NAME]
-    return name if name == plain else f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
 def _file(
@@ -166,7 +152,8 @@ def excluded(runs: Sequence[RunData]) -> str:
     """Say what share of the jobs box plots leave out."""
     shares = [100 * run.excluded for run in runs]
     low, high = min(shares), max(shares)
-    return f"{low:.1f} to {high:.1f} % of them." if high - low >= 0.1 else f"{low:.1f} % of them."
+    share = f"{low:.1f} to {high:.1f} %" if high - low >= 0.1 else f"{low:.1f} %"
+    return f"{share} of all jobs that ended."
 
 
 def _use(runs: Sequence[RunData], resource: str, label: str) -> Figure:

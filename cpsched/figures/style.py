@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
+#: Letters that fit beside each other above a figure.
+_LEGEND = 92
 #: Of the page, of text and axes, and of what is there for orientation only.
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d0d4d9"
 #: Predictors in their order. After Okabe and Ito (2008), without the green that marks means:
@@ -99,7 +102,10 @@ def canvas(width: float, height: float) -> Figure:
 def save(figure: Figure, form: str) -> bytes:
     """Return a figure as a file's content; called in :func:`styled`."""
     out = io.BytesIO()
-    figure.savefig(out, format=form, metadata=_METADATA[form])
+    with warnings.catch_warnings():
+        # Of letters the font does not have; a box is drawn for them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(out, format=form, metadata=_METADATA[form])
     return out.getvalue()
 
 
@@ -189,4 +195,8 @@ def legend(figure: Figure, names: Sequence[str]) -> None:
         Line2D([], [], color=colour(index), linestyle=dash(index), linewidth=2.4)
         for index in range(len(names))
     ]
-    figure.legend(lines, names, loc="outside upper right", ncols=len(names), handlelength=2.6)
+    shown = [wrapped(name, _LEGEND // 2) for name in names]
+    widest = max(len(line) for name in shown for line in name.splitlines())
+    # A handle and the gap to the next take the room of some eight letters.
+    beside = max(1, min(len(names), _LEGEND // (widest + 8)))
+    figure.legend(lines, shown, loc="outside upper right", ncols=beside, handlelength=2.6)

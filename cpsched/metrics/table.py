@@ -272,4 +272,6 @@ def _wrapped(name: str, size: int) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    plain = text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    # Within a word Markdown takes underscores as they are.
+    return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", plain)

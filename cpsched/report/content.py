@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.experiments.readable import main_table, readable
-from cpsched.figures.figure_set import slug
 from cpsched.report import facts, plot, reproduce
 from cpsched.report.page import html_table, inline_svg, island
+from cpsched.runs.identity import slug
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,7 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
         "versions": sections[0].versions,
         "deterministic": all(run.deterministic for run in results.runs),
         "plan": _plan(source.plan),
-        "folder": source.folder.name,
+        "folder": shlex.quote(source.folder.resolve().name),
         "runs": [
             (run.folder, run.workload, run.system, run.dispatcher, run.predictor, run.seed)
             for run in results.runs
@@ -65,7 +66,7 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
 def _cards(source: Source) -> list[tuple[str, str]]:
     """Return the size of the experiment as pairs of a number and what it counts."""
     runs = source.tables.results.runs
-    jobs = {(run.workload, run.system): run.counts["simulated"] for run in runs}
+    jobs = {(run.workload, run.system): run.counts["in_log"] for run in runs}
     counted = {
         "run": len(runs),
         "job in the log|jobs in the logs": sum(jobs.values()),

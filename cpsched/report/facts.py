@@ -10,6 +10,7 @@ from cpsched.metrics.workload import describe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.experiments.plan import Baseline
     from cpsched.experiments.results import Results
     from cpsched.experiments.tables import Cell, Tables
     from cpsched.figures import RunData
@@ -53,19 +54,20 @@ def findings(tables: Tables, place: str) -> list[Finding]:
         for row in tables.differences.rows()
         if _place(row) == place and row["class"] == "all"
     }
-    found = []
+    baseline, found = tables.results.baseline, []
     for figure, title in _FIGURES:
         known = [row for row in rows if isinstance(row.get(figure), float)]
         if len(known) < 2:
             continue
         best = min(known, key=lambda row: row[figure])  # type: ignore[arg-type,return-value]
         against = differences.get((best["dispatcher"], best["predictor"], figure))
+        alone = sum(row[figure] == best[figure] for row in known) == 1
         found.append(
             Finding(
                 title=title,
                 value=_shown(figure, float(best[figure])),  # type: ignore[arg-type]
-                who=f"{best['dispatcher']} {best['predictor']}",
-                note=_against(against) if against else "the baseline itself",
+                who=f"{best['dispatcher']} {best['predictor']}" + ("" if alone else " and others"),
+                note=_note(best, against, baseline),
             )
         )
     return found
@@ -147,6 +149,16 @@ def _shown(figure: str, value: float) -> str:
         return f"{value:,.1f} s"
     unit = " jobs" if figure == "queue_mean_jobs" else ""
     return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}{unit}"
+
+
+def _note(best: Row, against: Row | None, baseline: Baseline) -> str:
+    if against is not None:
+        return _against(against)
+    is_baseline = baseline.dispatcher in (None, best["dispatcher"]) and baseline.predictor in (
+        None,
+        best["predictor"],
+    )
+    return "the baseline itself" if is_baseline else "the baseline's run is not there"
 
 
 def _against(row: Row) -> str:

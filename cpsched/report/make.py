@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from cpsched.errors import ConfigError, RunError
 from cpsched.experiments.table_files import write_tables
 from cpsched.figures.style import FORMATS, styled
+from cpsched.replacing import write_all
 from cpsched.report import plot
 from cpsched.report.choose import places
 from cpsched.report.content import content
@@ -126,15 +126,11 @@ def make_report(
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write files, each in one step; make the folder if there is none."""
+    """Write files, all or none; make the folder if there is none."""
     if folder.is_file() or folder.parent.is_file():
         raise RunError(f"{folder} cannot be made: there is a file of that name; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            fresh = folder / f"{name}.new"
-            fresh.write_bytes(data)
-            os.replace(fresh, folder / name)  # noqa: PTH105
+        return write_all(folder, files)
     except OSError as error:
         raise RunError(f"{folder} cannot be written to: {error.strerror or error}") from error
-    return [folder / name for name in files]

@@ -81,7 +81,9 @@ def html_table(titled: Titled) -> dict[str, Any]:
     """Return a table for the template: headers, and cells with what they are sorted by."""
     columns = titled.table.columns
     shown = [column.cells() for column in columns]
-    best = [_best(column.header, column.values) for column in columns]
+    # Rows of several classes are of different jobs: the least of them is nobody's merit.
+    of_all = all(column.header != "class" for column in columns)
+    best = [_best(column.header, column.values) if of_all else None for column in columns]
     return {
         "title": titled.title,
         "caption": titled.table.caption,

@@ -15,7 +15,7 @@ from cpsched.experiments.tables import make_tables
 from cpsched.runs.folder import MARK, find_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from cpsched.experiments.tables import Tables
 
@@ -64,12 +64,13 @@ def open_source(folder: str | Path) -> Source:
     if not folder.is_dir():
         raise RunError(f"{folder} is no folder; name one made by cpsched compare or simulate")
     if (folder / "runs").is_dir() and not (folder / MARK).is_file():
+        tables = make_tables(folder)
         return Source(
             folder=folder,
             runs=folder / "runs",
-            tables=make_tables(folder),
+            tables=tables,
             plan=_plan(folder / DESCRIPTION),
-            failures=_failures(folder / "failed"),
+            failures=_failures(folder / "failed", tables.results.missing),
         )
     find_runs(folder)
     alone = (folder / MARK).is_file()
@@ -113,10 +114,11 @@ def _plan(path: Path) -> Mapping[str, Any] | None:
     return plan if isinstance(plan, dict) else None
 
 
-def _failures(folder: Path) -> tuple[tuple[str, str], ...]:
-    """Return what failed; a file that cannot be read still says that something has."""
+def _failures(folder: Path, missing: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return what failed of the missing; a file that cannot be read says that something has."""
     found = []
-    for path in sorted(folder.glob("*.json")):
+    # What failed for another plan in this folder is not missing here.
+    for path in sorted(path for path in folder.glob("*.json") if path.stem in missing):
         try:
             error = str(json.loads(path.read_text(encoding="utf-8"))["error"])
         except (OSError, ValueError, LookupError, TypeError):

@@ -15,6 +15,9 @@ from cpsched.versions import versions
 if TYPE_CHECKING:
     from cpsched.simulation.simulate import Settings
 
+#: Of a file's name, before the hash.
+_LONGEST_NAME = 90
+
 
 def run_name(
     dispatcher: str, predictor: str, settings: Settings, workload: str, system: str
@@ -46,6 +49,17 @@ def run_name(
 def slug_of(text: str) -> str:
     """Return a text as part of a file's name; ``cph+`` is not ``cph``."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("+", "-plus ")).strip("-")
+
+
+def slug(text: str) -> str:
+    """
+    Return text as a file's name, or an identifier: letters, digits, ``+`` and hyphens.
+
+    Six digits of a hash are added where other characters than spaces went.
+    """
+    plain = text.lower().replace(" ", "-")
+    name = re.sub(r"[^a-z0-9+]+", "-", plain).strip("-")[:_LONGEST_NAME]
+    return name if name == plain else f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
 def file_digests(spec: str) -> list[str]:

@@ -48,6 +48,8 @@ def place(tmp_path: Path) -> Path:
     """A folder with a log, a system and a plan."""
     (tmp_path / "log.swf").write_text(swf(60))
     (tmp_path / "four.toml").write_text(FOUR_CORES)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "four.toml").write_text(FOUR_CORES)
     (tmp_path / "plan.toml").write_text(PLAN)
     return tmp_path
 

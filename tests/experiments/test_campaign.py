@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,14 @@ from typing import Any
 import pytest
 
 from cpsched.errors import ConfigError, RunError
-from cpsched.experiments import Choice, carry_out, load_plan, make_tables, write_tables
+from cpsched.experiments import (
+    Choice,
+    carried_out,
+    carry_out,
+    load_plan,
+    make_tables,
+    write_tables,
+)
 from cpsched.experiments.store import Store
 from cpsched.experiments.task import tasks_of
 from cpsched.runs import load
@@ -179,6 +187,37 @@ def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, plan):
     (one / "run.json").write_bytes(mark)
     with pytest.raises(RunError, match="is not the run its name says"):
         carry_out(plan, place / "out")
+
+
+def test_what_is_not_whole_is_made_again(place, plan):
+    """A run without its description, or with one that cannot be read, is kept elsewhere."""
+    carry_out(plan, place / "out")
+    before = tables(place / "out")
+    one, two, *_ = sorted((place / "out" / "runs").iterdir())
+    (one / "run.json").unlink()
+    (two / "run.json").write_text('{"format"')
+    outcome = carry_out(plan, place / "out")
+    assert [path.name for path in outcome.damaged] == [one.name, two.name]
+    assert all((path / "jobs.parquet").is_file() for path in outcome.damaged)
+    assert (outcome.kept, outcome.failed) == (10, ())
+    assert tables(place / "out") == before
+    (one / "run.json").unlink()
+    assert carry_out(plan, place / "out").damaged[0].name.startswith(f"{one.name}-")
+
+
+def test_a_copied_folder_goes_on(place, plan):
+    """Hidden and empty folders get lost on the way."""
+    carry_out(plan, place / "out")
+    shutil.rmtree(place / "out" / ".work")
+    assert carry_out(plan, place / "out").kept == 12
+
+
+def test_nobody_begins_before_the_tables_are_written(place, plan):
+    with carried_out(plan, place / "out") as outcome:
+        assert outcome.runs == 12
+        with pytest.raises(RunError, match="another process is carrying out"):
+            carry_out(plan, place / "out")
+    assert carry_out(plan, place / "out").kept == 12
 
 
 def test_two_do_not_work_in_one_folder(place, plan):

@@ -6,6 +6,7 @@ import pytest
 
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.experiments import Baseline, Choice, Generated, load_plan, plan_names
+from cpsched.experiments.plan import as_label, system_label
 from cpsched.experiments.sources import prepare
 from cpsched.experiments.task import tasks_of
 from cpsched.generators.esp import ESP as ESP_GENERATOR
@@ -182,7 +183,16 @@ def test_a_part_of_all_workloads(plan):
         (TOP.replace("easy", "fifo") + LOG, "dispatchers: 'fifo' is there twice, as a label"),
         ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
         (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
-        (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart with name"),
+        (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart by name"),
+        (
+            TOP + LOG + 'name = "my log"\n' + LOG + 'name = "My-log"',
+            "workloads: 'my log' and 'My-log' differ in case or hyphens only",
+        ),
+        (
+            TOP.replace('"four.toml"', '"four.toml", "sub/four.toml"') + LOG,
+            "systems: two are called 'four'",
+        ),
+        (TOP + LOG + 'name = "=1+1"', r"name: '=1\+1' cannot stand in a table; .* begin with none of"),
         (TOP + LOG + 'generator = "eurora"', "file: give either a file or a generator"),
         (TOP + "[[workloads]]", "file: give either a file or a generator"),
         (TOP + LOG + 'name = "<b>"', r"workloads\[1\].name: '<b>' cannot stand in a table"),
@@ -221,6 +231,15 @@ def test_what_makes_no_sense_is_one_line(read, text, message):
         read(text)
     assert "\n" not in str(found.value)
     assert "other.toml" in str(found.value)
+
+
+def test_labels_of_files_can_stand_in_tables():
+    """Long ones keep their end, which tells paths apart; no cell is a formula."""
+    assert as_label("=a|b") == "a-b"
+    long = as_label("/x" * 60 + "/model.txt")
+    assert (len(long), long[:3], long[-9:]) == (80, "...", "model.txt")
+    assert as_label("::") == "unnamed"
+    assert system_label("machines/a <b>.toml") == "a -b-"
 
 
 def test_a_plan_that_is_not_there(tmp_path):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -152,10 +154,83 @@ def test_tables_need_the_run_folders_alone(made):
     assert tables.results.baseline == Baseline(dispatcher="EASY")
 
 
+def test_runs_of_different_experiments_are_not_averaged(made, place, plan):
+    """Without a description only their names are alike: another part of the log, the same seed."""
+    (made / "experiment.json").unlink()
+    folder = sorted((made / "runs").iterdir())[0]
+    about = json.loads((folder / "run.json").read_text())
+    about["arguments"]["first"] = 20
+    (folder / "run.json").write_text(json.dumps(about))
+    with pytest.raises(RunError, match="no repetitions of each other; move one away"):
+        make_tables(made)
+    about["arguments"]["first"] = None
+    (folder / "run.json").write_text(json.dumps(about))
+    shutil.copytree(folder, made / "runs" / "copy")
+    with pytest.raises(RunError, match="no repetitions of each other"):
+        make_tables(made)
+
+
+def test_a_run_repeated_is_no_second_measurement(place, read):
+    """Three seeds that move nothing: one pair, and no interval that would make it sure."""
+    text = (place / "plan.toml").read_text()
+    still = read(text.replace("seeds = 3", "seeds = 3\njitter = 0"))
+    carry_out(still, place / "still")
+    rows = make_tables(place / "still").differences.rows()
+    assert {row["pairs"] for row in rows} == {1}
+    assert {row["verdict"] for row in rows} <= {"no interval", "equal"}
+    assert make_tables(place / "still").summary.rows()[0]["repetitions"] == 3
+
+
+def test_seeds_may_be_of_other_jobs(made):
+    """Counts that differ are means; a class that one seed has not is compared in the others."""
+    folders = sorted((made / "runs").iterdir())
+    for folder in (path for path in folders if "-s1-" in path.name):
+        summary = json.loads((folder / "metrics.json").read_text())
+        summary["counts"]["in_log"] = summary["counts"]["simulated"] = 57
+        for measure in ("wait_s", "slowdown", "bounded_slowdown"):
+            some = summary[measure]["short"]
+            summary[measure]["short"] = {**dict.fromkeys(some), "jobs": 0}
+        (folder / "metrics.json").write_text(json.dumps(summary))
+    tables = make_tables(made)
+    row = tables.summary.rows()[0]
+    assert (row["in_log"], row["rejected"]) == (59.0, 0)
+    assert tables.classes.rows()[0]["jobs"] == 40.0
+    pairs = {row["class"]: row["pairs"] for row in tables.differences.rows()}
+    assert pairs == {"all": 3, "short": 2}
+
+
+def test_differences_have_a_header_without_a_row(made):
+    """The baseline's runs are not there: nothing is compared, and programs still read it."""
+    whole = set(make_tables(made).differences.columns)
+    for folder in (made / "runs").glob("*fifo*"):
+        shutil.rmtree(folder)
+    write_tables(make_tables(made), made / "tables")
+    header = (made / "tables" / "differences.csv").read_text()
+    assert set(header.strip().split(",")) == whole
+    assert pq.read_table(made / "tables" / "differences.parquet").num_rows == 0
+
+
+def test_tables_are_written_all_or_none(made, monkeypatch):
+    """A disk that is full leaves what was there."""
+    tables = make_tables(made)
+    write_tables(tables, made / "tables")
+    before = {path.name: path.read_bytes() for path in (made / "tables").iterdir()}
+    usual = Path.write_bytes
+
+    def full(path, data):
+        if "timing" in path.name:
+            raise OSError(28, "No space left on device")
+        return usual(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    other = replace(tables, results=replace(tables.results, title="other"))
+    with pytest.raises(RunError, match=r"tables cannot be written to: No space left"):
+        write_tables(other, made / "tables")
+    assert {path.name: path.read_bytes() for path in (made / "tables").iterdir()} == before
+
+
 def test_tables_of_a_part(made):
     """Runs that are not there are said to be missing; the others have their rows."""
-    import shutil
-
     folder = sorted((made / "runs").iterdir())[0]
     shutil.rmtree(folder)
     tables = make_tables(made)
@@ -173,6 +248,7 @@ def test_tables_of_a_part(made):
         ("jobs.parquet", "x", "is damaged"),
         ("queue.parquet", "x", "is damaged"),
         ("run.json", "[]", "no JSON object"),
+        ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 1"),
     ],
 )
 def test_damage_is_named(made, file, content, message):
@@ -183,6 +259,23 @@ def test_damage_is_named(made, file, content, message):
         make_tables(made)
     assert folder.name in str(found.value)
     assert "\n" not in str(found.value)
+
+
+def test_damage_is_named_without_a_description(made):
+    (made / "experiment.json").unlink()
+    folder = sorted((made / "runs").iterdir())[0]
+    (folder / "run.json").write_text("{}")
+    with pytest.raises(RunError, match=f"{folder.name} is damaged"):
+        make_tables(made)
+
+
+def test_figures_are_numbers(made):
+    folder = sorted((made / "runs").iterdir())[0]
+    summary = json.loads((folder / "metrics.json").read_text())
+    summary["wait_s"]["all"]["mean"] = "abc"
+    (folder / "metrics.json").write_text(json.dumps(summary))
+    with pytest.raises(RunError, match="is damaged .'abc' is no number"):
+        make_tables(made)
 
 
 def test_a_damaged_description_is_named(made):

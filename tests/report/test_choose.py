@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 from cpsched.experiments.plan import Baseline
-from cpsched.figures.figure_set import slug
+from cpsched.experiments.tables import LABELS, Rows
 from cpsched.report.choose import places
+from cpsched.report.facts import findings
+from cpsched.runs.identity import slug
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,29 @@ def test_every_workload_has_a_schedule():
     runs = tuple(Result(name, 1, workload=str(log)) for log in range(20) for name in "ab")
     found = places(Results(runs, Baseline(dispatcher="a")))
     assert [len(place.shown) for place in found] == [1] * 20
+
+
+def row(dispatcher, wait, **more):
+    names = {"workload": "log", "system": "four", "dispatcher": dispatcher, "predictor": "W"}
+    return {**names, "wait_mean_s": float(wait), **more}
+
+
+def noted(baseline, summary, differences=()):
+    """Return who has the shortest wait, and what is said of that."""
+    tables = SimpleNamespace(
+        summary=Rows.of(summary, dict.fromkeys(LABELS, str)),
+        differences=Rows.of(differences, {}),
+        results=SimpleNamespace(baseline=Baseline(dispatcher=baseline)),
+    )
+    (found,) = findings(tables, "log on four")
+    return found.who, found.note
+
+
+def test_a_finding_says_what_it_was_compared_with():
+    """The baseline, nothing where its run is not there; and that there are others as good."""
+    assert noted("a", [row("a", 1), row("b", 2)]) == ("a W", "the baseline itself")
+    assert noted("c", [row("a", 1), row("b", 2)]) == ("a W", "the baseline's run is not there")
+    assert noted("a", [row("a", 1), row("b", 1)])[0] == "a W and others"
 
 
 def test_different_texts_have_different_names():

@@ -113,10 +113,12 @@ def test_missing_and_failed_runs_are_said(experiment):
     gone = next((experiment / "runs").iterdir())
     gone.rename(experiment.parent / "elsewhere")
     (experiment / "failed").mkdir()
-    (experiment / "failed" / "x.json").write_text('{"error": "<b>broken</b>"}')
+    (experiment / "failed" / f"{gone.name}.json").write_text('{"error": "<b>broken</b>"}')
+    (experiment / "failed" / "x.json").write_text('{"error": "of another plan"}')
     text = make_report(experiment).page.read_text()
     assert f"<code>{gone.name}</code>" in text
     assert "&lt;b&gt;broken&lt;/b&gt;" in text
+    assert "of another plan" not in text
 
 
 @pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
