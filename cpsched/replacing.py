@@ -10,14 +10,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def partial_name(name: str) -> str:
+    """Return what a file is called until it is complete."""
+    return f".partial-{name}"
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """
     Give a file to write, which takes its real name when the block ends without an error.
 
-    Until then it is called ``.partial-NAME``: the end of a name may say its format.
+    Until then the end of its name is the same, which may say its format.
     """
-    partial = path.with_name(f".partial-{path.name}")
+    partial = path.with_name(partial_name(path.name))
     try:
         yield partial
         partial.replace(path)

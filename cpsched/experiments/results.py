@@ -211,7 +211,8 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
     if "generator" in source:
         # Each seed may have its own workload.
         source["options"] = {k: v for k, v in source["options"].items() if k != "seed"}
-    part = {name: said.get(name) for name in ("first", "from", "to", "jitter")}
+    # Not the jitter: with seed 0 there is none.
+    part = {name: said.get(name) for name in ("first", "from", "to")}
     # Jobs of repetitions are jittered, or made by other seeds; what is no campaign's run has none.
     digest = None if source else about["workload"].get("digest")
     common = (settings, part, source, digest, about["system"].get("digest"))

@@ -13,7 +13,7 @@ from uuid import uuid4
 from cpsched.errors import RunError
 from cpsched.experiments.task import versions_here
 from cpsched.experiments.worker import move_in
-from cpsched.replacing import write_all
+from cpsched.replacing import partial_name, write_all
 from cpsched.runs.folder import MARK
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Store:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; name a folder")
         there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        # A campaign that was killed while it described itself has left that.
+        there.discard(partial_name(DESCRIPTION))
         if DESCRIPTION not in there and not there <= _OURS:
             raise RunError(
                 f"{folder} is not empty and holds no experiment; name one, or a new folder"

@@ -230,10 +230,11 @@ def test_two_do_not_work_in_one_folder(place, plan):
 
 
 def test_what_a_killed_campaign_left_is_cleared(place, plan):
-    """Half-written runs, and runs without the file that makes them one."""
+    """Half-written runs, and runs without the file that makes them one; and half a description."""
     left = place / "out" / ".work" / "abc-1" / "run.partial"
     left.mkdir(parents=True)
     (left / "jobs.parquet").write_text("half")
+    (place / "out" / ".partial-experiment.json").write_text("{")
     assert carry_out(plan, place / "out").failed == ()
     assert not list((place / "out" / ".work").iterdir())
 

@@ -145,6 +145,14 @@ def test_files_say_the_same_in_every_format(made):
     assert len(set(re.findall(r"\\label\{(.*?)\}", source))) == 5
 
 
+def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
+    """Also where no description says so."""
+    text = (place / "plan.toml").read_text()
+    carry_out(read(text.replace("seeds = 3", "seeds = [0, 1]")), place / "still")
+    (place / "still" / "experiment.json").unlink()
+    assert {row["repetitions"] for row in make_tables(place / "still").summary.rows()} == {2}
+
+
 def test_tables_need_the_run_folders_alone(made):
     """Without the experiment's description: all runs there, the first dispatcher as baseline."""
     before = make_tables(made).runs.rows()
