@@ -30,8 +30,8 @@ _LOSS_TREES, _LOSS_LEAVES, _LOSS_RATE, _LOSS_LEAF = 30, 12, 0.13, 40
 #: Of a candidate's loss: the log error and the error in units of the mean runtime, capped; and
 #: how much the second counts.
 _LOG_CAP, _MEAN_CAP, _MEAN_WEIGHT = 2.0, 6.0, 0.5
-#: A candidate counts 1/e of the best if its loss is foretold to be worse by this much.
-_DOUBT = 0.06
+#: A candidate weighs 1/e of the best if its loss is foretold to be worse by this much.
+_DOUBT = 0.12
 _LOG, _SHARE, _BLEND, _WHICH = range(4)
 #: Candidates that are features, and what they are called in counts.
 _HISTORIES = {"rule_1": "rule 1", "plus": "user-history-plus", "last": "last"}
@@ -53,10 +53,10 @@ class Stack(Boosted):
     each predicts ``min(|ln error|, 2) + min(|error| / mean runtime, 6) / 2`` from what was answered
     for the newest 20,000 completions when they were submitted. The requested time is no candidate.
 
-    The plan is the mean of the candidates, weighted by ``exp(-loss / 0.06)``: where one is clearly
-    best it is that one, and where they are not told apart their errors cancel. The priority is that
-    of ``gbm-log``, whose order is better. Until 2,000 completions have answers to learn from, the
-    plan is that of ``user-history-plus``.
+    The plan is the median of the candidates, weighted by ``exp(-loss / 0.12)``: always what one of
+    them says, so that jobs which repeat to the second are hit; the best where one is clearly best,
+    and otherwise one in the middle. The priority is that of ``gbm-log``, whose order is better.
+    Until 2,000 completions have answers to learn from, the plan is that of ``user-history-plus``.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Stack(Boosted):
         self._judge(grow(self._backend, _with_scores(features, scores), tasks, growth))
 
     def score(self, rows: AnyArray) -> FloatArray:
-        """Return what both forests say, the weighted mean, and which candidate counts most."""
+        """Return what both forests say, the weighted median, and which candidate weighs most."""
         assert self._grove is not None, "scores are asked for when there are forests"
         scores = np.full((len(rows), self.num_scores), np.nan)
         known = (_COLUMNS, REQUESTED, LEAST_SHARE, UNKNOWN, _DOUBT)
@@ -121,7 +121,7 @@ class Stack(Boosted):
         return scores
 
     def answer(self, scores: Sequence[float]) -> Answers:
-        """Return the order of the forest, the weighted mean, and its bound."""
+        """Return the order of the forest, the weighted median, and its bound."""
         log, _, plan, which = scores
         if which == which:  # not NaN
             self._counts[_MOSTLY[int(which)]] += 1

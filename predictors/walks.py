@@ -61,15 +61,15 @@ def blend(  # type: ignore[no-untyped-def]
     least_share, unknown
         The smallest share of it, and how far a history is that says nothing.
     doubt
-        By how much the loss of a candidate must be worse that it counts 1/e of the best.
+        By how much the loss of a candidate must be worse that it weighs 1/e of the best.
     base, ...
         Grove of two forests: of the logarithm, and of the share of the requested time.
     loss_base, ...
         Grove of a forest for each candidate, over the features, what the two say, and how far the
         histories are from the first of these; or of none, then nothing is blended.
     scores
-        float64, shape ``(n, 4)``: what the two say and the weighted mean, as logarithms, and the
-        number of the candidate that counts most.
+        float64, shape ``(n, 4)``: what the two say and the weighted median, as logarithms, and the
+        number of the candidate that weighs most.
     """
     num, histories = rows.shape[1], columns.shape[0]
     extended = np.empty(num + 2 + histories, dtype=np.float32)
@@ -104,14 +104,21 @@ def blend(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             if loss[which] < least:
                 least, best = loss[which], which
-        total = weights = 0.0
         for which in range(histories + 2):
-            weight = np.exp((least - loss[which]) / doubt)
-            if weight > 0:
-                weights += weight
-                total += weight * np.exp(min(said[which], row[requested]))
-        scores[job, 2] = np.log(total / weights)
+            loss[which] = np.exp((least - loss[which]) / doubt)
+        scores[job, 2] = min(_middle(said, loss), row[requested])
         scores[job, 3] = best
+
+
+@kernel
+def _middle(values, weights):  # type: ignore[no-untyped-def]
+    """Return the weighted median: the least value that half of the weight is not above."""
+    half, middle = 0.5 * weights.sum(), np.inf
+    for at in range(len(values)):
+        value = values[at]
+        if weights[at] > 0 and value < middle and weights[values <= value].sum() >= half:
+            middle = value
+    return middle
 
 
 @kernel

@@ -121,8 +121,8 @@ def test_stack_weighs_and_counts():
     assert (done.priority != done.plan).any()
 
 
-def test_stack_is_the_mean_weighted_by_losses():
-    """The kernel against the same in arrays; histories that say nothing do not count."""
+def test_stack_is_the_median_weighted_by_losses():
+    """The kernel against the same in arrays; histories that say nothing do not weigh."""
     from predictors import stack
     from predictors.forest import Forest
 
@@ -139,9 +139,13 @@ def test_stack_is_the_mean_weighted_by_losses():
     loss = np.stack([forest(extended) for forest in losses], axis=1)
     loss[np.isnan(said)] = np.inf
     weight = np.exp((loss.min(axis=1) - loss.T) / stack._DOUBT)
-    seconds = np.exp(np.minimum(np.nan_to_num(said).T, limit))
-    wanted = (weight * seconds).sum(axis=0) / weight.sum(axis=0)
-    assert np.allclose(np.exp(scores[:, 2]), wanted, rtol=1e-6)
+    order = np.argsort(np.where(np.isnan(said), np.inf, said), axis=1).T
+    below = np.take_along_axis(weight, order, axis=0).cumsum(axis=0)
+    middle = (below < 0.5 * weight.sum(axis=0)).sum(axis=0)
+    which = order[middle, np.arange(len(rows))]
+    wanted = np.minimum(said[np.arange(len(rows)), which], limit)
+    assert np.allclose(scores[:, 2], wanted, rtol=1e-6)
+    assert len(np.unique(which)) > 2
     assert np.array_equal(scores[:, 3], loss.argmin(axis=1))
 
 
