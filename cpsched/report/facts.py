@@ -154,11 +154,10 @@ def _shown(figure: str, value: float) -> str:
 def _note(best: Row, against: Row | None, baseline: Baseline) -> str:
     if against is not None:
         return _against(against)
-    is_baseline = baseline.dispatcher in (None, best["dispatcher"]) and baseline.predictor in (
-        None,
-        best["predictor"],
-    )
-    return "the baseline itself" if is_baseline else "the baseline's run is not there"
+    named = {"dispatcher": baseline.dispatcher, "predictor": baseline.predictor}
+    if all(name in (None, best[part]) for part, name in named.items()):
+        return "the baseline itself"
+    return "the baseline's run is not there"
 
 
 def _against(row: Row) -> str:
