@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: ``MAXBIDS`` of the thesis.
 BIDS = 150
-#: Deterministic time; twice as much proves hardly more and takes twice as long.
+#: Deterministic time; twice as much takes twice as long, and with multifactor proves hardly more.
 LIMIT = 0.1
 
 
