@@ -76,6 +76,32 @@ def small():
     return Forest.join(10.0, [tree, tree])
 
 
+def test_forests_of_many_tasks_are_those_of_each_alone():
+    random = np.random.default_rng(8)
+    rows = random.normal(size=(900, 6)).astype(np.float32)
+    tasks = [Task(rows[:, 0] * 2.0), Task(rows[:, 1] - rows[:, 2], 0.9), Task(rows[:, 3], None)]
+    growth = Growth(trees=12, seed=3)
+    for forest, task in zip(grow("sklearn", rows, tasks, growth), tasks, strict=True):
+        (alone,) = grow("sklearn", rows, [task], growth)
+        assert (forest(rows) == alone(rows)).all()
+
+
+def test_bins_are_made_once_for_all_tasks(monkeypatch):
+    from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
+
+    made, fit = [], _BinMapper.fit
+
+    def counted(self, rows, *more, **named):
+        made.append(rows.shape)
+        return fit(self, rows, *more, **named)
+
+    monkeypatch.setattr(_BinMapper, "fit", counted)
+    rows = np.random.default_rng(8).normal(size=(400, 3)).astype(np.float32)
+    few = Task(rows[:, 1].astype(float), taught_by=rows[:, 2] > 0)
+    grow("sklearn", rows, [few, Task(rows[:, 0].astype(float))], Growth(trees=2))
+    assert made == [(400, 3)]
+
+
 def test_a_tree_by_hand():
     """10 + twice 1 or 2; the threshold itself goes left."""
     rows = np.array([[0.0], [0.5], [0.6]], dtype=np.float32)
