@@ -92,10 +92,10 @@ class Window:
         positions: IntArray = np.flatnonzero(self._age() < count)
         return positions
 
-    def thinned(self, whole: int) -> IntArray:
-        """Return the positions of so many newest jobs and of every other older one, sorted."""
+    def thinned(self, whole: int, every: int) -> IntArray:
+        """Return the positions of so many newest jobs and of one in ``every`` older, sorted."""
         age = self._age()
-        positions: IntArray = np.flatnonzero((age < whole) | (age % 2 == 0))
+        positions: IntArray = np.flatnonzero((age < whole) | (age % every == 0))
         return positions
 
     def _age(self) -> IntArray:

@@ -29,7 +29,7 @@ def filled(limit, added):
 def test_older_jobs_are_thinned_by_age(limit, added, expected):
     """All of the newest three, and every other one before them, wherever they lie in the ring."""
     window = filled(limit, added)
-    rows = window.thinned(3)
+    rows = window.thinned(3, 2)
     assert sorted(window.runtime[rows].tolist()) == expected
     assert rows.tolist() == sorted(rows.tolist())
 
