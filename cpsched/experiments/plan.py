@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,9 @@ class PlannedWorkload:
     first: int | None = None
     start: int | str | None = None
     end: int | str | None = None
+
+    def __post_init__(self) -> None:
+        check_part(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +188,31 @@ class Plan:
         given = {"first": first, "start": start, "end": end}
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         return replace(self, workloads=tuple(replace(w, **changes) for w in self.workloads))
+
+
+def check_part(start: int | str | None, end: int | str | None) -> None:
+    """
+    Check that a part of a log is not empty.
+
+    Raises
+    ------
+    ConfigError
+        If it ends before it begins; seconds and a date cannot be compared without the log.
+    """
+    if isinstance(start, int) and isinstance(end, int):
+        empty = end <= start
+    elif isinstance(start, str) and isinstance(end, str):
+        empty = in_utc(end) <= in_utc(start)
+    else:
+        return
+    if empty:
+        raise ConfigError(f"the part of the log ends at {end}, must be after it begins, {start}")
+
+
+def in_utc(moment: str) -> datetime:
+    """Return a date, in UTC unless it says otherwise."""
+    when = datetime.fromisoformat(moment)
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def check_label(label: str) -> str:

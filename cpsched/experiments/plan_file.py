@@ -24,6 +24,7 @@ from cpsched.experiments.plan import (
     alike,
     as_label,
     check_label,
+    check_part,
     system_label,
 )
 from cpsched.experiments.plan_section import PlanSection
@@ -188,6 +189,11 @@ def _workload(
         check_label(label)
     except ConfigError as error:
         raise section.error("name", str(error)) from error
+    start, end = section.moment("from"), section.moment("to")
+    try:
+        check_part(start, end)
+    except ConfigError as error:
+        raise section.error("to", str(error)) from error
     workload = PlannedWorkload(
         label=label,
         source=source,
@@ -195,8 +201,8 @@ def _workload(
         predictors=_named(section, "predictors", predictors) or predictors,
         dispatchers=_named(section, "dispatchers", dispatchers),
         first=section.count("first"),
-        start=section.moment("from"),
-        end=section.moment("to"),
+        start=start,
+        end=end,
     )
     if not workload.systems:
         raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')

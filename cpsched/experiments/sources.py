@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from cpsched import registry, resources, systems, traces
 from cpsched.errors import ConfigError
-from cpsched.experiments.plan import Generated
+from cpsched.experiments.plan import Generated, in_utc
 from cpsched.mapping import Fitted, fit
 from cpsched.model.types import MISSING
 from cpsched.runs.identity import file_digest
@@ -240,12 +239,10 @@ def _second(workload: Workload, key: str, moment: int | str | None) -> int | Non
     """Turn a moment into a second of the log's clock."""
     if moment is None or isinstance(moment, int):
         return moment
-    when = datetime.fromisoformat(moment)
     if workload.epoch is None:
         raise ConfigError(
             "the log does not say when its second 0 was; give seconds instead of a date",
             where=workload.title,
             key=key,
         )
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return int(when.timestamp()) - workload.epoch
+    return int(in_utc(moment).timestamp()) - workload.epoch

@@ -199,6 +199,11 @@ def test_a_part_of_all_workloads(plan):
         (TOP + LOG + 'name = ""', r"workloads\[1\].name: is '', must be text"),
         (TOP + LOG + "first = 0", r"workloads\[1\].first: is 0, must be a whole number from 1"),
         (TOP + LOG + 'from = "monday"', r"workloads\[1\].from: is 'monday', must be seconds"),
+        (TOP + LOG + "from = 9\nto = 9", r"workloads\[1\].to: the part of the log ends at 9, must be after"),
+        (
+            TOP + LOG + 'from = 2011-01-02\nto = "2011-01-01T23:00-01:00"',
+            r"workloads\[1\].to: the part of the log ends at 2011-01-01T23:00:00-01:00, must be after",
+        ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
         (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, eurora, heterogeneous"),
