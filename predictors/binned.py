@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 if TYPE_CHECKING:
-    from cpsched.model.types import AnyArray, BoolArray, FloatArray
+    from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Rows that bounds of bins are found from, or up to twice as many: sorting all takes longer.
 _ENOUGH = 10_000
@@ -16,16 +16,25 @@ _ENOUGH = 10_000
 
 class SharedBins:
     """
-    Features, and their bins once a fit has made them.
+    Features that differ from row to row, and their bins once a fit has made them.
 
     Parameters
     ----------
     rows
-        Features, float32, shape ``(n, F)``, without missing values.
+        Features, float32, shape ``(n, F)``, n at least 1, without missing values.
+
+    Attributes
+    ----------
+    kept
+        Which features differ, sorted; the first where none does. The others only cost time.
+    rows
+        These features, shape ``(n, K)``.
     """
 
     def __init__(self, rows: AnyArray) -> None:
-        self.rows = rows
+        differ = np.flatnonzero((rows != rows[0]).any(axis=0))
+        self.kept: IntArray = differ if len(differ) else np.zeros(1, dtype=np.int64)
+        self.rows = rows[:, self.kept]
         self._made: tuple[Any, AnyArray] | None = None
 
     def made_by(self, mapper: Any) -> tuple[Any, AnyArray]:

@@ -19,7 +19,7 @@ from predictors.forest import Forest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.model.types import AnyArray, BoolArray, FloatArray
+    from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
     from predictors.binned import SharedBins
 
 BACKENDS = ("auto", "sklearn", "lightgbm")
@@ -147,16 +147,17 @@ def _grow_sklearn(bins: SharedBins, task: Task, growth: Growth) -> Forest:
     chosen = slice(None) if task.taught_by is None else task.taught_by
     with threadpool_limits(limits=1):
         model.fit_binned(bins, task.target[chosen], chosen)
-    return _of_sklearn(model)
+    return _of_sklearn(model, bins.kept)
 
 
-def _of_sklearn(model: Any) -> Forest:
+def _of_sklearn(model: Any, kept: IntArray) -> Forest:
+    """Read the trees out of a model of these features."""
     trees = []
     for (grown,) in model._predictors:
         nodes = grown.nodes
         leaf = nodes["is_leaf"].astype(np.bool_)
         tree = {
-            "feature": np.where(leaf, -1, nodes["feature_idx"].astype(np.int64)),
+            "feature": np.where(leaf, -1, kept[nodes["feature_idx"].astype(np.int64)]),
             "threshold": np.where(leaf, 0.0, nodes["num_threshold"]),
             "left": np.where(leaf, 0, nodes["left"]),
             "right": np.where(leaf, 0, nodes["right"]),

@@ -33,7 +33,10 @@ def test_a_forest_predicts_as_scikit_learn(quantile):
         max_leaf_nodes=7, early_stopping=False,
     ).fit(rows, target)  # fmt: skip
     other = np.concatenate([rows, rows * 1.7])
-    assert np.abs(_of_sklearn(model)(other) - model.predict(other)).max() < 1e-9
+    assert (
+        np.abs(_of_sklearn(model, np.arange(other.shape[1]))(other) - model.predict(other)).max()
+        < 1e-9
+    )
 
 
 @pytest.mark.parametrize("quantile", [None, 0.5, 0.9])
@@ -84,6 +87,19 @@ def test_forests_of_many_tasks_are_those_of_each_alone():
     for forest, task in zip(grow("sklearn", rows, tasks, growth), tasks, strict=True):
         (alone,) = grow("sklearn", rows, [task], growth)
         assert (forest(rows) == alone(rows)).all()
+
+
+def test_features_that_never_differ_are_left_out():
+    random = np.random.default_rng(9)
+    rows = np.full((500, 5), 7.0, dtype=np.float32)
+    rows[:, [1, 3]] = random.normal(size=(500, 2))
+    task = Task(rows[:, 3] + 2.0 * rows[:, 1])
+    (forest,) = grow("sklearn", rows, [task], Growth(trees=20))
+    (narrow,) = grow("sklearn", rows[:, [1, 3]].copy(), [task], Growth(trees=20))
+    assert set(forest.feature.tolist()) == {-1, 1, 3}
+    assert (forest(rows) == narrow(rows[:, [1, 3]])).all()
+    (none,) = grow("sklearn", np.ones((50, 3), dtype=np.float32), [Task(np.arange(50.0))], Growth())
+    assert np.ptp(none(rows[:, :3])) == 0
 
 
 def test_bins_are_made_once_for_all_tasks(monkeypatch):
