@@ -8,11 +8,11 @@ For the same on real logs: ``remediani-logs.toml``. With ``--results`` the figur
 kept in a file, and runs that are only there are judged too; without DIR it judges what is kept.
 
 Prints, for every workload, the figures the claims are about, and of every claim of
-``thesis_claims.py`` how many of its comparisons hold. Two figures are *similar* if they differ by
-no more than ``--within``; lower is what is lower by more. The thesis has no such threshold: its
-claims are of boxplots. A claim of runs that are not there, or of a class with fewer than ten jobs
-that waited, is not judged. As in the thesis, jobs with a slowdown of 1 are left out of slowdowns,
-and none of mean waits.
+``thesis_claims.py`` how many of its comparisons hold; then the claims on all workloads beside each
+other. Two figures are *similar* if they differ by no more than ``--within``; lower is what is lower
+by more. The thesis has no such threshold: its claims are of boxplots. A claim of runs that are not
+there, or of a class with fewer than ten jobs that waited, is not judged. As in the thesis, jobs
+with a slowdown of 1 are left out of slowdowns, and none of mean waits.
 """
 
 from __future__ import annotations
@@ -224,6 +224,21 @@ def report(workload: str, runs: dict[str, Figures], within: float) -> None:
     measure.table("Claims", columns, [verdict(claim, runs, within) for claim in CLAIMS])
 
 
+def side_by_side(found: dict[str, dict[str, Figures]], within: float) -> None:
+    """Print the claims once, with a column a workload: how many comparisons hold there."""
+    rows = []
+    for claim in CLAIMS:
+        of = [verdict(claim, runs, within) for runs in found.values()]
+        rows.append([claim.where, claim.text, *(_short(row) for row in of)])
+    measure.table("Claims on each workload", ["where", "claim", *found], rows)
+
+
+def _short(row: list[str]) -> str:
+    """Return a verdict without its ratios."""
+    _, _, word, count, _ = row
+    return word if word == UNJUDGED else f"{word}: {count}"
+
+
 def _shown(value: float | None) -> str:
     if value is None:
         return "-"
@@ -247,6 +262,9 @@ def main() -> None:
         found = kept(results)
     for workload, runs in found.items():
         report(workload, runs, args.within)
+    if len(found) > 1:
+        print("\n## All")
+        side_by_side(found, args.within)
 
 
 if __name__ == "__main__":

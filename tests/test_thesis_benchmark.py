@@ -121,6 +121,28 @@ def test_figures_are_kept_and_judged_without_the_runs(
     assert "CPH-0-D" in capsys.readouterr().out
 
 
+def test_workloads_are_judged_beside_each_other(
+    thesis: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One row a claim, one column a workload, each with its own verdict."""
+    file = tmp_path / "kept.jsonl"
+    results = thesis.campaign.Results(file, thesis.Case)
+    wait, queue = ("wait mean", "all"), ("queue mean", "all")
+    for log, cph_2 in (("like", 1.0), ("other", 2.0)):
+        runs = {"CPH-0-D": {wait: 1.0, queue: 1.0}, "CPH-2-D": {wait: 1.0, queue: cph_2}}
+        thesis.keep(results, {log: runs})
+    monkeypatch.setattr(sys, "argv", ["thesis.py", "--results", str(file)])
+    thesis.main()
+    printed = capsys.readouterr().out
+    (row,) = [
+        line
+        for line in printed[printed.index("Claims on each workload") :].splitlines()
+        if "CPH-2 gains nothing over CPH-0" in line
+    ]
+    verdicts = [cell.strip().partition(":")[0] for cell in row.strip("|").split("|")[2:]]
+    assert verdicts == ["holds", "does not hold"], row
+
+
 def test_something_to_judge_is_needed(thesis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["thesis.py"])
     with pytest.raises(SystemExit):
