@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import threading
@@ -15,7 +16,7 @@ from cpsched.cli.errors import complain
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import First, Format, From, SkipBadLines, To
 from cpsched.cli.output import counted, echo, escaped
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Some run failed; the others are there.
 _SOME_FAILED = 1
+#: Columns of a terminal that has room for everything.
+_WIDE = 120
 #: Seconds between two looks at the runs under way.
 _REFRESH = 0.5
 
@@ -157,8 +160,10 @@ def _is_log(plan: str) -> bool:
     if plan.endswith(".toml") or plan in plan_names():
         return False
     if not Path(plan).is_file():
-        known = ", ".join(plan_names())
-        raise ConfigError(f"is no file, and no plan; the plans are: {known}", where=plan)
+        if os.sep in plan or Path(plan).suffix:
+            known = ", ".join(plan_names())
+            raise ConfigError(f"is no file, and no plan; the plans are: {known}", where=plan)
+        raise UnknownNameError("plan or file", plan, plan_names())
     return True
 
 
@@ -174,7 +179,7 @@ def _of_plan(plan: Plan, given: Mapping[str, Any]) -> Plan:
 
 def _of_log(given: Mapping[str, Any]) -> Plan:
     """Return the plan that the options describe, read like one in a file."""
-    from cpsched.experiments.plan_file import parse_plan
+    from cpsched.experiments.plan_file import log_name, parse_plan
     from cpsched.spec import Spec
 
     def said(*keys: str) -> dict[str, Any]:
@@ -187,7 +192,7 @@ def _of_log(given: Mapping[str, Any]) -> Plan:
     path = Path(given["file"]).absolute()
     base = given["baseline"]
     content: dict[str, Any] = {
-        "title": path.name.split(".")[0],
+        "title": log_name(path),
         "systems": [given["systems"]],
         "dispatchers": list(dict.fromkeys(given["dispatchers"] or ["easy"])),
         "predictors": list(dict.fromkeys(given["predictors"] or ["requested"])),
@@ -272,16 +277,21 @@ def _display() -> Iterator[Display | None]:
         TimeRemainingColumn,
     )
 
+    console = Console(stderr=True)
+    wide = console.width >= _WIDE
+    # Where there is little room the times left are worth more than bars and dates.
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
+        *([BarColumn(bar_width=20)] if wide else []),
         MofNCompleteColumn(),
         TextColumn("{task.fields[unit]}  {task.fields[more]}", markup=False),
         TimeElapsedColumn(),
+        TextColumn("gone,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        display = _Bars(progress)
+    with Progress(*columns, console=console, transient=True) as progress:
+        display = _Bars(progress, wide=wide)
         try:
             yield display
         finally:
@@ -291,8 +301,9 @@ def _display() -> Iterator[Display | None]:
 class _Bars:
     """A bar for the campaign, and one for each run under way."""
 
-    def __init__(self, progress: Any) -> None:
+    def __init__(self, progress: Any, *, wide: bool) -> None:
         self._progress = progress
+        self._wide = wide
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._ended = self._failed = 0
@@ -338,7 +349,7 @@ class _Bars:
                 self._bars[one.name],
                 completed=one.done,
                 total=one.total or None,
-                more=f"{one.queue}  {one.date}",
+                more=f"{one.queue}  {one.date}" if self._wide else "",
             )
 
 

@@ -37,6 +37,12 @@ def command(
         str,
         typer.Option("--format", help="Of the figures' files: svg, png or pdf.", metavar="FORMAT"),
     ] = "svg",
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="The dispatcher to compare with. [the experiment's, or the first by name]"
+        ),
+    ] = None,
 ) -> None:
     """Make tables, figures and a report (one HTML file) of finished runs."""
     from cpsched.cli.choice import one_of
@@ -45,7 +51,7 @@ def command(
 
     one_of("--format", form, FORMATS)
     with _progress() as progress:
-        report = make_report(folder, out=out, form=form, progress=progress)
+        report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)
     size = report.page.stat().st_size / 1e6
     echo(f"{counted(report.runs, 'run')}, {counted(len(report.figures), 'figure')}")
     echo(f"Report:  {escaped(str(report.page))} ({size:.1f} MB)")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Columns of means over jobs, which the bootstrap is for: measure and group by them.
 _MEANS = {column(name, "mean", unit): key for key, (name, unit) in MEASURES.items()}
 EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
+#: Added where nobody has asked whether it depends on the weeks of the log.
+SEEDS_ONLY = " (seeds)"
 #: What the intervals of a row hold where there is no difference.
 _NO_DIFFERENCE = {"difference": 0, "ratio": 1, "week_difference": 0, "week_ratio": 1}
 UNCLEAR, UNKNOWN = "unclear", "no interval"
@@ -154,7 +156,8 @@ def verdict(row: dict[str, Any]) -> str:
     Return what a comparison says: ``lower``, ``higher``, ``equal``, ``unclear``, ``no interval``.
 
     Lower or higher only if every interval there is, of the repetitions and of the weeks, of the
-    difference and of the ratio, leaves "no difference" out on that side.
+    difference and of the ratio, leaves "no difference" out on that side; ``lower (seeds)`` where
+    there is none of the weeks: repetitions alone say nothing of another part of the log.
     """
     bounds = [
         (row[f"{name}_low"] - none, row[f"{name}_high"] - none)
@@ -165,6 +168,7 @@ def verdict(row: dict[str, Any]) -> str:
         return EQUAL
     if not bounds:
         return UNKNOWN
+    asked = "" if row["week_difference_low"] is not None else SEEDS_ONLY
     if all(high < 0 for _, high in bounds):
-        return LOWER
-    return HIGHER if all(low > 0 for low, _ in bounds) else UNCLEAR
+        return LOWER + asked
+    return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR

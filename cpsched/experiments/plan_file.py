@@ -36,9 +36,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+#: Of logs, and of packed ones.
+_ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
+#: At the top of a plan.
+_KEYS = (
+    *("title", "question", "dispatchers", "predictors", "systems", "workloads"),
+    *("seeds", "jitter", "run", "baseline"),
+)
+
+
 def plan_names() -> list[str]:
     """Return the names of the plans that come with cpsched, sorted."""
     return sorted(file.stem for file in resources.path("experiments").glob("*.toml"))
+
+
+def log_name(path: Path) -> str:
+    """Return a log's name without what says how it is written: ``KTH-SP2-1996-2.1-cln``."""
+    name = path.name
+    while (ending := Path(name).suffix.lower()) in _ENDINGS:
+        name = name[: -len(ending)]
+    return name
 
 
 def plan_path(name_or_path: str | Path) -> Path:
@@ -73,7 +90,8 @@ def load_plan(name_or_path: str | Path) -> Plan:
     """
     file = plan_path(name_or_path)
     try:
-        text = file.read_text(encoding="utf-8")
+        # Some editors put a mark of the encoding at the beginning.
+        text = file.read_text(encoding="utf-8-sig")
         data = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
@@ -99,6 +117,7 @@ def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
         As for :func:`load_plan`.
     """
     top = PlanSection(data, str(file))
+    top.expect(*_KEYS)
     dispatchers = _choices(top, "dispatchers", "dispatchers")
     predictors = _choices(top, "predictors", "predictors", default=("requested",))
     shared = _systems(top, file, default=())
@@ -113,7 +132,7 @@ def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
     jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
         raise top.error("jitter", f"is {jitter}, and seed 0 moves no job; give seeds, such as 5")
-    plan = Plan(
+    return Plan(
         title=top.text("title", file.stem),
         question=top.text("question", ""),
         workloads=tuple(workloads),
@@ -123,8 +142,6 @@ def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
         settings=_settings(top.table("run")),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
     )
-    top.finish()
-    return plan
 
 
 def choice(group: str, spec: str, label: str | None = None) -> Choice:
@@ -183,7 +200,7 @@ def _workload(
     dispatchers: tuple[Choice, ...],
 ) -> PlannedWorkload:
     source = _source(section, file)
-    usual = source.path.name.split(".")[0] if isinstance(source, LogFile) else source.generator
+    usual = log_name(source.path) if isinstance(source, LogFile) else source.generator
     label = section.text("name", as_label(usual))
     try:
         check_label(label)
@@ -229,6 +246,8 @@ def _source(section: PlanSection, file: Path) -> LogFile | Generated:
         return _generated(section, name)
     path = _beside(file, section.text("file"))
     if not path.is_file():
+        if path.is_dir():
+            raise section.error("file", f"{path} is a folder, a log is a file")
         raise section.error("file", f"there is no file {path}")
     formats = registry.names("traces")
     return LogFile(

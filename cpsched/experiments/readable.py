@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.experiments.results import MEASURES, PLACES, STATISTICS, column
-from cpsched.metrics.table import Column, Table
+from cpsched.metrics.table import Column, Number, Table, decimals_for
 from cpsched.runs.identity import slug
 
 if TYPE_CHECKING:
@@ -121,13 +121,15 @@ def _number(
     scale: float = 1,
     decimals: int | None = None,
 ) -> Column:
-    """Return a column of figures with about four digits of the largest."""
-    found = [row.get(name) for row in rows]
-    values = tuple(v * scale if isinstance(v, int | float) else None for v in found)
-    largest = max((abs(value) for value in values if value is not None), default=0)
-    whole = all(isinstance(value, int) for value in found if value is not None)
-    usual = 0 if whole or largest >= 1000 else 1 if largest >= 100 else 2
-    return Column(header, unit, values, usual if decimals is None else decimals)
+    """Return a column of figures, with as many decimals as the least of them needs."""
+    values = tuple(_scaled(row.get(name), scale) for row in rows)
+    return Column(
+        header, unit, values, decimals_for(values, unit) if decimals is None else decimals
+    )
+
+
+def _scaled(value: Cell, scale: float) -> Number:
+    return value * scale if isinstance(value, int | float) else None
 
 
 def _statistics(rows: Sequence[Row], name: str, unit: str) -> list[Column]:
@@ -178,11 +180,20 @@ def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
 
 
 def _means(rows: Sequence[Row]) -> Table:
+    """Return the means; how many jobs they are of is said once if it is the same for all."""
+    sizes = _size(rows)
+    said = ""
+    if all(len(set(column.values)) == 1 for column in sizes):
+        jobs, rejected, repetitions = (column.values[0] for column in sizes)
+        said = f"{jobs:,} jobs, {rejected:,} rejected; {repetitions} repetitions each"
+        if repetitions == 1:
+            said = f"{jobs:,} jobs, {rejected:,} rejected; one run each"
+        sizes = ()
     return Table(
-        "",
+        said,
         (
             *_who(rows),
-            *_size(rows),
+            *sizes,
             _number(rows, "wait_mean_s", "mean wait", "s"),
             _number(rows, "wait_p99_s", "p99 wait", "s"),
             _number(rows, "slowdown_mean", "mean slowdown"),
@@ -199,6 +210,9 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
     chosen = [row for row in rows if row["figure"] == column(name, "mean", unit)]
     if not chosen:
         return None
+    # The same in both columns: one is divided by the other.
+    both = [_scaled(row[key], 1) for key in ("value", "base_value") for row in chosen]
+    decimals = decimals_for(both, unit)
     return Table(
         "Intervals are 95 %, of the repetitions and of a bootstrap over weeks of the log; a"
         " difference counts if every interval leaves it out that there is none",
@@ -206,10 +220,10 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
             *_who(chosen),
             Column("against", "", tuple(_base(row) for row in chosen)),
             _text(chosen, "class"),
-            _number(chosen, "value", "mean", unit),
-            _number(chosen, "base_value", "baseline", unit),
-            Column("ratio", "", tuple(_ratio(row, "ratio") for row in chosen)),
-            Column("ratio over weeks", "", tuple(_ratio(row, "week_ratio") for row in chosen)),
+            _number(chosen, "value", "mean", unit, decimals=decimals),
+            _number(chosen, "base_value", "baseline", unit, decimals=decimals),
+            _ratios_of("ratio", chosen, "ratio"),
+            _ratios_of("ratio over weeks", chosen, "week_ratio"),
             _text(chosen, "verdict"),
         ),
     )
@@ -224,16 +238,26 @@ def _ratios(rows: Sequence[Row]) -> Table:
     waits, slowdowns = of("wait_mean_s"), of("bounded_slowdown_mean")
     columns = [*_who(slowdowns), Column("against", "", tuple(map(_base, slowdowns)))]
     for title, chosen in (("mean wait", waits), ("mean bounded slowdown", slowdowns)):
-        columns.append(Column(f"{title}, ratio", "", tuple(_ratio(r, "ratio", 2) for r in chosen)))
+        columns.append(_ratios_of(f"{title}, ratio", chosen, "ratio", 2))
         if any(row["weeks"] for row in chosen):
-            weeks = tuple(_ratio(row, "week_ratio", 2) for row in chosen)
-            columns.append(Column("over weeks", "", weeks))
+            columns.append(_ratios_of("over weeks", chosen, "week_ratio", 2))
         columns.append(_text(chosen, "verdict", "is"))
     return Table("", tuple(columns))
 
 
 def _base(row: Row) -> str:
     return f"{row['base_dispatcher']} {row['base_predictor']}"
+
+
+def _ratios_of(header: str, rows: Sequence[Row], name: str, decimals: int = 3) -> Column:
+    """Return a column of ratios with their intervals, sorted by their middle."""
+    shown = tuple(_ratio(row, name, decimals) for row in rows)
+    # An interval over the weeks is of the same ratio.
+    middle = tuple(
+        None if text == "-" else _scaled(row["ratio"], 1)
+        for text, row in zip(shown, rows, strict=True)
+    )
+    return Column(header, "", shown, sorted_by=middle)
 
 
 def _ratio(row: Row, name: str, decimals: int = 3) -> str:

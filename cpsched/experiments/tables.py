@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from cpsched.errors import ConfigError
 from cpsched.experiments.comparisons import COLUMNS, comparisons
 from cpsched.experiments.results import CLASSES, COUNTS, Results, collect
 
@@ -94,16 +95,23 @@ class Tables:
         }
 
 
-def make_tables(folder: str | Path) -> Tables:
+def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     """
     Return the tables of an experiment's folder, made of its run folders alone.
 
+    Parameters
+    ----------
+    baseline
+        Label of the dispatcher that others are compared with, instead of the experiment's own.
+
     Raises
     ------
+    ConfigError
+        If no run has that dispatcher.
     RunError
         If there is no run, or one is damaged.
     """
-    results = collect(folder)
+    results = _compared_with(baseline, collect(folder))
     runs = results.runs
     repeated = grouped(runs)
     counts = dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int)
@@ -120,6 +128,17 @@ def make_tables(folder: str | Path) -> Tables:
         differences=Rows.of(differences, kinds, least=COLUMNS),
         timing=Rows.of([{**_labels(run), "seed": run.seed, **run.timing} for run in runs], kinds),
     )
+
+
+def _compared_with(dispatcher: str | None, results: Results) -> Results:
+    if dispatcher is None:
+        return results
+    there = list(dict.fromkeys(run.dispatcher for run in results.runs))
+    if dispatcher not in there:
+        raise ConfigError(
+            f"no run is of '{dispatcher}'; there are: {', '.join(there)}", key="baseline"
+        )
+    return replace(results, baseline=replace(results.baseline, dispatcher=dispatcher))
 
 
 def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.figures.lanes import Rows, place
-from cpsched.figures.style import PAPER, SPANS, canvas, duration, moments
+from cpsched.figures.style import SPANS, canvas, duration, moments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,12 +16,19 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
 
 _WIDTH = 7.2
+#: Waits at the ends of the colours, seconds: the same in every chart, so that they compare.
+_SHORT, _LONG = 60, 4 * 86400
+#: Below, and of the nodes where no job is: seen on a light and on a dark page.
+_NO_WAIT, _EMPTY, _EDGE = "#c3cad1", "#f3f5f7", "#fefefe"
+#: Points: lower rectangles have no edges, which would be all that is seen of them.
+_THIN = 2.0
 #: More rectangles than this are drawn as an image within the figure.
 _VECTORS = 2500
 
 
 def draw(schedule: Schedule, window: Window) -> Figure:
     """Return the nodes of a schedule within a window; colours say how long a job had waited."""
+    from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LogNorm
@@ -33,18 +40,21 @@ def draw(schedule: Schedule, window: Window) -> Figure:
     left, right = np.maximum(boxes.start, window.start), np.minimum(boxes.end, window.end)
     corners = [(left, boxes.low), (right, boxes.low), (right, boxes.high), (left, boxes.high)]
     polygons = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
-    longest = max(float(wait.max(initial=0)), 3600.0)
-    norm = LogNorm(60, longest, clip=True)
-    figure = canvas(_WIDTH, 0.9 + min(max(rows.height * 0.045, 1.6), 4.2))
+    norm = LogNorm(_SHORT, _LONG)
+    colours = colormaps["cividis_r"].with_extremes(under=_NO_WAIT)
+    inches = min(max(rows.height * 0.045, 1.6), 4.2)
+    figure = canvas(_WIDTH, 0.9 + inches)
     axes = figure.subplots()
+    axes.set_facecolor(_EMPTY)
+    least = 72 * inches * float((boxes.high - boxes.low).min(initial=np.inf)) / rows.height
     axes.add_collection(
         PolyCollection(
             list(polygons),
             array=np.maximum(wait, 1),
-            cmap="cividis_r",
+            cmap=colours,
             norm=norm,
-            edgecolors=PAPER,
-            linewidths=0.25,
+            edgecolors=_EDGE if least >= _THIN else "face",
+            linewidths=0.25 if least >= _THIN else 0,
             rasterized=len(polygons) > _VECTORS,
         )
     )
@@ -52,8 +62,10 @@ def draw(schedule: Schedule, window: Window) -> Figure:
     axes.set_ylim(rows.height, 0)
     axes.set_ylabel(f"{rows.unit}s")
     axes.grid(visible=False)
-    marks = [mark for mark in SPANS if 60 <= mark <= longest]
-    bar = figure.colorbar(ScalarMappable(norm, "cividis_r"), ax=axes, pad=0.01, aspect=28)
+    marks = [mark for mark in SPANS if _SHORT <= mark <= _LONG]
+    bar = figure.colorbar(
+        ScalarMappable(norm, colours), ax=axes, pad=0.01, aspect=28, extend="both"
+    )
     bar.set_ticks(marks, labels=[duration(mark) for mark in marks])
     bar.minorticks_off()
     bar.outline.set_visible(False)

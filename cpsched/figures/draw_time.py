@@ -29,6 +29,8 @@ _WIDTH, _HEIGHT, _HEAD = 7.2, 1.55, 0.55
 #: Where the highest line is so many times a usual one, a linear axis shows it alone.
 _WIDE = 8
 _MINUTE = 60
+#: How far an axis with a logarithm goes beyond the highest value.
+_ABOVE = 1.8
 
 
 def draw(
@@ -63,12 +65,13 @@ def draw(
         axes.stairs(line.values, line.edges, baseline=None, color=colour(index),
                     linestyle=dash(index), linewidth=1.1)  # fmt: skip
     for axes in figure.axes:
-        axes.yaxis.set_major_formatter(
-            PercentFormatter(1, decimals=0) if share else FuncFormatter(plain)
-        )
         if not share and tops and max(tops) > _WIDE * max(sorted(tops)[(len(tops) - 1) // 2], 1):
             axes.set_yscale("symlog", linthresh=1)
             axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=1))
+        # After the scale, which brings a formatter of its own.
+        axes.yaxis.set_major_formatter(
+            PercentFormatter(1, decimals=0) if share else FuncFormatter(plain)
+        )
         axes.set_ylim(bottom=0, top=1.02 if share else None)
         if ends:
             moments(axes, runs[0].epoch, min(ends), max(ends))
@@ -98,11 +101,12 @@ def draw_by_size(runs: Sequence[RunData]) -> Figure:
             axes.set_yscale("symlog", linthresh=_MINUTE)
             span_axis(axes, "y", top, log=True)
             axes.yaxis.set_major_locator(
-                FixedLocator([0, *(m for m in SPANS if _MINUTE <= m <= top)])
+                FixedLocator([0, *(m for m in SPANS if _MINUTE <= m <= _ABOVE * top)])
             )
         else:
             span_axis(axes, "y", max(top, 1), log=False)
-        axes.set_ylim(bottom=0)
+        # Room for the highest marks.
+        axes.set_ylim(bottom=0, top=(_ABOVE if top > 2 * _MINUTE else 1.1) * max(top, 1))
     figure.supylabel("mean wait", fontsize=8.5)
     figure.supxlabel("cores held, from ... to less than twice as many", fontsize=8.5)
     return figure

@@ -77,9 +77,9 @@ def draw_schedule(
     """Return the Gantt chart of a schedule within a window."""
     title = f"nodes under {who}"
     caption = (
-        "Each rectangle is a job on the nodes it held, darker the longer it had waited, on the day"
-        " with the longest queue. Which cores of a node a job held is not recorded; those it is"
-        " drawn on are an assumption."
+        "Each rectangle is a job on the nodes it held, darker the longer it had waited (grey: less"
+        " than a minute), on the day with the longest queue. Which cores of a node a job held is"
+        " not recorded; those it is drawn on are an assumption."
     )
     return _file(place, title, caption, forms, lambda: draw_gantt.draw(schedule, window))
 
@@ -101,11 +101,14 @@ def _figures(runs: Sequence[RunData]) -> Iterator[tuple[str, str, Callable[[], F
         f"{_BOX} Jobs with slowdown 1, which never waited, are left out: {left_out}",
         lambda: draw_boxes.draw(runs, [_slowdown("all", "all jobs that waited", runs)]),
     )
+    waited = [name for name in _CLASSES if any(run.slowdown[name] is not None for run in runs)]
+    nobody = " and ".join(name for name in _CLASSES if name not in waited)
     yield (
         "slowdown by length",
-        f"By the time the jobs ran. {_BOX} Jobs with slowdown 1 are left out: {left_out}",
+        f"By the time the jobs ran. {_BOX} Jobs with slowdown 1 are left out: {left_out}"
+        + (f" There are none of {nobody} jobs: none waited, or none ran." if nobody else ""),
         lambda: draw_boxes.draw(
-            runs, [_slowdown(name, title, runs) for name, title in _CLASSES.items()]
+            runs, [_slowdown(name, _CLASSES[name], runs) for name in waited or _CLASSES]
         ),
     )
     yield (

@@ -14,6 +14,8 @@ _NARROWEST = 12
 #: Where names are broken: between options, or if that is not enough, within one.
 _BREAKS = (re.compile(r"(?<=[,:;/ ])"), re.compile(r"(?<=[=_-])"))
 _HOUR = 3600
+#: So many seconds need no parts of them.
+_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,15 @@ class Column:
         Texts (names, aligned left) or numbers (aligned right), one a row.
     decimals
         Of the numbers, the same for the whole column.
+    sorted_by
+        Of texts that show numbers: these.
     """
 
     header: str
     unit: str
     values: tuple[str, ...] | tuple[Number, ...]
     decimals: int = 0
+    sorted_by: tuple[Number, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -177,7 +182,7 @@ def _measures(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
     def column(header: str, unit: str, *path: str, scale: float = 1, digits: int = 0) -> Column:
         values = [_at(summary, *path) for summary in summaries]
         scaled = tuple(None if value is None else value * scale for value in values)
-        return Column(header, unit, scaled, digits or _decimals(scaled))
+        return Column(header, unit, scaled, digits or decimals_for(scaled, unit))
 
     columns = [
         column("mean wait", "s", "wait_s", "all", "mean"),
@@ -203,13 +208,20 @@ def _at(summary: Mapping[str, Any], *path: str) -> Any:
     return found
 
 
-def _decimals(values: Sequence[Number]) -> int:
-    """Return how many decimals a column shows: about four digits of its largest value."""
-    known = [abs(value) for value in values if value is not None]
-    if all(isinstance(value, int) for value in values if value is not None):
+def decimals_for(values: Sequence[Number], unit: str = "") -> int:
+    """
+    Return how many decimals a column of measures shows: none of whole numbers.
+
+    About four digits of its least value: where the largest decided, 1.2 beside 16,900 would be 1.
+    Of seconds (``unit`` is ``s``) none if all are ten or more.
+    """
+    known = [abs(value) for value in values if value]
+    if all(isinstance(value, int) for value in known):
         return 0
-    largest = max(known, default=0)
-    return 2 if largest < 100 else 1 if largest < 1000 else 0
+    least = min(known, default=0)
+    if unit == "s" and least >= _SECONDS:
+        return 0
+    return 2 if least < 100 else 1 if least < 1000 else 0
 
 
 def _shown(value: Number, decimals: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cpsched.experiments.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
+from cpsched.figures.figure_set import excluded
 from cpsched.metrics.workload import describe
 
 if TYPE_CHECKING:
@@ -103,18 +105,14 @@ def left_out(
         said.append(f"Set aside: {number:,} ({reason}).")
     for reason, number in counts["rejected_because"].items():
         said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
-    for one in place.runs:
-        parts = [f"{one.counts[k]:,} {w}" for k, w in _ENDINGS.items() if one.counts[k]]
-        if parts:
-            said.append(f"Under {one.dispatcher} {one.predictor}: {', '.join(parts)}.")
+    said += _other_ends(place)
     if counts.get("requested_time_assumed"):
         said.append(
             f"{_jobs(counts['requested_time_assumed'])} named no time; the default was assumed."
         )
-    never = [f"{one.dispatcher} {one.predictor} {100 * one.excluded:.1f} %" for one in data]
     said.append(
         "Box plots of slowdowns and waits leave out jobs that never waited (slowdown 1, wait 0):"
-        f" {', '.join(never)}. Tables have all jobs that ended."
+        f" {excluded(data)} Tables have all jobs that ended."
     )
     if len(results.runs) > len({(r.dispatcher, r.predictor, r.workload, r.system)
                                 for r in results.runs}):  # fmt: skip
@@ -125,12 +123,31 @@ def left_out(
     return said
 
 
+#: What a verdict adds to a difference.
+_SURE = {
+    LOWER: ", every interval agrees",
+    LOWER + SEEDS_ONLY: ", in the repetitions",
+    UNCLEAR: ", which is not certain",
+    UNKNOWN: "; one run each, no interval",
+}
 #: What may become of a job besides being completed.
 _ENDINGS = {
     "timeout": "cut at the requested time (in the figures)",
     "cancelled": "cancelled in the queue (in no figure)",
     "not_ended": "not ended (in no figure of jobs)",
 }
+
+
+def _other_ends(place: Place) -> list[str]:
+    """Say what else than completion became of jobs: once if it is the same under all runs."""
+    runs = {}
+    for one in place.runs:
+        parts = [f"{one.counts[k]:,} {w}" for k, w in _ENDINGS.items() if one.counts[k]]
+        runs[f"{one.dispatcher} {one.predictor}"] = ", ".join(parts)
+    if len(set(runs.values())) == 1:
+        common = next(iter(runs.values()))
+        return [f"Under every dispatcher: {common}."] if common else []
+    return [f"Under {who}: {what}." for who, what in runs.items() if what]
 
 
 def _place(row: Row) -> str:
@@ -168,5 +185,4 @@ def _against(row: Row) -> str:
         return f"against {base}"
     change = 100 * (value / other - 1)
     said = f"{change:+.0f} % against {base}".replace("-", "\N{MINUS SIGN}", int(change < 0))
-    sure = {"lower": ", every interval agrees", "unclear": ", which is not certain"}
-    return said + sure.get(str(row["verdict"]), "")
+    return said + _SURE.get(str(row["verdict"]), "")

@@ -73,6 +73,7 @@ def make_report(
     *,
     out: str | Path | None = None,
     form: str = "svg",
+    baseline: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """
@@ -86,13 +87,16 @@ def make_report(
         Where ``report.html``, ``figures/`` and ``tables/`` go; ``folder`` where None.
     form
         Of the figures' files: ``svg``, ``png`` or ``pdf``. Those in the page are SVG.
+    baseline
+        Label of the dispatcher the others are compared with; None: the experiment's own, or in a
+        folder of runs the first by name.
     progress
         Told about every step.
 
     Raises
     ------
     ConfigError
-        If ``form`` is none of these, or a library is missing.
+        If ``form`` is none of these, no run has the baseline's dispatcher, or a library is missing.
     RunError
         If there is no run, one is damaged, or ``out`` cannot be written to.
     """
@@ -102,7 +106,7 @@ def make_report(
     with styled("check"):
         # Said now if matplotlib is missing, not after all runs have been read.
         pass
-    source = open_source(folder)
+    source = open_source(folder, baseline)
     target = Path(source.folder if out is None else out)
     _write(target / "figures", {})
     found = places(source.tables.results)

@@ -6,7 +6,9 @@ function sortTable(header) {
   const column = header.cellIndex, down = header.getAttribute("aria-sort") === "ascending";
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   header.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const text = header.classList.contains("text"), sign = down ? -1 : 1;
+  /* Cells of texts that show numbers, as ratios with their intervals, have the number too. */
+  const text = Array.from(body.rows).every((row) => row.cells[column].dataset.value === undefined);
+  const sign = down ? -1 : 1;
   const key = (row) => {
     const cell = row.cells[column];
     if (text) return cell.textContent;
@@ -41,9 +43,13 @@ const WAITS = [
   [3600, "#e67e22", "up to 1 h"], [21600, "#d1495b", "up to 6 h"], [86400, "#b5236a", "up to 1 d"],
   [Infinity, "#8e44c9", "more"],
 ];
-const MANY = ["#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1",
-  "#ff9da7", "#9c755f"];
-const OTHERS = "#9aa0a6";
+/* The muted colours of Paul Tol (Colour Schemes, 2021): told apart by the colour-blind. */
+const MANY = ["#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee", "#882255", "#44aa99",
+  "#999933", "#aa4499"];
+const OTHERS = "#7c838a", UNKNOWN = "#c9ced3";
+/* Between two marks of an axis that counts days. */
+const STEPS = [60, 300, 900, 3600, 10800, 21600, 43200,
+  ...[1, 2, 7, 14, 28, 70, 140, 365, 730, 3650].map((days) => days * DAY)];
 let chart = null;
 
 async function unpacked(text) {
@@ -69,6 +75,7 @@ class Chart {
     this.runs = runs;
     this.packed = packed;
     this.cache = new Map();
+    this.tickers = new Map();
     this.current = -1;
     const names = {};
     for (const root of plot.roots) names[root.id] = root.attributes.name;
@@ -80,6 +87,7 @@ class Chart {
         [this.rects, this.line, this.shade, this.shown, this.rows, this.queue] =
           ["rects", "line", "shade", "shown", "rows", "queue"].map(find);
         [this.main, this.below] = ["chart", "overview"].map(find);
+        this.shown.change.connect(() => { if (this.data) this.count(); });
         this.paint();
       });
   }
@@ -92,8 +100,9 @@ class Chart {
     this.current = index;
     this.data = this.cache.get(index);
     this.axes();
-    this.draw();
     if (!same) this.move(...(this.data.rects.job.length > 4000 ? this.runs[index].day : this.data.window));
+    this.choices();
+    this.draw();
     this.say();
   }
 
@@ -119,23 +128,62 @@ class Chart {
     /* Labels once given are not taken back: where rows are cores they become numbers again. */
     const labels = nodes.length ? nodes : Array.from(axis.major_label_overrides.keys(), String);
     axis.major_label_overrides = new Map(labels.map((name, at) => [at, name]));
-    for (const plot of [this.main, this.below]) {
-      const formatter = plot.below[0].formatter;
-      if (this.data.epoch === null) {
-        formatter.setv({ hours: "%H:%M", days: "day %j", months: "day %j", years: "day %j", context: null });
-      }
-    }
     const edges = times.map((second) => this.ms(second));
     this.line.data = { left: edges.slice(0, -1), right: edges.slice(1), queue };
     this.below.x_range.setv({ start, end });
+    this.count();
     this.queue.setv({ start: 0, end: 1.08 * Math.max(1, ...queue) });
     this.shade.data = this.data.shade
       ? { url: [`data:image/png;base64,${this.data.shade}`], x: [start], y: [0], w: [end - start], h: [height] }
       : { url: [], x: [], y: [], w: [], h: [] };
   }
 
+  /* The library's axes know dates only: where a log has none, days are counted. */
+  count() {
+    for (const plot of [this.main, this.below]) {
+      const axis = plot.below[0], [start, end] = [plot.x_range.start / 1000, plot.x_range.end / 1000];
+      if (!this.tickers.has(axis)) this.tickers.set(axis, axis.ticker);
+      if (this.data.epoch !== null) {
+        if (axis.ticker !== this.tickers.get(axis)) axis.setv({ ticker: this.tickers.get(axis), major_label_overrides: new Map() });
+        continue;
+      }
+      const step = STEPS.find((one) => (end - start) / one <= 8) || 36500 * DAY, labels = new Map();
+      for (let at = Math.ceil(start / step) * step; at <= end; at += step) {
+        const day = `day ${1 + Math.floor(at / DAY)}`, time = new Date(1000 * at).toISOString().slice(11, 16);
+        const named = labels.size === 0 && step < DAY ? `${time}\n${day}` : time;
+        labels.set(1000 * at, at % DAY === 0 ? day : named);
+      }
+      const Fixed = Bokeh.Models.get("FixedTicker");
+      axis.setv({ ticker: new Fixed({ ticks: [...labels.keys()] }), major_label_overrides: labels });
+    }
+  }
+
+  /* How much of the machine each value of a text holds in what is shown. */
+  held(codes) {
+    const { rects } = this.data, held = new Map();
+    const [from, to] = [this.shown.start, this.shown.end].map((ms) => this.second(ms));
+    rects.job.forEach((job, at) => {
+      const seconds = Math.min(rects.end[at], to) - Math.max(rects.start[at], from);
+      if (seconds > 0) {
+        const area = seconds * (rects.high[at] - rects.low[at]);
+        held.set(codes[job], (held.get(codes[job]) || 0) + area);
+      }
+    });
+    return held;
+  }
+
+  /* A text that no job has is nothing to colour by. */
+  choices() {
+    const box = document.getElementById("colour");
+    for (const option of box.options) {
+      const of = this.data.texts[option.value];
+      option.disabled = of !== undefined && of.codes.every((code) => code < 0 || of.values[code] === "");
+    }
+    if (box.selectedOptions[0].disabled) box.value = "wait";
+  }
+
   colours() {
-    const mode = document.getElementById("colour").value, { jobs, texts, rects } = this.data;
+    const mode = document.getElementById("colour").value, { jobs, texts } = this.data;
     if (mode === "wait") {
       const of = jobs.start.map((start, at) => start - jobs.submit[at]);
       const found = of.map((wait) => WAITS.findIndex(([most]) => wait <= most));
@@ -143,20 +191,15 @@ class Chart {
       this.legend(WAITS.filter((_, at) => there.has(at)).map(([, colour, text]) => [colour, text]));
       return found.map((at) => WAITS[at][1]);
     }
-    const { codes, values } = texts[mode];
-    const held = new Map();
-    rects.job.forEach((job, at) => {
-      const area = (rects.end[at] - rects.start[at]) * (rects.high[at] - rects.low[at]);
-      held.set(codes[job], (held.get(codes[job]) || 0) + area);
-    });
+    const { codes, values } = texts[mode], held = this.held(codes);
     const order = [...held.keys()].filter((code) => code >= 0);
     order.sort((a, b) => held.get(b) - held.get(a) || a - b);
     const rank = new Map(order.map((code, at) => [code, at]));
     const entries = order.slice(0, MANY.length).map((code, at) => [MANY[at], values[code]]);
     if (order.length > MANY.length) entries.push([OTHERS, `${order.length - MANY.length} others`]);
-    if (held.has(-1)) entries.push([OTHERS, "unknown"]);
+    if (held.has(-1)) entries.push([UNKNOWN, "unknown"]);
     this.legend(entries);
-    return codes.map((code) => (rank.has(code) ? MANY[rank.get(code)] : null) || OTHERS);
+    return codes.map((code) => (code < 0 ? UNKNOWN : MANY[rank.get(code)] || OTHERS));
   }
 
   legend(entries) {
@@ -210,6 +253,8 @@ class Chart {
     if (what === "busiest") this.move(...this.runs[this.current].day);
     if (what === "back") this.move(start - length, start);
     if (what === "on") this.move(end, end + length);
+    /* Whoever holds most of what is seen now gets a colour of their own; dragging changes none. */
+    if (document.getElementById("colour").value !== "wait") this.draw();
   }
 
   say() {
@@ -224,6 +269,7 @@ class Chart {
       }
       said += ". The grey behind them is what the others held.";
     }
+    if (run.instant) said += ` ${number(run.instant)} of them took no time: there is nothing to see of these.`;
     document.getElementById("shown").textContent = said;
   }
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cpsched.experiments.readable import Titled
     from cpsched.figures import FigureFile
+    from cpsched.metrics.table import Column
 
 _HERE = Path(__file__).resolve().parent
 #: The smaller the better.
@@ -96,7 +97,7 @@ def html_table(titled: Titled) -> dict[str, Any]:
             [
                 {
                     "shown": shown[at][row],
-                    "value": column.values[row],
+                    "value": _number(column, row),
                     "text": column.is_text,
                     "best": best[at] is not None and column.values[row] == best[at],
                     "verdict": column.header in ("is", "verdict"),
@@ -106,6 +107,13 @@ def html_table(titled: Titled) -> dict[str, Any]:
             for row in range(len(shown[0]) if shown else 0)
         ],
     }
+
+
+def _number(column: Column, row: int) -> Any:
+    """Return what a cell is sorted by; None where that is its text."""
+    if column.sorted_by:
+        return column.sorted_by[row]
+    return None if column.is_text else column.values[row]
 
 
 def _best(header: str, values: tuple[Any, ...]) -> float | None:

@@ -46,6 +46,8 @@ class Drawn:
         JSON, deflated, in base64.
     jobs, of
         How many jobs are drawn one by one, and how many ran.
+    instant
+        How many of these took no time, so that there is nothing to see of them.
     share
         Of what all jobs together held of the machine, what these did.
     focus
@@ -55,6 +57,7 @@ class Drawn:
     content: str
     jobs: int
     of: int
+    instant: int
     share: float
     focus: Window | None
 
@@ -81,12 +84,13 @@ def drawn(schedule: Schedule, focus: Window | None, budget: int) -> Drawn | None
         "shade": "" if kept.all() else _shade(schedule, rows, window, ~kept[segments.job]),
     }
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
-    ran = held > 0
+    ran = schedule.start != MISSING
     total = float(held.sum())
     return Drawn(
         content=base64.b64encode(zlib.compress(text.encode(), 9)).decode(),
         jobs=int((kept & ran).sum()),
         of=int(ran.sum()),
+        instant=int((ran & kept & (held == 0)).sum()),
         share=float(held[kept].sum()) / total if total else 1.0,
         focus=focus,
     )
@@ -173,6 +177,8 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
 def _where(schedule: Schedule, chosen: IntArray) -> list[str]:
     """Return the nodes each of some jobs (increasing rows) had first, as text."""
     segments, names = schedule.segments, schedule.system.node_names
+    if len(names) == 1:
+        return ["one pool"] * len(chosen)
     position = np.full(len(schedule.workload), -1, dtype=np.int64)
     position[chosen] = np.arange(len(chosen))
     rows = np.flatnonzero(

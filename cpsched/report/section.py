@@ -98,6 +98,7 @@ class _Reader:
                 "content": found.content,
                 "jobs": found.jobs,
                 "of": found.of,
+                "instant": found.instant,
                 "share": found.share,
                 "focus": list(found.focus) if found.focus else None,
                 "day": list(self.day),

@@ -46,7 +46,7 @@ class Source:
     failures: tuple[tuple[str, str], ...]
 
 
-def open_source(folder: str | Path) -> Source:
+def open_source(folder: str | Path, baseline: str | None = None) -> Source:
     """
     Read what there is in a folder.
 
@@ -54,9 +54,13 @@ def open_source(folder: str | Path) -> Source:
     ----------
     folder
         Made by ``cpsched compare``; or a run, or a folder of runs, made by ``cpsched simulate``.
+    baseline
+        As for :func:`~cpsched.experiments.make_tables`.
 
     Raises
     ------
+    ConfigError
+        If no run has the baseline's dispatcher.
     RunError
         If there is no run, or one is damaged.
     """
@@ -64,7 +68,7 @@ def open_source(folder: str | Path) -> Source:
     if not folder.is_dir():
         raise RunError(f"{folder} is no folder; name one made by cpsched compare or simulate")
     if (folder / "runs").is_dir() and not (folder / MARK).is_file():
-        tables = make_tables(folder)
+        tables = make_tables(folder, baseline)
         return Source(
             folder=folder,
             runs=folder / "runs",
@@ -76,7 +80,7 @@ def open_source(folder: str | Path) -> Source:
     alone = (folder / MARK).is_file()
     with _as_experiment(folder, alone=alone) as experiment:
         try:
-            tables = make_tables(experiment)
+            tables = make_tables(experiment, baseline)
         except RunError as error:
             inside = str(
                 experiment / "runs" / folder.resolve().name if alone else experiment / "runs"

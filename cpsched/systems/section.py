@@ -59,6 +59,11 @@ class Section:
             keys = ", ".join(sorted(self._asked))
             raise self.error(left[0], f"there is no such key; the keys here are: {keys}{hint}")
 
+    def expect(self, *keys: str) -> None:
+        """Raise ConfigError for a key that is not one of ``keys``, before any other complaint."""
+        self._asked.update(keys)
+        self.finish()
+
     def text(self, key: str, default: str | None = None) -> str:
         """Return a non-empty string."""
         value = self._get(key)

@@ -93,6 +93,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("compare", "remdiani", "--out", "o"), "no plan or file is called 'remdiani'; there are:"),
         (("compare", "none.swf", "--out", "o"), "none.swf: is no file, and no plan; the plans are"),
         (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
         (("compare", "log.swf", "--out", "o"), "--system: is missing"),
@@ -141,7 +142,7 @@ def test_the_display_shows_runs_and_their_share(tmp_path):
     assert [one.done for one in running] == [30, 0]
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
     with Progress(console=console, auto_refresh=False) as progress:
-        bars = _Bars(progress)
+        bars = _Bars(progress, wide=True)
         bars.begin(Path("nowhere"), runs=8, kept=2)
         bars.advance("a", None)
         bars.advance("b", "no reason")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.experiments import Baseline, Choice, Generated, load_plan, plan_names
 from cpsched.experiments.plan import as_label, system_label
+from cpsched.experiments.plan_file import log_name
 from cpsched.experiments.sources import prepare
 from cpsched.experiments.task import tasks_of
 from cpsched.generators.esp import ESP as ESP_GENERATOR
@@ -38,6 +41,28 @@ def test_what_is_left_out_has_a_usual_value(read):
     assert plan.workloads[0].predictors == (Choice("requested", "requested"),)
     assert plan.workloads[0].label == "log"
     assert plan.settings.overrun == "kill"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("KTH-SP2-1996-2.1-cln.swf.gz", "KTH-SP2-1996-2.1-cln"),
+        ("eurora-2014.ext.csv.gz", "eurora-2014.ext"),
+        ("my.log", "my"),
+        ("v1.2", "v1.2"),
+        (".swf", ".swf"),
+    ],
+)
+def test_a_log_is_called_like_its_file(file, name):
+    """Without what says how it is written; a dot in a name stays."""
+    assert log_name(Path("somewhere") / file) == name
+
+
+def test_a_mark_of_the_encoding_is_no_error(place):
+    """Some editors begin a file with one."""
+    file = place / "marked.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + (place / "plan.toml").read_bytes())
+    assert load_plan(file).workloads == load_plan(place / "plan.toml").workloads
 
 
 def test_everything_can_be_said(read):
@@ -226,6 +251,8 @@ def test_a_part_of_all_workloads(plan):
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
         (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
         (TOP + "dispatchers2 = 1\n" + LOG, "dispatchers2: there is no such key"),
+        ('sytems = ["eurora"]\n', "sytems: there is no such key; .*Did you mean 'systems'"),
+        (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),
         ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot stand in a table"),
         ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),
     ],

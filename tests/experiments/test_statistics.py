@@ -85,13 +85,24 @@ def test_equal_weeks_have_an_interval_of_no_width():
 
 
 def test_the_interval_is_that_of_a_mean_of_weeks():
-    """Of n independent weeks: 1.96 s / sqrt(n), give or take what 2,000 draws leave open."""
+    """Of n independent weeks: 1.96 s / sqrt(n), give or take what 4,000 draws leave open."""
     values = np.random.default_rng(3).normal(50, 8, size=200)
     found, _ = intervals(_sums(values), _sums(np.zeros(200)))
     half = 1.96 * values.std() / math.sqrt(200)
     assert found.high - found.mean == pytest.approx(half, rel=0.1)
     assert found.mean - found.low == pytest.approx(half, rel=0.1)
-    assert DRAWS == 2000
+    assert DRAWS == 4000
+
+
+def test_equals_of_few_weeks_are_seldom_told_apart():
+    """Percentiles of 2.5 and 97.5 would tell 8.5 % of these apart; 5 % are wanted."""
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(400):
+        values, base = rng.gamma(4, size=(2, FEWEST))
+        found, _ratio = intervals(_sums(values), _sums(base))
+        wrong += found.low > 0 or found.high < 0
+    assert 0.02 <= wrong / 400 <= 0.07
 
 
 def test_weeks_with_more_jobs_weigh_more():

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.experiments.plan import Baseline
+from cpsched.figures import draw_gantt, draw_time
 from cpsched.figures.boxes import Box
 from cpsched.figures.calendar import marks
-from cpsched.figures.data import by_size, means
+from cpsched.figures.data import Series, by_size, means
 from cpsched.figures.focus import DAY, busiest
 from cpsched.figures.lanes import Rows, place
-from cpsched.figures.style import duration, wrapped
+from cpsched.figures.style import duration, save, styled, wrapped
 from cpsched.metrics.steps import Distribution, StepFunction
 from cpsched.metrics.window import Window
 from cpsched.report.choose import is_baseline
@@ -126,6 +129,13 @@ def test_few_rectangles_are_the_largest_and_the_busiest():
     assert part.jobs / 200 < part.share < 1
 
 
+def test_jobs_that_took_no_time_ran_too():
+    """There is nothing to see of them, and that is said."""
+    schedule = run(jobs((0, 1, 60), (0, 1, 0, 60), (5, 1, 0, 60)), machine((4,)), "fifo").schedule
+    whole = drawn(schedule, None, 100)
+    assert (whole.jobs, whole.of, whole.instant) == (3, 3, 2)
+
+
 @pytest.mark.parametrize(
     ("epoch", "start", "end", "texts"),
     [
@@ -155,6 +165,57 @@ def test_long_names_are_broken_between_options():
     )
     assert wrapped("EASY  W", 20) == "EASY  W"
     assert wrapped("x" * 25, 20) == "x" * 20 + "\n" + "x" * 5
+
+
+def _queues(*tops):
+    """Return runs of dispatchers whose queues are as high as ``tops``, for a figure over time."""
+    edges = np.array([0.0, 60.0, 120.0])
+    return [
+        SimpleNamespace(
+            dispatcher=f"d{top}", predictor="p", epoch=None,
+            queue_over_time=Series(edges=edges, values=np.array([0.0, top])),
+        )
+        for top in tops
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tops", [(2.0, 5000.0), (40.0, 50.0)])
+def test_an_axis_over_time_has_plain_numbers(tops):
+    """With a logarithm and without: not the formulas of the plotting library."""
+    pytest.importorskip("matplotlib")
+    with styled("t"):
+        figure = draw_time.draw(_queues(*tops), lambda run: run.queue_over_time, "jobs")
+        text = save(figure, "svg").decode()
+    assert "mathdefault" not in text
+    assert (">1,000<" in text) == (max(tops) > 1000)
+
+
+def test_charts_of_nodes_share_their_colours():
+    """A wait of an hour looks the same, whatever the longest one is."""
+    pytest.importorskip("matplotlib")
+    scales = set()
+    for longest in (600, 100_000):
+        rows = [(0, 4, longest), (0, 4, 60)]
+        schedule = run(jobs(*rows), machine(*[(4,)] * 5), "fifo").schedule
+        with styled("t"):
+            figure = draw_gantt.draw(schedule, Window(0, longest + 60))
+        (drawn_jobs,) = figure.axes[0].collections
+        scales.add((drawn_jobs.norm.vmin, drawn_jobs.norm.vmax))
+    assert len(scales) == 1
+
+
+def test_thin_rectangles_have_no_edges():
+    """Edges would be all that is seen of a core of a machine of hundreds of nodes."""
+    pytest.importorskip("matplotlib")
+    widths = []
+    for nodes in (6, 300):
+        schedule = run(jobs(*[(0, 1, 60)] * 8), machine(*[(8,)] * nodes), "fifo").schedule
+        with styled("t"):
+            figure = draw_gantt.draw(schedule, Window(0, 60))
+        (drawn_jobs,) = figure.axes[0].collections
+        widths.append(float(drawn_jobs.get_linewidth()[0]))
+    assert widths[0] > 0
+    assert widths[1] == 0
 
 
 def test_time_spans():

@@ -116,14 +116,16 @@ def test_markdown_aligns_numbers_right_and_escapes_bars():
     [
         ((1, 20000), ["1", "20,000"]),
         ((1.0, 99.994), ["1.00", "99.99"]),
-        ((1.0, 100.0), ["1.0", "100.0"]),
-        ((1.26, 1000.0), ["1", "1,000"]),
+        ((1.26, 16900.0), ["1.26", "16,900.00"]),
+        ((123.45, 16900.0), ["123.5", "16,900.0"]),
+        ((1234.5, 16900.0), ["1,234", "16,900"]),
+        ((0.0, 1234.5), ["0", "1,234"]),
         ((None, None), ["-", "-"]),
         ((float("nan"), 5), ["nan", "5"]),
     ],
 )
 def test_a_column_has_one_precision(values, shown):
-    """About four digits of its largest value."""
+    """Enough for its least value; 1.26 beside 16,900 is not 1."""
     other = summary(slowdown={"all": {"mean": values[1]}})
     table = comparison(
         [("a", "p", summary(slowdown={"all": {"mean": values[0]}})), ("b", "p", other)]

@@ -73,6 +73,39 @@ def test_a_click_on_a_heading_sorts(window):
     assert len(set(up)) == 2
 
 
+def test_ratios_sort_as_numbers(window):
+    """Also where one has more decimals than another, and with their intervals."""
+    order = """
+    const body = document.createElement("tbody"), head = document.createElement("thead");
+    head.innerHTML = "<tr><th class=text><button></button></th></tr>";
+    body.innerHTML = [["0.12", 0.12], ["0.026 (0.02 to 0.03)", 0.026], ["-", null], ["2", 2]]
+      .map(([text, value]) => `<tr><td${value === null ? "" : ` data-value=${value}`}>${text}</td></tr>`)
+      .join("");
+    const table = document.createElement("table");
+    table.append(head, body);
+    sortTable(head.rows[0].cells[0]);
+    return [...body.rows].map((row) => row.cells[0].textContent.split(" ")[0]);
+    """
+    assert window.execute_script(order) == ["0.026", "0.12", "2", "-"]
+
+
+def test_days_are_counted_beyond_a_year(window):
+    """Of a log without dates: the 400th day is day 400, and every day shown is named."""
+    labels = """
+    chart.data.window = [0, 800 * 86400];
+    chart.shown.setv({ bounds: null, start: 1000 * arguments[0], end: 1000 * arguments[1] });
+    chart.count();
+    return [...chart.main.below[0].major_label_overrides.values()];
+    """
+    day = 86400
+    assert window.execute_script("return chart.data.epoch") is None
+    assert window.execute_script(labels, 0, 800 * day)[:3] == ["day 1", "day 141", "day 281"]
+    shown = window.execute_script(labels, 399 * day, 400 * day)
+    assert shown[0] == "day 400"
+    assert shown[1:3] == ["03:00", "06:00"]
+    assert window.execute_script(labels, 399 * day + 3600, 399 * day + 7200)[0] == "01:00\nday 400"
+
+
 def test_hovering_a_job_shows_it_and_names_are_text(window):
     """A user called like a script is shown as it is called."""
     window.execute_script(

@@ -16,10 +16,12 @@ pytest.importorskip("matplotlib")
 from tiny import jobs, machine, run
 
 from cpsched.errors import ConfigError, RunError
-from cpsched.experiments import carry_out, load_plan
+from cpsched.experiments import carry_out, load_plan, make_tables
 from cpsched.experiments.plan_file import parse_plan
+from cpsched.experiments.readable import Titled
+from cpsched.metrics.table import Column, Table
 from cpsched.report import make_report
-from cpsched.report.page import island
+from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import plan_text, simulate_line
 from cpsched.runs import load, save
 
@@ -79,6 +81,32 @@ def test_an_experiment_has_all_its_parts(experiment):
     assert {path.suffix for path in report.figures} == {".svg"}
     assert (experiment / "tables" / "summary.csv") in report.tables
     assert "verdict" in text
+
+
+def test_another_baseline(experiment):
+    """For this report only; one that no run is of is an error."""
+    first, *_, last = (run.dispatcher for run in make_tables(experiment).results.runs)
+    assert first != last
+    text = make_report(experiment, baseline=last).page.read_text()
+    assert f"Ratios to the run of dispatcher {last}" in text
+    with pytest.raises(ConfigError, match="baseline: no run is of 'x'; there are: "):
+        make_report(experiment, baseline="x")
+
+
+def test_what_is_the_same_under_all_is_said_once(experiment):
+    """How jobs ended under each dispatcher; no line for each of many runs."""
+    text = make_report(experiment).page.read_text()
+    assert text.count("leave out jobs that never waited") == 1
+    assert text.count("<li>Under ") <= 1
+
+
+def test_ratios_are_sorted_by_their_numbers():
+    """Their texts have intervals, and more decimals where they are small."""
+    column = Column("ratio", "", ("0.12 (0.1 to 0.2)", "0.026 (0.02 to 0.03)", "-"),
+                    sorted_by=(0.12, 0.026, None))  # fmt: skip
+    rows = html_table(Titled("p", "t", Table("", (column,))))["rows"]
+    assert [row[0]["value"] for row in rows] == [0.12, 0.026, None]
+    assert [row[0]["text"] for row in rows] == [True] * 3
 
 
 def test_it_is_the_same_again(experiment, tmp_path):
