@@ -38,8 +38,8 @@ def command(
         str,
         typer.Argument(
             metavar="PLAN",
-            help="A plan: a TOML file, or one of demo, remediani, ipsched, aucsched; or a job"
-            " log, with --system.",
+            help="A plan: a TOML file, or one of demo, remediani, ipsched, aucsched,"
+            " aucsched-tree; or a job log, with --system.",
         ),
     ],
     out: Annotated[

@@ -22,6 +22,8 @@ from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cpsched.generators.contract import Generator
 
 app = typer.Typer(help="Look at job logs, convert them, generate them.", no_args_is_help=True)
@@ -67,7 +69,7 @@ def convert(
 
     _refuse(target, overwrite=overwrite)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
-    traces.write(jobs, target, format=to_format)
+    _say_lost(target, traces.write(jobs, target, format=to_format))
     echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
 
@@ -76,6 +78,12 @@ def _refuse(target: Path, *, overwrite: bool) -> None:
         raise ConfigError("is there already and is no ordinary file; name another", where=target)
     if target.exists() and not overwrite:
         raise ConfigError("the file exists; name another, or add --overwrite", where=target)
+
+
+def _say_lost(target: Path, lost: Iterable[str]) -> None:
+    """Say what the format of a file has no place for."""
+    for note in lost:
+        complain(f"{target}: {note}")
 
 
 def add_generators() -> None:
@@ -100,7 +108,7 @@ def _generate_command(generator: Generator) -> Any:
 
         _refuse(out, overwrite=overwrite)
         workload = generator.generate(generator.options(**options))
-        traces.write(workload, out)
+        _say_lost(out, traces.write(workload, out))
         echo(f"{escaped(str(out))}: {counted(len(workload), 'job')}")
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -109,7 +117,12 @@ def _generate_command(generator: Generator) -> Any:
             "out",
             keyword,
             annotation=Annotated[
-                Path, typer.Option("--out", "-o", help="File to write: .csv.gz or .parquet.")
+                Path,
+                typer.Option(
+                    "--out",
+                    "-o",
+                    help="File to write: .csv.gz or .parquet; .swf.gz keeps cores and times only.",
+                ),
             ],
         ),
         inspect.Parameter(

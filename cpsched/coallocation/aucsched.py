@@ -77,9 +77,9 @@ class Auctioneer(Dispatcher):
         Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
     faithful
         As the thesis prints it: its constants, a window of all jobs, also of those that fit
-        nowhere, no bid for the place that a list schedule would give the job, and nothing starts
-        where the limit passes before the proof (then the window is halved, as in IPSCHED).
-        Otherwise the best selection found wins.
+        nowhere, bids class by class, none for the place that a list schedule would give the job,
+        and nothing starts where the limit passes before the proof (then the window is halved, as in
+        IPSCHED). Otherwise the best selection found wins.
     """
 
     #: Whether generic resources are bid for in ranges.
@@ -150,6 +150,10 @@ class Auctioneer(Dispatcher):
             return self._solved(view, jobs, auction, known)
         return self._searched(view, jobs, auction, known, {})
 
+    def looked_at(self, view: View) -> IntArray:
+        """Return the window, as rows of the job store."""
+        return self._jobs(view).rows
+
     def build(self, view: View) -> Program | None:
         """
         Return the program of a decision, for a look at it; None if there is no bid.
@@ -193,6 +197,7 @@ class Auctioneer(Dispatcher):
             most_nodes=None if self.faithful else NODES_PER_NODE * view.system.num_nodes,
             spots=self.spots,
             ranges=self.ranges,
+            turns=not self.faithful,
         )
         given = [] if self.faithful else self._listed(view, jobs, maker)
         bids = maker.make(given)

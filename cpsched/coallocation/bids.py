@@ -6,14 +6,16 @@ kind of request at one level of generic resources, the usable nodes form a :clas
 class A are the shortest windows at the beginning or the end of a nodeset, those of class B the
 shortest windows elsewhere in one, and those of class C cross into the next nodeset.
 
-The thesis does not say how many bids of each class a job makes when it could make more than it
-may. Here the classes, and the levels of a range from the most down, take turns. Nodesets are
-taken fullest last, so that a job prefers the smallest that holds it; where in a nodeset bids of
-class B lie differs from job to job, so that equal jobs do not all bid for the same nodes.
+Figure 4.5 makes all bids of class A, then of class B, and of class C only if a job has made fewer
+than it may. A job with many nodesets would never bid for nodes of two of them; so by default the
+classes, and the levels of a range from the most down, take turns. Nodesets are taken fullest last,
+so that a job prefers the smallest that holds it; where in a nodeset bids of class B lie differs
+from job to job, so that equal jobs do not all bid for the same nodes.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -214,6 +216,8 @@ class BidMaker:
         Finds the candidates of an offer.
     ranges
         Whether generic resources are bid for in ranges; otherwise the least amount is taken.
+    turns
+        Whether the classes of bids take turns; otherwise one comes after the other (Figure 4.5).
 
     Attributes
     ----------
@@ -231,6 +235,7 @@ class BidMaker:
         most_nodes: int | None,
         spots: Callable[[Offer], Spots],
         ranges: bool,
+        turns: bool,
     ) -> None:
         self.asks, self.ask_of = asks_of(jobs, view.system.capacity.max(axis=0, initial=0))
         self._nodes_per_job = None if most_nodes is None else most_nodes // max(len(jobs), 1)
@@ -239,6 +244,7 @@ class BidMaker:
         self._most = most
         self._spots = spots
         self._ranges = ranges
+        self._turns = turns
         self._idle = (view.free == view.system.capacity).all(axis=1)
         self._offers: dict[int, list[Offer]] = {}
         self._lines: dict[tuple[object, ...], Line] = {}
@@ -325,26 +331,32 @@ class BidMaker:
         return found
 
     def _in_turn(self, offers: list[Offer], job: int) -> Iterable[tuple[Offer, Spot]]:
-        """Yield spots: of each class and offer the first, then of each the second, and so on."""
+        """Yield different spots: of each queue the first, then the second; or class by class."""
         for offer in offers:
             if offer.spots is None:
                 offer.spots = self._spots(offer)
         found = [(offer, offer.spots) for offer in offers if offer.spots is not None]
-        queues = [(offer, spots.aligned) for offer, spots in found]
-        queues += [(offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in found]
-        queues += [(offer, spots.joined) for offer, spots in found]
+        classes = [
+            [(offer, spots.aligned) for offer, spots in found],
+            [(offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in found],
+            [(offer, spots.joined) for offer, spots in found],
+        ]
+        ordered = [list(chain(*classes))] if self._turns else classes
         seen: set[tuple[int, object]] = set()
-        for turn in range(max((len(queue) for _, queue in queues), default=0)):
-            for offer, queue in queues:
-                if turn < len(queue):
-                    spot = queue[turn]
-                    place: object = (
-                        (spot.start, spot.stop) if isinstance(spot, slice) else spot.tobytes()
-                    )
-                    key = id(offer), place
-                    if key not in seen:
-                        seen.add(key)
-                        yield offer, spot
+        for offer, spot in chain.from_iterable(map(_round_robin, ordered)):
+            place: object = (spot.start, spot.stop) if isinstance(spot, slice) else spot.tobytes()
+            key = id(offer), place
+            if key not in seen:
+                seen.add(key)
+                yield offer, spot
+
+
+def _round_robin(queues: Sequence[tuple[Offer, list[Spot]]]) -> Iterable[tuple[Offer, Spot]]:
+    """Yield the first of each queue, then the second of each, and so on."""
+    for turn in range(max((len(queue) for _, queue in queues), default=0)):
+        for offer, queue in queues:
+            if turn < len(queue):
+                yield offer, queue[turn]
 
 
 def _spaced(windows: IntArray, job: int, count: int) -> list[Spot]:

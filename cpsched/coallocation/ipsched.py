@@ -77,7 +77,8 @@ class Ipsched(Dispatcher):
     interval
         Seconds between decisions; ``none``: a decision at every event.
     limit
-        Deterministic time a decision's solves may take together.
+        Deterministic time a decision's first program may take; what corrects its answer may take
+        what that leaves, and a quarter more.
     wall
         Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
     presolve
@@ -154,6 +155,11 @@ class Ipsched(Dispatcher):
             for job, takes in sorted(layout.takes.items())
         ]
         return self._met(view, starts, numbers)
+
+    def looked_at(self, view: View) -> IntArray:
+        """Return the window, as rows of the job store."""
+        values = priority_values(self.priority, view.waiting, view.now)
+        return window_rows(view.waiting, values, self.window.size)
 
     def build(self, view: View) -> Program | None:
         """

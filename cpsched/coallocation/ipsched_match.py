@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from cpsched.coallocation.ipsched_problem import Problem
     from cpsched.model.types import IntArray
 
-#: Jobs times nodes up to which a program is solved node by node, and the share of the limit that
-#: may take besides.
+#: Jobs times nodes up to which a program is solved node by node.
 MOST_PAIRS = 1000
-ON_NODES = 0.25
+#: What a decision whose first program was proven may take besides, as a share of the limit.
+MORE = 0.25
 #: How often a program on classes is corrected where no nodes attain its value.
 CORRECTIONS = 8
 
@@ -147,7 +147,7 @@ class Matcher:
         """Return the best value node by node, or the bound; nodes that attain it are kept."""
         self.numbers[stats.SOLVED_ON_NODES] = 1
         problem = self.problem.on_nodes()
-        answer = self._solve(self._program(problem), ON_NODES * self.limits.deterministic)
+        answer = self._solve(self._program(problem), self._left().deterministic)
         if answer is None:
             return bound
         self._attained(problem, answer)
@@ -157,9 +157,9 @@ class Matcher:
         return int(((self.problem.room > 0) @ self.problem.count).sum())
 
     def _left(self) -> cpsat.Limits:
-        """Return limits for what is to do after the first solve."""
+        """Return limits for what is to do after the first solve: what it left, and a bit."""
         spent = self.numbers.get(solver_stats.DETERMINISTIC_TIME, 0.0)
-        limit = (1 + ON_NODES) * self.limits.deterministic - spent
+        limit = (1 + MORE) * self.limits.deterministic - spent
         return replace(self.limits, deterministic=max(limit, 0.01 * self.limits.deterministic))
 
     def _program(self, problem: Problem) -> Program:

@@ -206,7 +206,10 @@ def beta(priorities: Sequence[int], choice: str) -> tuple[int, int]:
     if choice == "printed":
         if len(distinct) < len(priorities):
             return 0, 1
-        return min(gaps, default=least), MOST_COST
+        if not gaps:
+            # No pair: any weight will do that leaves the job worth something.
+            return (_STRICTLY - 1) * least, MOST_COST * _STRICTLY
+        return min(gaps), MOST_COST
     if choice == "sums":
         return 1, MOST_COST * len(priorities) + 1
     gap = min([*gaps, least])

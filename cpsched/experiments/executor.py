@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Seconds to look for a Dask scheduler and its first worker.
 _PATIENCE = 10
+#: Seconds a process waits for something to do; of more than 24 days poll(2) knows nothing.
+_LONGEST_RUN = 7 * 86400
 #: What joblib and Dask raise when a worker was killed under a run.
 _KILLED = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
 
@@ -109,14 +111,15 @@ class Processes(_Pool):
     def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
         import joblib  # type: ignore[import-untyped]
 
-        # Runs differ too much for batches: a dozen long ones might end up in one.
-        parallel = joblib.Parallel(
-            n_jobs=self._jobs,
-            backend="loky",
-            batch_size=1,
-            max_nbytes=None,
-            return_as="generator_unordered",
-        )
+        # Processes that wait for the last long run to end are told off by joblib if they give up.
+        with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
+            # Runs differ too much for batches: a dozen long ones might end up in one.
+            parallel = joblib.Parallel(
+                n_jobs=self._jobs,
+                batch_size=1,
+                max_nbytes=None,
+                return_as="generator_unordered",
+            )
         yield from parallel(joblib.delayed(work_on)(t, self._place, self._watch) for t in tasks)
 
 

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.coallocation import stats
+from cpsched.coallocation.aucsched import Auctioneer
+from cpsched.coallocation.ipsched import Ipsched
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.reserving import Reserving
 from cpsched.dispatch.rules import Fifo
+from cpsched.dispatch.slurm_backfill import SlurmBackfill
 from cpsched.explain.model import Cause, OtherJob, Waiting
 from cpsched.explain.reservations import delayed
 from cpsched.explain.room import Fitting, node_list
@@ -165,24 +169,43 @@ def why_waiting(scene: Scene) -> Waiting:
         would_end=scene.end_of(scene.row, scene.view.now),
         planned=None if planned is None else int(planned),
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
+        asked_again=scene.decision.again_at,
         note=note,
     )
 
 
 def _held_back(scene: Scene, fitting: Fitting) -> tuple[Cause, OtherJob | None]:
     """Say why a job does not start that fits beside all that do."""
-    rank, window = scene.rank_of.get(scene.row), getattr(scene.dispatcher, "window", None)
-    # Behind the first half of a window come jobs from further down the queue.
-    unplanned = scene.handle not in scene.planned
-    if rank is not None and isinstance(window, int) and rank > window and unplanned:
+    if (scene.decision.stats or {}).get(stats.WINDOW_HALVED):
+        return Cause.UNDECIDED, None
+    if not _is_looked_at(scene):
         return Cause.WINDOW, None
     found = delayed(scene, fitting)
     if found is not None:
         return Cause.RESERVATION, found
+    if isinstance(scene.dispatcher, Ipsched | Auctioneer):
+        return Cause.NOT_CHOSEN, None
     ahead = scene.first_ahead()
-    if ahead is not None and scene.decision.plan is None:
+    if ahead is not None and (scene.decision.plan is None or _is_slurm(scene.dispatcher)):
         return Cause.ORDER, ahead
     return Cause.PLAN, None
+
+
+def _is_looked_at(scene: Scene) -> bool:
+    """Tell whether a job is among those that the dispatcher looks at."""
+    dispatcher, rank = scene.dispatcher, scene.rank_of.get(scene.row)
+    if isinstance(dispatcher, Ipsched | Auctioneer):
+        return scene.row in dispatcher.looked_at(scene.view)
+    window = getattr(dispatcher, "window", None)
+    # Slurm's is one of time.
+    if rank is None or not isinstance(window, int) or _is_slurm(dispatcher):
+        return True
+    # Behind the first half of a window come jobs from further down the queue.
+    return rank <= window or scene.handle in scene.planned
+
+
+def _is_slurm(dispatcher: Dispatcher) -> bool:
+    return isinstance(dispatcher, SlurmBackfill)
 
 
 def _starting(scene: Scene, fitting: Fitting) -> tuple[OtherJob, ...]:

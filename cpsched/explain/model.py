@@ -35,6 +35,10 @@ class Cause(StrEnum):
     """It would fit, but a job that goes before it does not, and nobody passes that one."""
     WINDOW = "window"
     """It would fit, but the dispatcher only looks at so many jobs, and it is not among them."""
+    NOT_CHOSEN = "not-chosen"
+    """It would fit, but the selection of the dispatcher's program is one without it."""
+    UNDECIDED = "undecided"
+    """It would fit, but the dispatcher's limit passed before it had an answer: nothing starts."""
     PLAN = "plan"
     """It would fit, but the dispatcher's plan has it later."""
     NOT_ASKED = "not-asked"
@@ -191,6 +195,8 @@ class Waiting:
         When the dispatcher would expect it to end, were it started now.
     planned, planned_nodes
         When and where the dispatcher plans to start it, where it plans.
+    asked_again
+        When the dispatcher wants to be asked next, whatever happens until then; None: never.
     note
         What the dispatcher says about it.
     """
@@ -204,6 +210,7 @@ class Waiting:
     would_end: int | None = None
     planned: int | None = None
     planned_nodes: str | None = None
+    asked_again: int | None = None
     note: str | None = None
 
 

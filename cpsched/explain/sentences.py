@@ -62,7 +62,7 @@ def _why(about: Explanation) -> str:
 
 
 def _held_back(about: Explanation, waiting: Waiting) -> str:
-    ahead = waiting.ahead
+    ahead, again = waiting.ahead, waiting.asked_again
     if waiting.cause is Cause.OTHERS_START:
         them = "goes before it" if len(waiting.before) == 1 else "go before it"
         starting = "job that starts" if len(waiting.before) == 1 else "jobs that start"
@@ -72,7 +72,13 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
         until = f"it is expected to run until {waiting.would_end:,} s"
         return f"{until} and would delay job {_named(ahead)}{when}"
     if waiting.cause is Cause.ORDER and ahead is not None:
-        return f"job {_named(ahead)} goes before it, does not fit, and nobody passes it"
+        until = "" if again is None else f" before {clock(again, about.epoch)}"
+        return f"job {_named(ahead)} goes before it, does not fit, and nobody passes it{until}"
+    if waiting.cause is Cause.NOT_CHOSEN:
+        return f"{about.dispatcher} chose without it, of the places it looked at"
+    if waiting.cause is Cause.UNDECIDED:
+        when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
+        return f"{about.dispatcher} met its limit before it had an answer, and starts nobody{when}"
     if waiting.cause is Cause.WINDOW:
         return (
             f"it is number {about.rank:,} in the queue, and {about.dispatcher} does not look so far"

@@ -34,6 +34,8 @@ Number = TypeVar("Number", int, float)
 VERSION = 1
 #: Of the gaps between submits: as that of ``esp``, a third of the mean.
 _GAP_DEVIATION = 1 / 3
+#: Larger shares would not add up.
+_MOST_SHARE = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +220,7 @@ def _shares(text: str) -> tuple[float, float, float, float, float]:
     except ValueError:
         raise ConfigError(f"{text!r} is not {right}", key="shares") from None
     shares = (a, b, c, d, e)
-    if not all(0 <= share < float("inf") for share in shares) or not sum(shares):
+    if not all(0 <= share <= _MOST_SHARE for share in shares) or not sum(shares):
         raise ConfigError(f"{text!r} is not {right}", key="shares")
     return shares
 

@@ -301,6 +301,11 @@ class Workload:
             ("units", lambda w: w.units < 1, "at least one"),
             ("request", lambda w: (w.request < 0).any(axis=1), "non-negative"),
             ("per_node", lambda w: (w.per_node < 0).any(axis=1), "non-negative"),
+            (
+                "per_node_max",
+                lambda w: ((w.per_node_max != 0) & (w.per_node_max < w.per_node)).any(axis=1),
+                "at least per_node, or 0 for no range",
+            ),
             ("runtime", lambda w: w.runtime < 0, "non-negative"),
             (
                 "requested_time",

@@ -58,9 +58,14 @@ def write(
     path: str | PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
-) -> None:
+) -> tuple[str, ...]:
     """
     Write a workload, by default in the format the file's name asks for.
+
+    Returns
+    -------
+    tuple of str
+        What the format has no place for, in words; nothing if all is kept.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def write(
     writer = registry.load("traces", name).write
     if writer is None:
         raise TraceError(f"the format '{name}' can only be read", file=path)
-    writer(workload, path)
+    return tuple(writer(workload, path) or ())
 
 
 def detect(path: str | PathLike[str]) -> str:

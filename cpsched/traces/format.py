@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.model.workload import Workload
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 class Writer(Protocol):
     """Write a workload to a file; raises :class:`~cpsched.errors.TraceError` if it cannot."""
 
-    def __call__(self, workload: Workload, path: Path) -> None:
-        """Write the file, complete or not at all."""
+    def __call__(self, workload: Workload, path: Path) -> Sequence[str] | None:
+        """Write the file, complete or not at all; return what the format has no place for."""
         ...
 
 

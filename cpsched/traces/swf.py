@@ -70,11 +70,11 @@ class Swf:
         lines = read_lines(path, skip_bad_lines=skip_bad_lines)
         return _workload(path, lines, skip_bad_lines=skip_bad_lines)
 
-    def write(self, workload: Workload, path: Path) -> None:
-        """Write a workload; see :mod:`cpsched.traces.swf_write` for what SWF cannot hold."""
+    def write(self, workload: Workload, path: Path) -> list[str]:
+        """Write a workload; return what SWF cannot hold, see :mod:`cpsched.traces.swf_write`."""
         from cpsched.traces.swf_write import write
 
-        write(workload, path)
+        return write(workload, path)
 
 
 SWF = Swf()

@@ -34,9 +34,9 @@ _ROWS_AT_ONCE = 50_000
 _LABELS = ("user", "group", "name", "queue", "partition")
 
 
-def write(workload: Workload, path: Path) -> None:
+def write(workload: Workload, path: Path) -> list[str]:
     """
-    Write a workload, gzip where the name ends in ``.gz``.
+    Write a workload, gzip where the name ends in ``.gz``; return what SWF has no place for.
 
     Raises
     ------
@@ -52,6 +52,7 @@ def write(workload: Workload, path: Path) -> None:
         for start in range(0, workload.num_jobs, _ROWS_AT_ONCE):
             rows = columns[start : start + _ROWS_AT_ONCE].tolist()
             file.write("".join(" ".join(map(str, row)) + "\n" for row in rows).encode())
+    return notes
 
 
 def _columns(workload: Workload, path: Path, notes: list[str]) -> IntArray:

@@ -83,7 +83,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     resources = metadata.resources(_named(table.columns))
     columns = _columns(cells, resources)
     never_ran = columns["runtime"] == MISSING
-    _check_rows(columns, checks)
+    _check_rows(columns, resources, checks)
     position = _positions(cells, checks, columns["job_id"])
     bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
     rows = np.flatnonzero(checks.good & ~never_ran)
@@ -196,7 +196,7 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
     return np.stack(columns, axis=1)
 
 
-def _check_rows(columns: Mapping[str, Any], checks: RowChecks) -> None:
+def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: RowChecks) -> None:
     """Find what no single cell gives away."""
     ids = columns["job_id"]
     checks.fail(ids == "", "must not be empty", "job_id", ids)
@@ -207,6 +207,11 @@ def _check_rows(columns: Mapping[str, Any], checks: RowChecks) -> None:
         "nodes_max",
         columns["nodes_max"],
     )
+    for kind, resource in enumerate(resources):
+        least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
+        name = f"per_node_max.{resource}"
+        right = f"must be at least per_node.{resource}, or 0 for no range"
+        checks.fail((most > 0) & (most < least), right, name, most)
     checks.fail_totals(columns["units"], columns["request"], "units")
 
 

@@ -14,7 +14,9 @@ from cpsched.coallocation.switches import common_level, switch_spots
 from cpsched.model.topology import Topology
 
 
-def bids_of(view, per_job=15, most=1000, unions=None, fragments=False, ranges=True, tree=False):
+def bids_of(
+    view, per_job=15, most=1000, unions=None, fragments=False, ranges=True, tree=False, turns=True
+):
     """Return the bids of all waiting jobs."""
 
     def spots(offer):
@@ -23,8 +25,9 @@ def bids_of(view, per_job=15, most=1000, unions=None, fragments=False, ranges=Tr
         return line_spots(offer, unions=unions, fragments=fragments, most=per_job)
 
     maker = BidMaker(
-        view, view.waiting, per_job=per_job, most=most, most_nodes=None, spots=spots, ranges=ranges
-    )
+        view, view.waiting, per_job=per_job, most=most, most_nodes=None, spots=spots,
+        ranges=ranges, turns=turns,
+    )  # fmt: skip
     return maker.make()
 
 
@@ -122,11 +125,28 @@ def test_limits_on_the_number_of_bids():
     assert [bid.job for bid in bids_of(view, per_job=3, most=5)] == [0, 0, 0, 1, 1]
 
 
+def test_classes_take_turns_or_come_one_after_the_other():
+    """
+    Two units on nodes of one, nodesets of 1, 1, 3 and 3 nodes: Figure 4.5 may make no bid of class C.
+
+    Of class A there are four, at the ends of the large ones; of class C two, from the small ones.
+    """
+    small, large = [(1, 0), (0, 0)], [(1, 0), (1, 0), (1, 0), (0, 0)]
+    view = gpu_view(2 * small + 2 * large, [{"units": 2}])
+
+    def kinds(per_job, turns):
+        return "".join(bid.kind.name for bid in bids_of(view, per_job=per_job, turns=turns))
+
+    assert kinds(4, True) == "ACAC"
+    assert kinds(4, False) == "AAAA"
+    assert kinds(15, False) == "AAAACC"
+
+
 def test_a_given_bid_comes_first_and_once():
     """The place in a list schedule is one of the bids, not one more."""
     view = gpu_view([(1, 0)] * 3, [{"units": 1}])
     maker = BidMaker(
-        view, view.waiting, per_job=9, most=9, most_nodes=None, ranges=True,
+        view, view.waiting, per_job=9, most=9, most_nodes=None, ranges=True, turns=True,
         spots=lambda offer: line_spots(offer, unions=None, fragments=False, most=9),
     )  # fmt: skip
     given = maker.bid_on(0, np.array([1]), np.array([1]))
@@ -139,7 +159,7 @@ def test_wide_jobs_make_fewer_bids():
     for units, bids in ((4, 3), (12, 2)):
         view = gpu_view([(1, 0)] * 20, [{"units": units}])
         maker = BidMaker(
-            view, view.waiting, per_job=15, most=99, most_nodes=12, ranges=True,
+            view, view.waiting, per_job=15, most=99, most_nodes=12, ranges=True, turns=True,
             spots=lambda offer: line_spots(offer, unions=None, fragments=False, most=15),
         )  # fmt: skip
         assert len(maker.make()) == bids

@@ -131,6 +131,9 @@ def test_beta_by_hand():
     assert numerator / denominator == pytest.approx(0.999 / 3)
     assert beta([10, 12, 15], "sums") == (1, 10)
     assert beta([7], "pairs")[0] > 0
+    # A job alone has no pair to keep in order, and must be worth something: 7 - 3 beta > 0.
+    numerator, denominator = beta([7], "printed")
+    assert 7 * denominator > 3 * numerator > 0
 
 
 def test_beta_as_printed_may_never_start_a_job():

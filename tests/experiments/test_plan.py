@@ -147,16 +147,23 @@ def test_the_plans_of_co_allocation_are_those_of_the_papers():
     """
     IPSCHED: six experiments and two with random sizes, seven seeds.
 
-    AUCSCHED: 8 methods on 5 workloads (A.2), 3 on 12 (A.3), 2 on 6 and AUCSCHED3 on 5' and 6'
+    AUCSCHED: 8 methods on 5 workloads (A.2), 3 on 12 (A.3), 2 on 6 and the same on 5' and 6'
     (A.4), 2 on 9 (A.5), seven seeds.
     """
     assert len(list(load_plan("ipsched").cases())) == 7 * (6 + 2)
-    auctions = load_plan("aucsched")
-    assert len(list(auctions.cases())) == 7 * (8 * 5 + 3 * 12 + 2 * 6 + 2 + 2 * 9)
-    assert auctions.settings.runtime_model == "gpu-scaling"
-    assert all(
-        isinstance(one.source, Generated) and one.source.seeded for one in auctions.workloads
-    )
+    on_a_line, on_a_tree = load_plan("aucsched"), load_plan("aucsched-tree")
+    assert len(list(on_a_line.cases())) == 7 * (8 * 5 + 3 * 12)
+    assert len(list(on_a_tree.cases())) == 7 * 2 * (6 + 2 + 9)
+    for plan in (on_a_line, on_a_tree):
+        assert plan.settings.runtime_model == "gpu-scaling"
+        assert all(
+            isinstance(one.source, Generated) and one.source.seeded for one in plan.workloads
+        )
+        # Every workload has the backfilling that the others are compared with.
+        for workload in plan.workloads:
+            labels = [one.label for one in workload.dispatchers or plan.dispatchers]
+            assert plan.baseline.dispatcher in labels
+            assert len(labels) > 1
 
 
 def test_the_plan_of_the_thesis_has_42_runs():

@@ -293,6 +293,41 @@ def test_the_window_of_a_planning_dispatcher():
     assert "it is number 3 in the queue, and cph-2:window=1 does not look so far" in about.summary
 
 
+@pytest.mark.parametrize("dispatcher", ["ipsched:window=1", "aucsched1:window=1"])
+def test_the_window_of_a_co_allocating_dispatcher(dispatcher):
+    """The second job fits and is not looked at, although nobody is in its way."""
+    workload = jobs((0, 1, 10), (0, 1, 10), job_id=list("AB"))
+    about = ask(workload, machine((4,)), "B", 0, dispatcher)
+    assert about.waiting.cause is Cause.WINDOW
+    assert "it is number 2 in the queue" in about.summary
+
+
+def test_an_auction_without_a_bid_of_the_job():
+    """One bid in all is A's."""
+    workload = jobs((0, 1, 10), (0, 1, 10), job_id=list("AB"))
+    about = ask(workload, machine((4,)), "B", 0, "aucsched2:bids=1")
+    assert about.waiting.cause is Cause.NOT_CHOSEN
+    assert "aucsched2:bids=1 chose without it" in about.summary
+
+
+def test_a_limit_that_passed():
+    """Nobody starts on an empty machine, and that is no fault of the jobs ahead."""
+    rows = [(0, 1 + job % 4, 10 + job) for job in range(12)]
+    workload = jobs(*rows, job_id=[str(job) for job in range(12)])
+    about = ask(workload, machine(*[(3,)] * 5), "7", 0, "ipsched:limit=1e-9")
+    assert about.waiting.cause is Cause.UNDECIDED
+    assert "met its limit before it had an answer" in about.summary
+    assert "it tries again at 3 s" in about.summary
+
+
+def test_slurms_window_is_one_of_time():
+    """C fits beside A and waits behind B for the backfill pass at 30 s."""
+    workload = jobs((0, 2, 100), (1, 4, 10), (2, 1, 10), job_id=list("ABC"))
+    about = ask(workload, machine((1,), (1,), (1,), (1,)), "C", 2, "slurm-backfill:window=1")
+    assert (about.waiting.cause, about.waiting.asked_again) == (Cause.ORDER, 30)
+    assert about.summary.endswith("does not fit, and nobody passes it before 30 s")
+
+
 def test_a_job_from_further_down_the_queue_that_is_planned():
     """The second half of the window is D, third, which fits: it is planned behind B, not unseen."""
     workload = jobs((0, 2, 10), (1, 4, 4), (1, 4, 4), (2, 2, 50), job_id=list("ABED"))

@@ -157,6 +157,11 @@ def test_a_cell_that_cannot_be_true_is_named(log, column: str, value: str) -> No
 
 
 def test_more_nodes_at_least_than_at_most_is_an_error(log) -> None:
+    path = log("a.csv", f"{HEADER},per_node.gpu,per_node_max.gpu\nx,0,1,2,9,2,0\ny,0,1,2,9,2,1\n")
+    with pytest.raises(
+        TraceError, match="field per_node_max.gpu = 1: must be at least per_node.gpu"
+    ):
+        traces.read(path)
     path = log("a.csv", f"{HEADER},nodes_min,nodes_max\nx,0,1,2,9,4,3\n")
     with pytest.raises(TraceError, match="field nodes_max = 3: must be at least nodes_min"):
         traces.read(path)
@@ -400,7 +405,6 @@ def workloads(draw: st.DrawFn) -> Workload:
     columns: dict[str, Any] = {
         "requested_time": column(st.one_of(st.just(MISSING), st.integers(1, MAX_TIME))),
         "per_node": amounts(),
-        "per_node_max": amounts(),
         "nodes_min": nodes_min,
         "nodes_max": [
             UNBOUNDED if more is None else low + more
@@ -422,7 +426,12 @@ def workloads(draw: st.DrawFn) -> Workload:
             for name in ("constraint", "queue", "partition", "user", "name", "group")
         },
     }
+    # Most of a range: nothing, or no less than the least.
+    most = np.maximum(amounts(), columns["per_node"])
+    columns["per_node_max"] = np.where(np.asarray(amounts()) % 2, most, 0)
     kept = draw(st.sets(st.sampled_from(sorted(columns))))
+    if "per_node_max" in kept:
+        kept.add("per_node")
     return Workload.build(
         title=draw(TEXTS),
         epoch=draw(st.one_of(st.none(), st.integers(-MAX_TIME, MAX_TIME))),
