@@ -77,8 +77,7 @@ class Ipsched(Dispatcher):
     interval
         Seconds between decisions; ``none``: a decision at every event.
     limit
-        Deterministic time a decision's first program may take; what corrects its answer may take
-        what that leaves, and a quarter more.
+        Deterministic time a decision's solves may take together.
     wall
         Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
     presolve

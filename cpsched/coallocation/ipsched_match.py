@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: Jobs times nodes up to which a program is solved node by node.
 MOST_PAIRS = 1000
-#: What a decision whose first program was proven may take besides, as a share of the limit.
-MORE = 0.25
+#: What corrections may take at least, as a share of the limit, however much the program took.
+LEAST = 0.01
 #: How often a program on classes is corrected where no nodes attain its value.
 CORRECTIONS = 8
 
@@ -157,10 +157,10 @@ class Matcher:
         return int(((self.problem.room > 0) @ self.problem.count).sum())
 
     def _left(self) -> cpsat.Limits:
-        """Return limits for what is to do after the first solve: what it left, and a bit."""
-        spent = self.numbers.get(solver_stats.DETERMINISTIC_TIME, 0.0)
-        limit = (1 + MORE) * self.limits.deterministic - spent
-        return replace(self.limits, deterministic=max(limit, 0.01 * self.limits.deterministic))
+        """Return limits for what is to do after the first solve: what it left of them."""
+        whole = self.limits.deterministic
+        left = whole - self.numbers.get(solver_stats.DETERMINISTIC_TIME, 0.0)
+        return replace(self.limits, deterministic=max(left, LEAST * whole))
 
     def _program(self, problem: Problem) -> Program:
         return ipsched_model.build(problem, all_selected=self.all_selected)
