@@ -24,6 +24,9 @@ _HIGH_IS_GOOD = re.compile(r"use$|throughput|never waited")
 #: Characters that end a script or a string in it, whatever surrounds them.
 _UNSAFE = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
+#: Nobody refers to a group, and a hundredth of a point is more than anybody sees.
+_GROUP_NAME = re.compile(r'^(<g\b[^>]*?) id="[^"]*"')
+_DIGITS = re.compile(r"(\.\d\d)\d+")
 _IDENTIFIER = re.compile(r'((?<![\w-])id="|href="#|url\(#)')
 
 
@@ -64,7 +67,7 @@ def inline_svg(figure: FigureFile) -> str:
     Return an SVG figure as part of the page.
 
     Its identifiers get its name in front, so that those of two figures differ; its text and paper
-    take the page's colours.
+    take the page's colours; and it is made a third smaller.
     """
     text = figure.content["svg"].decode()
     text = text[text.index("<svg") :]
@@ -75,6 +78,9 @@ def inline_svg(figure: FigureFile) -> str:
 def _in_page(tag: str, prefix: str) -> str:
     for fixed, named in ((INK, "currentColor"), (PAPER, "var(--card)"), (FAINT, "var(--line)")):
         tag = tag.replace(fixed, named)
+    if tag.startswith(("<path", "<use")):
+        tag = _DIGITS.sub(r"\1", tag)
+    tag = _GROUP_NAME.sub(r"\1", tag)
     return _IDENTIFIER.sub(lambda found: found.group() + prefix, tag)
 
 
