@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,14 +23,7 @@ from cpsched.coallocation.window import (
 )
 from cpsched.cp import stats as solver_stats
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import (
-    decision_of,
-    fits_now,
-    frozen,
-    list_pass,
-    make_allocator,
-    make_priority,
-)
+from cpsched.dispatch.passes import fits_now, frozen, make_allocator, make_priority
 from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Start
@@ -77,9 +71,9 @@ class Auctioneer(Dispatcher):
         Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
     faithful
         As the thesis prints it: its constants, a window of all jobs, also of those that fit
-        nowhere, bids class by class, none for the place that a list schedule would give the job,
-        and nothing starts where the limit passes before the proof (then the window is halved, as in
-        IPSCHED). Otherwise the best selection found wins.
+        nowhere, bids class by class, none for a job that could make no bid at all, and nothing
+        starts where the limit passes before the proof (then the window is halved, as in IPSCHED).
+        Otherwise the best selection found wins.
     """
 
     #: Whether generic resources are bid for in ranges.
@@ -140,10 +134,10 @@ class Auctioneer(Dispatcher):
         if not len(view.waiting):
             return NOTHING
         jobs = self._jobs(view)
-        auction, listed = self._auction(view, jobs)
+        auction = self._auction(view, jobs)
         if auction is None:
             return self._settled(view, Decision(stats={solver_stats.SKIPPED_NONE_FIT: 1}))
-        known = best_greedy(auction, listed)
+        known = best_greedy(auction)
         if auction.is_best(known):
             return self._won(view, jobs, auction, known, {solver_stats.SKIPPED_ALL_FIT: 1})
         if self.faithful or not self.searches or _is_small(auction):
@@ -161,7 +155,7 @@ class Auctioneer(Dispatcher):
         It is built whether or not :meth:`decide` would need it.
         """
         jobs = self._jobs(view)
-        auction, _ = self._auction(view, jobs)
+        auction = self._auction(view, jobs)
         if auction is None:
             return None
         program = self.program(auction, self.name)
@@ -187,8 +181,8 @@ class Auctioneer(Dispatcher):
         values = priority_values(self.priority, waiting, view.now)
         return JobTable(waiting.store, window_rows(waiting, values, self.window.size))
 
-    def _auction(self, view: View, jobs: JobTable) -> tuple[Auction | None, list[int]]:
-        """Return the auction, None without bids, and the bids that a list schedule would take."""
+    def _auction(self, view: View, jobs: JobTable) -> Auction | None:
+        """Return the auction, None without bids."""
         maker = BidMaker(
             view,
             jobs,
@@ -199,27 +193,35 @@ class Auctioneer(Dispatcher):
             ranges=self.ranges,
             turns=not self.faithful,
         )
-        given = [] if self.faithful else self._listed(view, jobs, maker)
-        bids = maker.make(given)
+        bids = maker.make()
+        if not self.faithful:
+            bids = self._with_the_first_left_out(view, jobs, maker, bids)
         if not bids:
-            return None, []
+            return None
         values = priority_values(self.priority, jobs, view.now)
         priorities = program_priorities(self.priority, values, self.scale).tolist()
         ask = [maker.asks[maker.ask_of[bid.job]] for bid in bids]
         weights = self.weights(view, bids, ask, priorities)
-        auction = Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
-        return auction, [index for index, bid in enumerate(bids) if _is_given(bid, given)]
+        return Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
 
-    def _listed(self, view: View, jobs: JobTable, maker: BidMaker) -> list[Bid | None]:
-        """Return a bid for each job that starts in a list schedule of the window, in order."""
-        decision = decision_of(view, list_pass(view, jobs.rows, self.allocator, stop=False))
-        place = {handle: job for job, handle in enumerate(jobs.handle.tolist())}
-        given: list[Bid | None] = [None] * len(jobs)
-        for action in decision.actions:
-            if isinstance(action, Start):
-                job = place[action.handle]
-                given[job] = maker.bid_on(job, action.allocation.node, action.allocation.units)
-        return given
+    def _with_the_first_left_out(
+        self, view: View, jobs: JobTable, maker: BidMaker, bids: list[Bid]
+    ) -> list[Bid]:
+        """
+        Return the bids, and one more for the first job that fits and makes none.
+
+        Its nodes are too far apart for a bid, and might be for ever. Such a bid for every job
+        would scatter them all: they win it, because most jobs started is what counts first.
+        """
+        bidding = {bid.job for bid in bids}
+        job = next((job for job in range(len(jobs)) if job not in bidding), None)
+        if job is None or len(bids) >= self.bids:
+            return bids
+        place = self.allocator.place(view, int(jobs.rows[job]), view.free)
+        if place is None:
+            return bids
+        at = bisect_left(bids, job, key=lambda bid: bid.job)
+        return [*bids[:at], maker.bid_on(job, place.node, place.units), *bids[at:]]
 
     def _solved(self, view: View, jobs: JobTable, auction: Auction, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
@@ -294,10 +296,6 @@ class Auctioneer(Dispatcher):
 
     def _next(self, view: View) -> int:
         return view.now + (self.interval or 1)
-
-
-def _is_given(bid: Bid, given: Sequence[Bid | None]) -> bool:
-    return bid.job < len(given) and bid is given[bid.job]
 
 
 def _started(

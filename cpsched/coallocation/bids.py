@@ -249,27 +249,17 @@ class BidMaker:
         self._offers: dict[int, list[Offer]] = {}
         self._lines: dict[tuple[object, ...], Line] = {}
 
-    def make(self, given: Sequence[Bid | None] = ()) -> list[Bid]:
-        """
-        Return the bids, job by job from the highest priority on, until there are too many.
-
-        Parameters
-        ----------
-        given
-            A bid each job makes before all others; None or nothing where there is none.
-        """
+    def make(self) -> list[Bid]:
+        """Return the bids, job by job from the highest priority on, until there are too many."""
         made: list[Bid] = []
         for job, number in enumerate(self.ask_of):
             if len(made) >= self._most:
                 break
-            first = given[job] if job < len(given) else None
-            found = [] if first is None else [first]
+            found: list[Bid] = []
             for offer, spot in self._in_turn(self.offers(number), job):
                 if self._enough(found):
                     break
-                bid = offer.bid(job, spot)
-                if first is None or not _same(bid, first):
-                    found.append(bid)
+                found.append(offer.bid(job, spot))
             made += found[: self._most - len(made)]
         return made
 
@@ -367,12 +357,3 @@ def _spaced(windows: IntArray, job: int, count: int) -> list[Spot]:
         picked = ((np.arange(count) + begin) * (total / count)).astype(np.int64) % total
         windows = windows[picked]
     return [slice(low, high) for low, high in windows.tolist()]
-
-
-def _same(bid: Bid, other: Bid) -> bool:
-    return (
-        len(bid.node) == len(other.node)
-        and bool((bid.node == other.node).all())
-        and bool((bid.units == other.units).all())
-        and bool((bid.level == other.level).all())
-    )
