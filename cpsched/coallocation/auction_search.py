@@ -51,16 +51,15 @@ class Searched(NamedTuple):
     constraints: int
 
 
-def best_greedy(auction: Auction, *known: Sequence[int]) -> list[int]:
+def best_greedy(auction: Auction) -> list[int]:
     """
-    Return the best of some selections and of those made in two orders.
+    Return the better of the selections made in two orders.
 
     Job by job, the best bid of each first; and the bids that are worth most for what they take.
     """
     found = [
         auction.greedy(auction.best_first()),
         auction.greedy(_densest_first(auction)),
-        *map(list, known),
     ]
     return max(found, key=auction.value)
 

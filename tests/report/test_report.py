@@ -7,6 +7,7 @@ import re
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,8 +20,10 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.experiments import carry_out, load_plan, make_tables
 from cpsched.experiments.plan_file import parse_plan
 from cpsched.experiments.readable import Titled
+from cpsched.experiments.results import COUNTS
 from cpsched.metrics.table import Column, Table
 from cpsched.report import make_report
+from cpsched.report.facts import _other_ends
 from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import plan_text, simulate_line
 from cpsched.runs import load, save
@@ -93,11 +96,23 @@ def test_another_baseline(experiment):
         make_report(experiment, baseline="x")
 
 
-def test_what_is_the_same_under_all_is_said_once(experiment):
+def test_what_is_the_same_under_all_is_said_once():
     """How jobs ended under each dispatcher; no line for each of many runs."""
-    text = make_report(experiment).page.read_text()
-    assert text.count("leave out jobs that never waited") == 1
-    assert text.count("<li>Under ") <= 1
+
+    def said(*timeouts):
+        runs = [
+            SimpleNamespace(
+                dispatcher=f"d{at}",
+                predictor="p",
+                counts={**dict.fromkeys(COUNTS, 0), "timeout": n},
+            )
+            for at, n in enumerate(timeouts)
+        ]
+        return _other_ends(SimpleNamespace(runs=runs))
+
+    assert said(7, 7) == ["Under every dispatcher: 7 cut at the requested time (in the figures)."]
+    assert said(0, 0) == []
+    assert [line.partition(":")[0] for line in said(7, 0, 8)] == ["Under d0 p", "Under d2 p"]
 
 
 def test_ratios_are_sorted_by_their_numbers():
