@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT, Auctioneer, generic_kinds
 from cpsched.coallocation.aucsched2 import BIDS
 from cpsched.coallocation.preference import BETAS, costing_weights, costs
-from cpsched.coallocation.switches import common_level, switch_spots
+from cpsched.coallocation.switches import switch_spots
 from cpsched.coallocation.window import SIZE
 from cpsched.errors import ConfigError
 
@@ -87,7 +87,7 @@ class Aucsched3(Auctioneer):
         level = np.stack([bid.level for bid in bids])[:, self.generic]
         values = costs(
             nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
-            level=(common_level(topology, first, last), topology.num_levels - 1),
+            level=(topology.common_level(first, last), topology.num_levels - 1),
             generic=(level.sum(axis=1), self._most_generic),
         )
         return costing_weights(priorities, [bid.job for bid in bids], values, self.beta)

@@ -24,22 +24,6 @@ if TYPE_CHECKING:
 _MOST_SWITCHES = 4
 
 
-def common_level(topology: Topology, first: IntArray, last: IntArray) -> IntArray:
-    """
-    Return the level of the lowest switch above two nodes each, 0 for a leaf switch.
-
-    Parameters
-    ----------
-    first, last
-        Node numbers, shape ``(n,)``.
-    """
-    level = np.full(len(first), topology.num_levels - 1, dtype=np.int64)
-    for lower in range(topology.num_levels - 2, -1, -1):
-        group = topology.level_group(lower)
-        level[group[first] == group[last]] = lower
-    return level
-
-
 def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -> Spots:
     """
     Return the candidates of an offer on a tree, the lowest switches first.
@@ -59,7 +43,7 @@ def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -
     line, ask = offer.line, offer.ask
     borders = _borders(offer, topology)
     begin, end = _at_borders(offer, borders)
-    level = common_level(topology, line.node[begin], line.node[end - 1])
+    level = topology.common_level(line.node[begin], line.node[end - 1])
     within = line.run[begin] == line.run[end - 1]
     nodesets = line.run[end - 1] - line.run[begin]
     order = np.lexsort((begin, end - begin, nodesets, level))
@@ -100,7 +84,7 @@ def _inside(offer: Offer, topology: Topology, borders: BoolArray, most: int) -> 
     begin, end = offer.forward(np.flatnonzero(~borders[:-1]).astype(np.int64))
     within = (line.run[begin] == line.run[end - 1]) & ~borders[end]
     begin, end = begin[within], end[within]
-    level = common_level(topology, line.node[begin], line.node[end - 1])
+    level = topology.common_level(line.node[begin], line.node[end - 1])
     low = level <= most
     return np.stack([begin[low], end[low]], axis=1)
 

@@ -10,7 +10,7 @@ from cpsched.coallocation.asks import asks_of, levels_between
 from cpsched.coallocation.bids import BidMaker, spread
 from cpsched.coallocation.preference import BidClass
 from cpsched.coallocation.spots import line_spots
-from cpsched.coallocation.switches import common_level, switch_spots
+from cpsched.coallocation.switches import switch_spots
 from cpsched.model.topology import Topology
 
 
@@ -182,7 +182,7 @@ def test_switches_come_before_lines():
     view = gpu_view([(1, 0)] * 8, [{"units": 2}], levels=(2, 4))
     found = [bid.node.tolist() for bid in bids_of(view, tree=True)]
     assert sorted(found[:2]) == [[0, 1], [2, 3]]
-    level = common_level(view.system.topology, np.array([a for a, _ in found]),
+    level = view.system.topology.common_level(np.array([a for a, _ in found]),
                          np.array([b for _, b in found]))  # fmt: skip
     assert level.min() == 0
 
@@ -190,8 +190,8 @@ def test_switches_come_before_lines():
 def test_common_levels():
     """Leaves of 2, then 4, then the root."""
     first, last = np.array([0, 0, 1, 3, 5]), np.array([0, 1, 2, 4, 5])
-    assert common_level(Topology(8, (2, 4)), first, last).tolist() == [0, 0, 1, 2, 0]
-    assert common_level(Topology(8), first, last).tolist() == [0] * 5
+    assert Topology(8, (2, 4)).common_level(first, last).tolist() == [0, 0, 1, 2, 0]
+    assert Topology(8).common_level(first, last).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(
