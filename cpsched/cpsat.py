@@ -67,6 +67,8 @@ class Limits:
     probe
         Whether it simplifies it thoroughly: probes, looks for symmetry, and begins again until
         nothing changes. All of that counts as deterministic time, and may take all there is.
+    relax
+        Whether all constraints enter the linear relaxation, and not only those that usually pay.
     fixed_search
         Whether it follows the model's decision strategies only.
     """
@@ -76,6 +78,7 @@ class Limits:
     seed: int = 0
     presolve: bool = True
     probe: bool = True
+    relax: bool = False
     fixed_search: bool = False
 
     def __post_init__(self) -> None:
@@ -268,6 +271,8 @@ def _set(solver: CpSolver, limits: Limits) -> None:
         parameters.symmetry_level = 0
     if limits.presolve and not limits.probe:
         parameters.max_presolve_iterations = 1
+    if limits.relax:
+        parameters.linearization_level = 2
     # Whoever embeds us keeps their own handling of ctrl-C.
     parameters.catch_sigint_signal = False
     if limits.fixed_search:

@@ -80,8 +80,6 @@ class Ipsched(Dispatcher):
         Deterministic time a decision's solves may take together.
     wall
         Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
-    presolve
-        Whether the solver simplifies the program first.
     node_bounds
         ``selected``: 3.6 with both bounds multiplied by ``s_j``; ``printed``: as it stands, which
         no solution satisfies unless every job of the window starts.
@@ -98,7 +96,6 @@ class Ipsched(Dispatcher):
         interval: int | None = 3,
         limit: float = LIMIT,
         wall: float | None = None,
-        presolve: bool = False,
         node_bounds: str = "selected",
     ) -> None:
         for name, value, known in (
@@ -115,7 +112,7 @@ class Ipsched(Dispatcher):
         self.scale = scale
         self.window = Window(window)
         self.interval = interval
-        self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=presolve)
+        self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False, relax=True)
         self.printed = node_bounds == "printed"
         self.allocator = make_allocator("best-fit")
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched import cpsat
 from cpsched.coallocation import ipsched_model, stats
 from cpsched.coallocation.ipsched_layout import Layout, lay_out, shares_of
 from cpsched.coallocation.ipsched_sharing import share
@@ -21,12 +20,15 @@ from cpsched.cp import stats as solver_stats
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cpsched import cpsat
     from cpsched.coallocation.ipsched_model import Answer, Program
     from cpsched.coallocation.ipsched_problem import Problem
     from cpsched.model.types import IntArray
 
 #: Jobs times nodes up to which a program is solved node by node.
 MOST_PAIRS = 1000
+#: What a program may take at first, as it is, as a share of the limit.
+BRIEF = 1 / 40
 #: What corrections may take at least, as a share of the limit, however much the program took.
 LEAST = 0.01
 #: How often a program on classes is corrected where no nodes attain its value.
@@ -100,20 +102,34 @@ class Matcher:
                 return self._done(solver_stats.SKIPPED_BOUND, 1)
         self.numbers[stats.SOLVED] = 1
         program = self._program(problem)
-        answer = self._solve(program, self.limits.deterministic)
-        if answer is None:
+        answer = self._best_on_classes(program)
+        if not answer.is_solved:
             self._add(solver_stats.LIMIT_HITS, 1)
             return Matched(None, self.numbers)
-        bound = answer.value
-        if self._attained(problem, answer):
-            return self._done(solver_stats.PROVEN_OPTIMAL, 1)
-        self.numbers[stats.NOT_ATTAINED] = 1
-        bound = self._corrected(program, answer)
-        if self.best.value < bound and self._num_pairs() <= MOST_PAIRS:
-            bound = min(bound, self._on_nodes(bound))
+        bound = answer.bound
+        if not self._attained(problem, answer):
+            self.numbers[stats.NOT_ATTAINED] = 1
+            bound = self._corrected(program, answer)
+            if self.best.value < bound and self._num_pairs() <= MOST_PAIRS:
+                bound = min(bound, self._on_nodes())
         if self.best.value >= bound:
             return self._done(solver_stats.PROVEN_OPTIMAL, 1)
         return self._done(solver_stats.BOUND_GAP, (bound - self.best.value) / bound)
+
+    def _best_on_classes(self, program: Program) -> Answer:
+        """
+        Solve the program as it is, and where that does not go fast with more thought.
+
+        Most are solved at once: what helps with the others would take longer than they do.
+        """
+        brief = BRIEF * self.limits.deterministic
+        first = self._solve(program, replace(self.limits, deterministic=brief))
+        if first.is_solved:
+            return first
+        thorough = replace(self._left(), presolve=True, probe=False)
+        self._count(program, ipsched_model.bound_number(program, thorough))
+        left = self._left().deterministic
+        return self._solve(program, replace(thorough, deterministic=left))
 
     def _corrected(self, program: Program, answer: Answer) -> int:
         """
@@ -122,12 +138,12 @@ class Matcher:
         What a set of jobs that no nodes hold as the classes do costs at least is found out, and
         put in the program.
         """
-        problem, bound = self.problem, answer.value
+        problem, bound = self.problem, answer.bound
         for _ in range(CORRECTIONS):
             shared = share(problem, sorted(answer.shares), self._left())
             if shared is None:
                 break
-            self._count(shared.solved)
+            self._spent(shared.solved)
             if shared.layout is not None:
                 self._offer(shared.layout)
             if self.best.value >= bound:
@@ -135,23 +151,19 @@ class Matcher:
             if shared.feasible and shared.layout is None:
                 break
             program.cut(sorted(answer.shares), shared.cost if shared.feasible else None)
-            after = self._solve(program, self._left().deterministic)
-            if after is None:
-                break
-            answer, bound = after, after.value
-            if self._attained(problem, answer):
+            answer = self._solve(program, self._left())
+            bound = min(bound, answer.bound)
+            if not answer.is_solved or self._attained(problem, answer):
                 break
         return bound
 
-    def _on_nodes(self, bound: int) -> int:
-        """Return the best value node by node, or the bound; nodes that attain it are kept."""
+    def _on_nodes(self) -> int:
+        """Return a bound on the value node by node; nodes that attain what is found are kept."""
         self.numbers[stats.SOLVED_ON_NODES] = 1
         problem = self.problem.on_nodes()
-        answer = self._solve(self._program(problem), self._left().deterministic)
-        if answer is None:
-            return bound
+        answer = self._solve(self._program(problem), self._left())
         self._attained(problem, answer)
-        return answer.value
+        return answer.bound
 
     def _num_pairs(self) -> int:
         return int(((self.problem.room > 0) @ self.problem.count).sum())
@@ -172,20 +184,13 @@ class Matcher:
         if layout.value > self.best.value:
             self.best = layout
 
-    def _solve(self, program: Program, limit: float) -> Answer | None:
-        """Solve, from the best known on; None if the limit passed before the proof."""
+    def _solve(self, program: Program, limits: cpsat.Limits) -> Answer:
+        """Solve, from the best known on."""
         if self.best.takes:
             program.hint(shares_of(program.problem, self.best))
-        answer = ipsched_model.solve(program, replace(self.limits, deterministic=limit))
-        variables, constraints = program.size
-        self._add(solver_stats.SOLVER_CALLS, 1)
-        self._add(solver_stats.MODELLED_JOBS, len(program.problem))
-        self._add(stats.MODEL_VARIABLES, variables)
-        self._add(stats.MODEL_CONSTRAINTS, constraints)
-        self._add(solver_stats.NO_SOLUTION, int(not answer.solved.has_solution))
-        self._count(answer.solved)
-        proven = answer.solved.status in (cpsat.Status.OPTIMAL, cpsat.Status.INFEASIBLE)
-        return answer if proven else None
+        answer = ipsched_model.solve(program, limits)
+        self._count(program, answer.solved)
+        return answer
 
     def _attained(self, problem: Problem, answer: Answer) -> bool:
         """Look for nodes that attain a solution's value; tell whether there are."""
@@ -193,7 +198,16 @@ class Matcher:
             self._offer(lay_out(problem, answer.shares, self.free, self.capacity, answer.value))
         return self.best.value >= answer.value
 
-    def _count(self, solved: cpsat.Solved) -> None:
+    def _count(self, program: Program, solved: cpsat.Solved) -> None:
+        variables, constraints = program.size
+        self._add(solver_stats.SOLVER_CALLS, 1)
+        self._add(solver_stats.MODELLED_JOBS, len(program.problem))
+        self._add(stats.MODEL_VARIABLES, variables)
+        self._add(stats.MODEL_CONSTRAINTS, constraints)
+        self._add(solver_stats.NO_SOLUTION, int(not solved.has_solution))
+        self._spent(solved)
+
+    def _spent(self, solved: cpsat.Solved) -> None:
         self._add(solver_stats.DETERMINISTIC_TIME, solved.deterministic)
         self._add(solver_stats.WALL_LIMIT_HITS, int(solved.wall_limit_hit))
 

@@ -8,6 +8,7 @@ from tiny import jobs, machine, run, starts
 from cpsched import checks, cpsat
 from cpsched.coallocation import ipsched_match, ipsched_sharing, stats
 from cpsched.coallocation.ipsched import Ipsched
+from cpsched.coallocation.ipsched_model import Answer
 from cpsched.coallocation.ipsched_problem import Problem
 from cpsched.cp import stats as solver_stats
 from cpsched.errors import ConfigError
@@ -163,10 +164,14 @@ def decided(system, *rows, **options):
 
 
 class Misses:
-    """Stands in for the solver: the first so many solves do not finish."""
+    """
+    Stands in for the solver: the first so many decisions do not finish.
+
+    Each of them solves three times: the program, how many jobs can start, the program.
+    """
 
     def __init__(self, count):
-        self.left = count
+        self.left = 3 * count
         self.solve = cpsat.solve
 
     def __call__(self, model, variables, limits):
@@ -290,26 +295,51 @@ def test_weights_stay_in_range_and_keep_their_ratios_where_they_can():
     assert min(problem.weight) == 1
 
 
+def test_who_cannot_share_a_node_is_known_without_looking_at_nodes():
+    """
+    J1 takes all GPUs of two nodes, J2 one of each of three: of four nodes with 3 that is 9 of 12.
+
+    But where J1 is nothing is left, and two nodes are too few for J2.
+    """
+    workload = jobs(
+        (0, 8, 9), (0, 6, 9), (0, 2, 9),
+        resources=CPU_GPU,
+        per_node=[(0, 3), (0, 1), (0, 1)], nodes_min=[2, 3, 1], nodes_max=[2, 3, 1],
+    )  # fmt: skip
+    found = run(workload, machine(*[(8, 3)] * 4, resources=CPU_GPU), "ipsched")
+    assert found.schedule.start.tolist() == [0, 9, 0]
+    assert found.decisions[solver_stats.SOLVER_CALLS] == 1
+    assert stats.NOT_ATTAINED not in found.decisions
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "is_solved"),
+    [(9_999, 9_999, True), (9_999, 10_000, True), (9_998, 10_000, False), (0, cpsat.MOST, False)],
+)
+def test_a_program_is_solved_within_a_part_in_10000(value, bound, is_solved):
+    assert Answer(solved=None, shares={}, value=value, bound=bound).is_solved == is_solved
+
+
 def test_what_no_nodes_attain_is_corrected(monkeypatch):
     """
-    Two jobs of 2 GPUs a node and one of 1 on nodes with 3: the sums fit, the nodes do not.
+    Jobs of 6, 5, 3, 3, and 3 GPUs on a node each: two nodes have 10, and so many are wanted.
 
-    Nodes A and B with 3 GPUs. J1 takes 3 on one node, J2 1 on each of two: 5 of 6, but where J1
-    is nothing is left.
+    Beside 6 there is room for one of 3, and beside 5 too.
     """
     monkeypatch.setattr(ipsched_match, "MOST_PAIRS", 0)
-    system = machine((8, 3), (8, 3), resources=CPU_GPU)
+    system = machine((8, 10), (8, 10), resources=CPU_GPU)
     workload = jobs(
-        (0, 4, 9), (0, 4, 9),
-        resources=CPU_GPU, per_node=[(0, 3), (0, 1)], nodes_min=[1, 2], nodes_max=[1, 2],
+        *[(0, 1, 9)] * 5,
+        resources=CPU_GPU, per_node=[(0, gpus) for gpus in (6, 5, 3, 3, 3)],
+        nodes_min=[1] * 5, nodes_max=[1] * 5,
     )  # fmt: skip
     found = run(workload, system, "ipsched")
-    assert found.schedule.start.tolist() == [0, 9]
+    assert found.schedule.start.tolist() == [0, 0, 0, 0, 9]
     assert found.decisions[stats.NOT_ATTAINED] == 1
     assert solver_stats.BOUND_GAP not in found.decisions
     monkeypatch.setattr(ipsched_sharing, "MOST_JOBS", 1)
     found = run(workload, system, "ipsched")
-    assert found.schedule.start.tolist() == [0, 9]
+    assert found.schedule.start.tolist() == [0, 0, 0, 0, 9]
     assert found.decisions[solver_stats.BOUND_GAP] > 0
 
 

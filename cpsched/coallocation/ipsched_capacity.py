@@ -1,0 +1,210 @@
+"""
+Capacities of IPSCHED's program (thesis 3.2 and 3.4) on classes of equal nodes.
+
+What a class has of a kind in all is less than can be said of it: jobs that fit beside each other on
+average need not do so on any node. What is put in besides holds on every node, is added up over
+the class, and brings the best value on classes close to the best on nodes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched import cpsat
+    from cpsched.coallocation.ipsched_model import Part, Program
+    from cpsched.coallocation.ipsched_problem import Problem
+    from cpsched.model.types import BoolArray, IntArray
+
+#: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.
+_DIVISORS = 6
+
+
+def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
+    """
+    Add 3.2 and 3.4 of a class: for every kind, no more than its nodes have together.
+
+    On one node that is the thesis's constraint. On several it is weaker, and three families which
+    hold on every node bring it close: amounts rounded down to multiples of a divisor (Chvatal and
+    Gomory), what is left beside jobs of which no node holds two, and who cannot share a node.
+    """
+    problem, model = program.problem, program.model
+    num = len(problem.members[k])
+    for kind, free in enumerate(problem.free[k].tolist()):
+        amounts = [_amounts(problem, part, kind, free) for part in parts]
+        if not any(unit or node for unit, node in amounts):
+            continue
+        divisors = [1]
+        if num > 1:
+            sizes = {one for pair in amounts for one in pair if 1 < one <= free}
+            divisors += sorted(sizes)[-_DIVISORS:]
+        for divisor in divisors:
+            terms: list[cpsat.LinearExprT] = []
+            for part, (unit, node) in zip(parts, amounts, strict=True):
+                if unit >= divisor:
+                    terms.append(unit // divisor * part.all_units)
+                if node >= divisor:
+                    terms.append(node // divisor * part.nodes)
+            if terms:
+                model.add(sum(terms) <= num * (free // divisor))
+    if num > 1:
+        _add_beside(program, k, parts)
+        _add_rivals(program, k, parts)
+
+
+def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, int]:
+    """Return what a part takes of a kind for each unit, and besides for each node."""
+    if problem.exclusive[part.job]:
+        return 0, free
+    unit = int(problem.request[part.job, kind])
+    node = int(problem.per_node[part.job, kind])
+    return (0, unit * part.each + node) if part.each else (unit, node)
+
+
+def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
+    """
+    Add what is left for others beside jobs of which a node holds one at most.
+
+    If each of a set Q takes more than half of some kind, at most one of them is on a node. There
+    it takes ``a_q`` or more of a kind r, and a job j beside it ``r_j x_j`` of what is left::
+
+        r_j x_j + p_j t_j <= free_r t_j - sum_q a_q t_q + a_max (1 - t_j)
+
+    Where j is, that is the capacity of the node; where it is not, the right side is not negative.
+    """
+    problem = program.problem
+    free = problem.free[k].tolist()
+    num = len(problem.members[k])
+    amounts = {
+        (index, kind): _amounts(problem, part, kind, have)
+        for index, part in enumerate(parts)
+        for kind, have in enumerate(free)
+    }
+    least = {key: unit + node for key, (unit, node) in amounts.items()}
+    alone = {
+        index
+        for index in range(len(parts))
+        if any(2 * least[index, kind] > have for kind, have in enumerate(free))
+    }
+    # All of them must exclude each other by the same kind.
+    for rival, have in enumerate(free):
+        group = [index for index in alone if 2 * least[index, rival] > have]
+        if not group:
+            continue
+        for kind, whole in enumerate(free):
+            taken = [(least[index, kind], parts[index].nodes) for index in group]
+            largest = max(amount for amount, _ in taken)
+            others = [
+                index
+                for index in range(len(parts))
+                if index not in set(group) and amounts[index, kind][0]
+            ]
+            if not (largest and others):
+                continue
+            beside = program.model.new_int_var(0, largest * num, "")
+            program.model.add(beside == sum(amount * nodes for amount, nodes in taken))
+            for index in others:
+                unit, node = amounts[index, kind]
+                part = parts[index]
+                taken_here: list[cpsat.LinearExprT] = [unit * part.all_units, beside]
+                most = (whole - node - largest) * part.nodes + largest * num
+                program.model.add(sum(taken_here) <= most)
+
+
+def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
+    """
+    Add that a node holds one at most of jobs no two of which have room on it.
+
+    Let Q be such a set. Of jobs alike that have no room beside any of Q, a node that holds none of
+    Q holds c at most, and each of them once::
+
+        sum_q t_q + t_j <= m_k            c sum_q t_q + sum_j t_j <= c m_k
+    """
+    problem, model = program.problem, program.model
+    num, free = len(problem.members[k]), problem.free[k]
+    if not parts:
+        return
+    alike, nodes = _alike(problem, k, parts)
+    rivals: BoolArray = (alike[:, None] + alike > free).any(axis=2)
+    alone = rivals.diagonal()
+    totals: dict[tuple[int, ...], cpsat.IntVar] = {}
+
+    def total(clique: tuple[int, ...]) -> cpsat.IntVar:
+        """Return how many nodes hold one of some kinds: ``m_k`` at most."""
+        terms = [each for one in clique for each in nodes[one]]
+        if len(terms) == 1:
+            return terms[0]
+        if clique not in totals:
+            totals[clique] = variable = model.new_int_var(0, num, "")
+            model.add(sum(terms) == variable)
+        return totals[clique]
+
+    for clique in _cliques(rivals, np.flatnonzero(alone)):
+        total(clique)
+    for one in np.flatnonzero(~alone).tolist():
+        copies = int(min(free[alike[one] > 0] // alike[one][alike[one] > 0], default=0))
+        for clique in _cliques(rivals, np.flatnonzero(alone & rivals[one])):
+            taken = total(clique)
+            for each in nodes[one]:
+                model.add(taken + each <= num)
+            if len(nodes[one]) > copies:
+                model.add(copies * taken + sum(nodes[one]) <= copies * num)
+
+
+def _alike(
+    problem: Problem, k: int, parts: Sequence[Part]
+) -> tuple[IntArray, list[list[cpsat.IntVar]]]:
+    """Return the least that parts take of a node, each amount once, and ``t`` of those alike."""
+    free = problem.free[k].tolist()
+    least = [
+        [sum(_amounts(problem, part, kind, have)) for kind, have in enumerate(free)]
+        for part in parts
+    ]
+    alike, code = np.unique(np.array(least, dtype=np.int64), axis=0, return_inverse=True)
+    nodes: list[list[cpsat.IntVar]] = [[] for _ in alike]
+    for part, one in zip(parts, code.reshape(-1).tolist(), strict=True):
+        nodes[one].append(part.nodes)
+    return alike, nodes
+
+
+def _cliques(rivals: BoolArray, among: IntArray) -> Iterator[tuple[int, ...]]:
+    """Yield sets of mutual rivals, each of some in one or more of them."""
+    seen: set[int] = set()
+    for seed in among.tolist():
+        if seed not in seen:
+            clique = [seed]
+            for other in among.tolist():
+                if other != seed and rivals[other, clique].all():
+                    clique.append(other)
+            seen.update(clique)
+            yield tuple(sorted(clique))
+
+
+def add_totals(program: Program, fewest: list[int]) -> None:
+    """
+    Add what the capacities of all classes together say of ``s`` alone.
+
+    It follows from the rest, but only here are the large decisions apart from the small ones.
+    """
+    problem, model = program.problem, program.model
+    count = problem.count
+    for kind in range(problem.free.shape[1]):
+        free = problem.free[:, kind]
+        unit = np.where(problem.exclusive, 0, problem.request[:, kind])
+        node = np.where(problem.exclusive, free.min(), problem.per_node[:, kind])
+        sizes = {one for one in (*unit.tolist(), *node.tolist()) if 1 < one <= free.max()}
+        for divisor in [1, *sorted(sizes)[-_DIVISORS:]]:
+            demand = unit // divisor * problem.units + node // divisor * np.array(fewest)
+            if demand.any():
+                most = int((free // divisor) @ count)
+                model.add(
+                    sum(
+                        one * selected
+                        for one, selected in zip(demand.tolist(), program.selected, strict=True)
+                    )
+                    <= most
+                )
