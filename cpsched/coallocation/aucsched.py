@@ -77,6 +77,7 @@ class Auctioneer(Dispatcher):
     """
 
     #: Whether generic resources are bid for in ranges.
+    chooses_together = True
     ranges: ClassVar[bool]
     #: The program.
     program: ClassVar[type[Program]] = Program

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from cpsched.coallocation.ipsched_model import Program
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 #: Of 3.1: what a job is worth, ``P_j`` or ``P_j R_j``.
@@ -86,6 +86,7 @@ class Ipsched(Dispatcher):
     """
 
     name = "ipsched"
+    chooses_together = True
 
     def __init__(
         self,
@@ -154,8 +155,7 @@ class Ipsched(Dispatcher):
 
     def looked_at(self, view: View) -> IntArray:
         """Return the window, as rows of the job store."""
-        values = priority_values(self.priority, view.waiting, view.now)
-        return window_rows(view.waiting, values, self.window.size)
+        return self._window(view)[0]
 
     def build(self, view: View) -> Program | None:
         """
@@ -167,10 +167,14 @@ class Ipsched(Dispatcher):
         problem = self._problem(view) if len(view.waiting) else None
         return None if problem is None else build(problem, all_selected=self.printed)
 
+    def _window(self, view: View) -> tuple[IntArray, FloatArray]:
+        """Return the jobs of the window, as rows of the job store, and what all that wait have."""
+        values = priority_values(self.priority, view.waiting, view.now)
+        return window_rows(view.waiting, values, self.window.size), values
+
     def _problem(self, view: View) -> Problem | None:
         """Return the problem of the jobs in the window that may start; None if none can."""
-        values = priority_values(self.priority, view.waiting, view.now)
-        rows = window_rows(view.waiting, values, self.window.size)
+        rows, values = self._window(view)
         weight = program_priorities(self.priority, -np.sort(-values)[: len(rows)], self.scale)
         if self.by_cores:
             weight = weight * np.maximum(JobTable(view.waiting.store, rows).cores, 1)

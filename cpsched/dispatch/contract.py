@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
+    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 
@@ -28,6 +29,9 @@ class Dispatcher(ABC):
         As registered.
     acts_when_idle
         Whether it wants to be asked when no job waits (to resize running ones, say).
+    chooses_together
+        Whether it chooses among sets of jobs to start now, and plans nobody else. Then a job may
+        wait for no other reason than that a set without it is better.
     interval
         Seconds of the grid on which it decides where nobody says otherwise; None: at every event.
         Who runs it may choose another grid, so it is a wish and not a promise.
@@ -35,6 +39,7 @@ class Dispatcher(ABC):
 
     name: ClassVar[str]
     acts_when_idle: ClassVar[bool] = False
+    chooses_together: ClassVar[bool] = False
     interval: int | None = None
 
     def reset(self, system: System, seed: int) -> None:  # noqa: B027
@@ -43,6 +48,10 @@ class Dispatcher(ABC):
     @abstractmethod
     def decide(self, view: View) -> Decision:
         """Answer one view."""
+
+    def looked_at(self, view: View) -> IntArray | None:  # noqa: ARG002
+        """Return the rows of the job store that it looks at now; None where it does not say."""
+        return None
 
     def state(self) -> Mapping[str, Any]:
         """Return what is remembered between decisions, as arrays and scalars."""

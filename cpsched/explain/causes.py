@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.coallocation import stats
-from cpsched.coallocation.aucsched import Auctioneer
-from cpsched.coallocation.ipsched import Ipsched
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.reserving import Reserving
 from cpsched.dispatch.rules import Fifo
@@ -183,7 +181,7 @@ def _held_back(scene: Scene, fitting: Fitting) -> tuple[Cause, OtherJob | None]:
     found = delayed(scene, fitting)
     if found is not None:
         return Cause.RESERVATION, found
-    if isinstance(scene.dispatcher, Ipsched | Auctioneer):
+    if scene.dispatcher.chooses_together:
         return Cause.NOT_CHOSEN, None
     ahead = scene.first_ahead()
     if ahead is not None and (scene.decision.plan is None or _is_slurm(scene.dispatcher)):
@@ -194,8 +192,8 @@ def _held_back(scene: Scene, fitting: Fitting) -> tuple[Cause, OtherJob | None]:
 def _is_looked_at(scene: Scene) -> bool:
     """Tell whether a job is among those that the dispatcher looks at."""
     dispatcher, rank = scene.dispatcher, scene.rank_of.get(scene.row)
-    if isinstance(dispatcher, Ipsched | Auctioneer):
-        return scene.row in dispatcher.looked_at(scene.view)
+    if (rows := dispatcher.looked_at(scene.view)) is not None:
+        return scene.row in rows
     window = getattr(dispatcher, "window", None)
     # Slurm's is one of time.
     if rank is None or not isinstance(window, int) or _is_slurm(dispatcher):

@@ -80,9 +80,10 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
         when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
         return f"{about.dispatcher} met its limit before it had an answer, and starts nobody{when}"
     if waiting.cause is Cause.WINDOW:
-        return (
-            f"it is number {about.rank:,} in the queue, and {about.dispatcher} does not look so far"
-        )
+        unseen = f"{about.dispatcher} does not look"
+        if about.rank is None:
+            return f"{unseen} at it"
+        return f"it is number {about.rank:,} in the queue, and {unseen} so far"
     if waiting.planned is not None:
         return f"{about.dispatcher} plans it for {clock(waiting.planned, about.epoch)}"
     return f"{about.dispatcher} does not start it, and says no more"

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation.aucsched import Auctioneer
-from cpsched.coallocation.ipsched import Ipsched
 from cpsched.cp.pure import MOST_COUNTS
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
@@ -139,7 +137,7 @@ def plan(
     spec, decides = _for_the_occasion(dispatcher, limit)
     # Programs of who starts now plan nobody else.
     solves = callable(getattr(decides, "build", None))
-    solves &= not isinstance(decides, Ipsched | Auctioneer)
+    solves &= not decides.chooses_together
     if solves and keep_submits:
         raise ConfigError(
             f"'{decides.name}' plans jobs that are all there: its model has no release times; leave"

@@ -293,6 +293,32 @@ def test_the_window_of_a_planning_dispatcher():
     assert "it is number 3 in the queue, and cph-2:window=1 does not look so far" in about.summary
 
 
+@pytest.mark.parametrize(
+    ("job", "cause", "said"),
+    [
+        ("B", Cause.NOT_CHOSEN, "chooser chose without it, of the places it looked at"),
+        ("C", Cause.WINDOW, "chooser does not look at it"),
+    ],
+)
+def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
+    """It chooses among A and B, and C comes later; all would fit."""
+
+    class Chooser(Dispatcher):
+        name = "chooser"
+        chooses_together = True
+
+        def decide(self, view):
+            return Decision()
+
+        def looked_at(self, view):
+            return view.waiting.rows[:2]
+
+    workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
+    about = explain(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
+    assert about.waiting.cause is cause
+    assert said in about.summary
+
+
 @pytest.mark.parametrize("dispatcher", ["ipsched:window=1", "aucsched1:window=1"])
 def test_the_window_of_a_co_allocating_dispatcher(dispatcher):
     """The second job fits and is not looked at, although nobody is in its way."""
