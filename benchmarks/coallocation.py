@@ -76,6 +76,8 @@ TITLES = {
     "span": "spread (span)",
     "switch": "common switch",
 }
+#: Auctions on a line of nodes.
+_ON_LINES = ("AUCSCHED1", "AUCSCHED2")
 #: Jobs of a run that only warms up.
 _FEW = 40
 
@@ -93,17 +95,22 @@ class Case:
         A name of :data:`METHODS`.
     faithful
         Whether an auction is held as the thesis prints it, not as corrected.
+    nodesets
+        From how many nodesets a bid on a line comes at most; 0: from as many as it takes.
     """
 
     workload: str
     method: str
     seed: int
     faithful: bool = False
+    nodesets: int = 0
 
     @property
     def dispatcher(self) -> str:
         """The specification."""
-        return f"{METHODS[self.method]}{',faithful=true' if self.faithful else ''}"
+        options = ",faithful=true" if self.faithful else ""
+        options += f",nodesets={self.nodesets}" if self.nodesets else ""
+        return f"{METHODS[self.method]}{options}"
 
     @property
     def system(self) -> str:
@@ -126,12 +133,15 @@ class Case:
         return "heterogeneous", (("ranges", ranges), ("seed", self.seed), ("workload", name))
 
 
-def cases(studies: Iterable[str], seeds: int, *, faithful: bool = False) -> Iterator[Case]:
+def cases(
+    studies: Iterable[str], seeds: int, *, faithful: bool = False, nodesets: int = 0
+) -> Iterator[Case]:
     """Yield the runs of studies, a seed after the other, each run once."""
     rows = list(dict.fromkeys((row.workload, row.method) for s in studies for row in STUDIES[s]))
     for seed in range(1, seeds + 1):
         for workload, method in rows:
-            yield Case(workload, method, seed, faithful and method.startswith("AUCSCHED"))
+            auction, line = method.startswith("AUCSCHED"), method.startswith(_ON_LINES)
+            yield Case(workload, method, seed, faithful and auction, nodesets if line else 0)
 
 
 @lru_cache(maxsize=2)
@@ -241,8 +251,8 @@ class Study:
         The table.
     results
         All runs there are.
-    faithful
-        Whether those of auctions as the thesis prints them are looked at.
+    faithful, nodesets
+        Which runs of auctions are looked at.
     """
 
     def __init__(
@@ -252,11 +262,14 @@ class Study:
         results: campaign.Results,
         *,
         faithful: bool = False,
+        nodesets: int = 0,
     ) -> None:
         self.name, self.rows = name, rows
         self._runs: dict[tuple[str, str], dict[int, dict[str, Any]]] = defaultdict(dict)
         for case, row in sorted(results.rows.items()):
-            if case.faithful == (faithful and case.method.startswith("AUCSCHED")):
+            auction, line = case.method.startswith("AUCSCHED"), case.method.startswith(_ON_LINES)
+            looked_at = faithful and auction, nodesets if line else 0
+            if (case.faithful, case.nodesets) == looked_at:
                 self._runs[case.workload, case.method][case.seed] = row
         self._printed = {(row.workload, row.method): row.figures for row in rows}
         self.measures = [name for name in TITLES if any(name in row.figures for row in rows)]
@@ -414,6 +427,9 @@ def main() -> None:
     parser.add_argument(
         "--faithful", action="store_true", help="auctions as the thesis prints them"
     )
+    parser.add_argument(
+        "--nodesets", type=int, default=0, help="of so many nodesets a bid on a line at most [all]"
+    )
     parser.add_argument("--minutes", type=float, help="begin no run after so many")
     parser.add_argument("--redo", action="store_true", help="also what another source has run")
     options = parser.parse_args()
@@ -429,7 +445,9 @@ def main() -> None:
     results = campaign.Results(options.results, Case)
     wanted = [
         case
-        for case in cases(studies, options.seeds, faithful=options.faithful)
+        for case in cases(
+            studies, options.seeds, faithful=options.faithful, nodesets=options.nodesets
+        )
         if case.workload in (options.workload or known)
         and case.method in (options.method or METHODS)
     ]
@@ -440,7 +458,9 @@ def main() -> None:
             f"\nResults of {len(sources)} versions of the source; --redo runs the old ones again."
         )
     for name in studies:
-        study = Study(name, STUDIES[name], results, faithful=options.faithful)
+        study = Study(
+            name, STUDIES[name], results, faithful=options.faithful, nodesets=options.nodesets
+        )
         study.beside()
         study.directions()
         study.costs()

@@ -16,7 +16,7 @@ from cpsched.coallocation.preference import (
     preferences,
     preferring_weights,
 )
-from cpsched.coallocation.spots import line_spots
+from cpsched.coallocation.spots import checked_nodesets, line_spots
 from cpsched.coallocation.window import SIZE
 
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ class Aucsched1(LineAuctioneer):
     ----------
     priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
         As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
+    nodesets
+        From how many neighbouring nodesets a bid of class C comes at most; ``none``: from as many
+        as it takes.
     """
 
     name = "aucsched1"
@@ -94,12 +97,16 @@ class Aucsched1(LineAuctioneer):
         limit: float = LIMIT,
         wall: float | None = None,
         faithful: bool = False,
+        nodesets: int | None = None,
     ) -> None:
         super().__init__(
             priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
         )
+        self.across = checked_nodesets(nodesets)
 
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer, all nodes of neighbouring nodesets among them."""
         least = 2 if self.faithful else 1
-        return line_spots(offer, unions=least, fragments=False, most=self.bids_per_job)
+        return line_spots(
+            offer, unions=least, fragments=False, nodesets=self.across, most=self.bids_per_job
+        )

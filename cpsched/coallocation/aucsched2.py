@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT
 from cpsched.coallocation.aucsched1 import LineAuctioneer
 from cpsched.coallocation.preference import TABLE_5_2, TABLE_5_2_CORRECTED, BidClass, Constants
-from cpsched.coallocation.spots import line_spots
+from cpsched.coallocation.spots import checked_nodesets, line_spots
 from cpsched.coallocation.window import SIZE
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ class Aucsched2(LineAuctioneer):
     ----------
     priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
         As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
+    nodesets
+        From how many neighbouring nodesets a bid of class C comes at most; ``none``: from as many
+        as it takes.
     """
 
     name = "aucsched2"
@@ -43,15 +46,19 @@ class Aucsched2(LineAuctioneer):
         limit: float = LIMIT,
         wall: float | None = None,
         faithful: bool = False,
+        nodesets: int | None = None,
     ) -> None:
         super().__init__(
             priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
         )
+        self.across = checked_nodesets(nodesets)
 
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer, and bids over many nodes for core-only jobs."""
         unions = None if self.faithful else 1
-        return line_spots(offer, unions=unions, fragments=True, most=self.bids_per_job)
+        return line_spots(
+            offer, unions=unions, fragments=True, nodesets=self.across, most=self.bids_per_job
+        )
 
     def constants(self) -> Mapping[tuple[int, BidClass], Constants]:
         """Return the constants of the preference values: Table 5.2."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.coallocation.bids import Spots, spot_of
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from cpsched.coallocation.bids import Offer, Spot
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
 _MOST_UNIONS = 2
 
 
-def line_spots(offer: Offer, *, unions: int | None, fragments: bool, most: int) -> Spots:
+def checked_nodesets(nodesets: int | None) -> int | None:
+    """Return the most nodesets of a bid; raise ConfigError unless it has one at least."""
+    if nodesets is not None and nodesets < 1:
+        raise ConfigError(f"nodesets is {nodesets}, must be 1 or more, or 'none'")
+    return nodesets
+
+
+def line_spots(
+    offer: Offer, *, unions: int | None, fragments: bool, most: int, nodesets: int | None = None
+) -> Spots:
     """
     Return the candidates of an offer on a line of nodes, by class.
 
@@ -31,8 +41,12 @@ def line_spots(offer: Offer, *, unions: int | None, fragments: bool, most: int) 
         bids over many nodes that AUCSCHED2 makes (8.3).
     most
         Candidates of classes A and C, each.
+    nodesets
+        From how many neighbouring nodesets a window or a union comes at most; None: from as many
+        as it takes.
     """
     line, ask = offer.line, offer.ask
+    across = len(line.begins) if nodesets is None else nodesets
     begin, end = offer.forward(line.begins)
     begins, ends = offer.backward(line.ends)
     begin, end = np.concatenate([begin, begins]), np.concatenate([end, ends])
@@ -49,8 +63,9 @@ def line_spots(offer: Offer, *, unions: int | None, fragments: bool, most: int) 
     if not ask.contiguous:
         if ask.job_type == 1:
             joined += fragments_of(offer) if fragments else []
-            joined += unions_of(offer, unions) if unions is not None else []
-        begin, end = begin[~within], end[~within]
+            joined += unions_of(offer, unions, nodesets) if unions is not None else []
+        crosses = ~within & (line.run[end - 1] - line.run[begin] < across)
+        begin, end = begin[crosses], end[crosses]
         fewest = np.lexsort((end - begin, line.run[end - 1] - line.run[begin]))
         joined += _unique(begin[fewest], end[fewest], most)
     inside = np.stack([start[inner], stop[inner]], axis=1)
@@ -63,7 +78,7 @@ def _unique(begin: IntArray, end: IntArray, most: int) -> list[Spot]:
     return [slice(low, high) for low, high in pairs]
 
 
-def unions_of(offer: Offer, least: int) -> list[Spot]:
+def unions_of(offer: Offer, least: int, nodesets: int | None = None) -> list[Spot]:
     """
     Return all nodes of neighbouring nodesets that hold a job, of the fewest nodes first.
 
@@ -72,14 +87,18 @@ def unions_of(offer: Offer, least: int) -> list[Spot]:
     least
         Nodesets of a union: 1 for single ones and unions of two or more, 2 for these alone; no
         more than that unless the job needs them.
+    nodesets
+        Of a union at most; None: as many as it takes.
     """
     line, ask = offer.line, offer.ask
     held = line.before[line.ends]
+    across = len(held) if nodesets is None else nodesets
     found: list[Spot] = []
     for count in range(least, 3):
         last = np.searchsorted(held, line.before[line.begins] + ask.units)
         last = np.maximum(last, np.arange(count - 1, len(held) + count - 1))
-        begin, last = line.begins[last < len(held)], last[last < len(held)]
+        known = (last < len(held)) & (last - np.arange(len(held)) < across)
+        begin, last = line.begins[known], last[known]
         end = line.ends[last]
         good = (end - begin >= offer.nodes_min) & (end - begin <= offer.nodes_max)
         fewest = np.argsort(end[good] - begin[good], kind="stable")

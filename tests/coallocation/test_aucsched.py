@@ -320,6 +320,7 @@ def test_a_short_solve_still_looks_for_winners():
     ("spec", "message"),
     [
         ("aucsched1:bids=0", "bids is 0, must be 1 or more"),
+        ("aucsched1:nodesets=0", "nodesets is 0, must be 1 or more, or 'none'"),
         ("aucsched2:bids_per_job=-1", "bids_per_job is -1, must be 1 or more"),
         ("aucsched2:window=0", "window is 0, must be 1 or more"),
         ("aucsched3:interval=0", "interval is 0, must be 1 or more, or 'none'"),

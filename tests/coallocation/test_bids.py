@@ -15,14 +15,17 @@ from cpsched.model.topology import Topology
 
 
 def bids_of(
-    view, per_job=15, most=1000, unions=None, fragments=False, ranges=True, tree=False, turns=True
-):
+    view, per_job=15, most=1000, unions=None, fragments=False, ranges=True, tree=False, turns=True,
+    nodesets=None,
+):  # fmt: skip
     """Return the bids of all waiting jobs."""
 
     def spots(offer):
         if tree:
             return switch_spots(offer, view.system.topology, unions=unions == 1, most=per_job)
-        return line_spots(offer, unions=unions, fragments=fragments, most=per_job)
+        return line_spots(
+            offer, unions=unions, fragments=fragments, most=per_job, nodesets=nodesets
+        )
 
     maker = BidMaker(
         view, view.waiting, per_job=per_job, most=most, most_nodes=None, spots=spots,
@@ -54,6 +57,16 @@ def test_equal_jobs_make_one_ask():
     view = gpu_view([(4, 1)], [{"units": 2}, {"units": 3}, {"units": 2}])
     asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
     assert (len(asks), which) == (2, [0, 1, 0])
+
+
+@pytest.mark.parametrize("unions", [None, 1])
+def test_a_bid_crosses_as_many_nodesets_as_it_may(unions):
+    """Every other node is full: four units lie on four nodesets, two on two."""
+    view = gpu_view([(1, 1), (0, 1)] * 4, [{"units": 4}, {"units": 2, "nodes": 2}])
+    for nodesets, known in ((None, {0, 1}), (4, {0, 1}), (3, {1}), (2, {1}), (1, set())):
+        bids = bids_of(view, unions=unions, nodesets=nodesets)
+        assert {bid.job for bid in bids} == known
+        assert all(bid.num_nodesets <= (nodesets or 4) for bid in bids)
 
 
 def test_classes_on_one_nodeset():
