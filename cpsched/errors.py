@@ -70,12 +70,30 @@ class TraceError(CpschedError, ValueError):
 
 
 class ConfigError(CpschedError, ValueError):
-    """A system file, plan or option that makes no sense; names the place and the key."""
+    """
+    A system file, plan or option that makes no sense; names the place and the key.
 
-    def __init__(self, message: str, *, where: object = None, key: str | None = None) -> None:
+    Parameters
+    ----------
+    message
+        What is wrong and what would be right.
+    where, line, key
+        The file, the line in it (from 1 on), and the key. Unknown parts are left out.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: object = None,
+        line: int | None = None,
+        key: str | None = None,
+    ) -> None:
         self.where = None if where is None else str(where)
+        self.line = line
         self.key = key
-        parts = [str(part) for part in (self.where, key) if part]
+        place = self.where if line is None or not self.where else f"{self.where}:{line}"
+        parts = [part for part in (place, key) if part]
         super().__init__(": ".join([*parts, message]))
 
 

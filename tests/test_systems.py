@@ -10,6 +10,7 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, ProcessorMapping, System
+from cpsched.systems.lines import Lines
 
 SMALL = """
 resources = ["core", "mem"]
@@ -269,7 +270,7 @@ BAD_HEADS = {
 
 @pytest.mark.parametrize("head", BAD_HEADS)
 def test_bad_top_level_key_is_named(head: str) -> None:
-    with pytest.raises(ConfigError, match=r"^x\.toml: " + BAD_HEADS[head]):
+    with pytest.raises(ConfigError, match=r"^x\.toml(:1)?: " + BAD_HEADS[head]):
         parse("", head=head + "\n")
 
 
@@ -315,7 +316,7 @@ BAD_TABLES = {
 
 @pytest.mark.parametrize("text", BAD_TABLES)
 def test_bad_table_is_named(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"^x\.toml: .*" + BAD_TABLES[text]):
+    with pytest.raises(ConfigError, match=r"^x\.toml:\d+: .*" + BAD_TABLES[text]):
         parse(text)
 
 
@@ -344,6 +345,45 @@ def test_bad_table_is_named(text: str) -> None:
 def test_machine_without_its_essentials_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         systems.parse(text)
+
+
+LINES = """\
+# [nodes] in a comment
+resources = ["core",
+  "gpu"]
+title = '''
+name = "not this one"'''
+name = "x"
+
+[[nodes]]
+count = 3
+[[ nodes ]]
+core = 4
+"two words" = { count = 5 }
+[nodes.extra]
+note = 1
+[[queues]]
+[[queues.limits]]
+user = "a"
+[[queues.limits]]
+user = "b"
+[log]
+queues."1" = "q"
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("resources", 2), ("title", 4), ("name", 6), ("nodes", 8), ("nodes[1]", 8),
+        ("nodes[1].count", 9), ("nodes[1].core", 8), ("nodes[2]", 10), ("nodes[2].core", 11),
+        ("nodes[2].two words", 12), ("nodes[2].two words.count", 12), ("nodes[2].extra.note", 14),
+        ("queues[1].limits[2].user", 19), ("queues[1].limits[1].none", 16), ("log.queues.1", 21),
+        ("log.memory", 20), ("topology", None), ("", None),
+    ],
+)  # fmt: skip
+def test_the_line_of_a_key_or_of_the_table_it_is_missing_from(place: str, line: int | None) -> None:
+    assert Lines(LINES).of(place) == line
 
 
 def test_documented_example_is_a_machine() -> None:

@@ -31,6 +31,7 @@ from cpsched.experiments.plan_section import PlanSection
 from cpsched.generators.contract import describe
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import Spec, build, canonical
+from cpsched.systems.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,10 +100,10 @@ def load_plan(name_or_path: str | Path) -> Plan:
         raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"is no valid TOML: {error}", where=file) from error
-    return parse_plan(data, file)
+    return parse_plan(data, file, Lines(text))
 
 
-def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
+def parse_plan(data: Mapping[str, Any], file: Path, lines: Lines | None = None) -> Plan:
     """
     Return the plan that a TOML file's content describes.
 
@@ -110,13 +111,15 @@ def parse_plan(data: Mapping[str, Any], file: Path) -> Plan:
     ----------
     file
         For messages; paths in the plan are relative to its folder.
+    lines
+        The lines of the file's keys, for messages.
 
     Raises
     ------
     ConfigError
         As for :func:`load_plan`.
     """
-    top = PlanSection(data, str(file))
+    top = PlanSection(data, str(file), lines=lines)
     top.expect(*_KEYS)
     dispatchers = _choices(top, "dispatchers", "dispatchers")
     predictors = _choices(top, "predictors", "predictors", default=("requested",))

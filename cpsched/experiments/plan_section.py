@@ -17,14 +17,6 @@ _LARGEST_SEED = 2**31 - 1
 class PlanSection(Section):
     """See :class:`~cpsched.systems.section.Section`."""
 
-    def table(self, key: str) -> PlanSection:
-        """Return a table below this one, an empty one if it is not there."""
-        return self._own(super().table(key))
-
-    def tables(self, key: str) -> list[PlanSection]:  # type: ignore[override]
-        """Return the entries of a list of tables (``[[key]]``)."""
-        return [self._own(section) for section in super().tables(key)]
-
     def flag(self, key: str, default: bool) -> bool:
         """Return true or false."""
         value = self._get(key)
@@ -94,9 +86,6 @@ class PlanSection(Section):
     def plain(self, key: str) -> Any:
         """Return a value as it is, None if it is not there: somebody else checks it."""
         return self._get(key)
-
-    def _own(self, section: Section) -> PlanSection:
-        return PlanSection(section._data, section._where, section._place)
 
 
 def _is_seed(value: object) -> bool:

@@ -10,6 +10,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology
 from cpsched.model.types import Split
+from cpsched.systems.lines import Lines
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
 from cpsched.systems.section import Section
 
@@ -38,7 +39,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         If it is no TOML, or a key is unknown, missing or makes no sense.
     """
     try:
-        top = Section(tomllib.loads(text), where)
+        top = Section(tomllib.loads(text), where, lines=Lines(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"is no valid TOML: {error}", where=where) from error
     kinds = _resources(top)

@@ -11,6 +11,9 @@ from cpsched.model.types import MAX_AMOUNT, MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import Self
+
+    from cpsched.systems.lines import Lines
 
 _CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,12}):([0-5]\d):([0-5]\d)")
 _MEMORY = re.compile(r"(\d{1,15}) ?(KB|MB|GB|TB)")
@@ -29,12 +32,21 @@ class Section:
         The file, for messages.
     place
         What the table is called in the file (``nodes[2]``), empty for the top level.
+    lines
+        The lines of the file's keys, for messages.
     """
 
-    def __init__(self, data: Mapping[str, Any], where: str, place: str = "") -> None:
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        where: str,
+        place: str = "",
+        lines: Lines | None = None,
+    ) -> None:
         self._data = data
         self._where = where
         self._place = place
+        self._lines = lines
         self._asked: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
@@ -46,9 +58,9 @@ class Section:
 
     def error(self, key: str, message: str) -> ConfigError:
         """Return the error that says what is wrong with a key, on one line whatever the key."""
-        key = key if key.isprintable() else repr(key)
-        place = f"{self._place}.{key}" if self._place and key else self._place or key
-        return ConfigError(message, where=self._where, key=place)
+        line = None if self._lines is None else self._lines.of(self._below(key))
+        shown = self._below(key if key.isprintable() else repr(key))
+        return ConfigError(message, where=self._where, line=line, key=shown)
 
     def finish(self) -> None:
         """Raise ConfigError if a key is left that nobody asked for."""
@@ -139,14 +151,14 @@ class Section:
             )
         return int(amount)
 
-    def table(self, key: str) -> Section:
+    def table(self, key: str) -> Self:
         """Return a table below this one, an empty one if it is not there."""
         value = self._get(key)
         if value is not None and not isinstance(value, dict):
             raise self._wrong(key, value, "a table")
-        return Section(value or {}, self._where, self._below(key))
+        return self._at(value or {}, self._below(key))
 
-    def tables(self, key: str) -> list[Section]:
+    def tables(self, key: str) -> list[Self]:
         """Return the entries of a list of tables (``[[key]]``)."""
         value = self._get(key)
         if value is None:
@@ -154,10 +166,14 @@ class Section:
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
             raise self._wrong(key, value, f"entries of the form [[{key}]]")
         place = self._below(key)
-        return [Section(v, self._where, f"{place}[{i}]") for i, v in enumerate(value, start=1)]
+        return [self._at(v, f"{place}[{i}]") for i, v in enumerate(value, start=1)]
+
+    def _at(self, data: Mapping[str, Any], place: str) -> Self:
+        """Return a table of the same file."""
+        return type(self)(data, self._where, place, self._lines)
 
     def _below(self, key: str) -> str:
-        return f"{self._place}.{key}" if self._place else key
+        return f"{self._place}.{key}" if self._place and key else self._place or key
 
     def _get(self, key: str) -> Any:
         self._asked.add(key)
