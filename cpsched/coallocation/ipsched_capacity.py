@@ -159,12 +159,11 @@ def _alike(
     problem: Problem, k: int, parts: Sequence[Part]
 ) -> tuple[IntArray, list[list[cpsat.IntVar]]]:
     """Return the least that parts take of a node, each amount once, and ``t`` of those alike."""
-    free = problem.free[k].tolist()
-    least = [
-        [sum(_amounts(problem, part, kind, have)) for kind, have in enumerate(free)]
-        for part in parts
-    ]
-    alike, code = np.unique(np.array(least, dtype=np.int64), axis=0, return_inverse=True)
+    job = np.array([part.job for part in parts])
+    units = np.array([max(part.each, 1) for part in parts])
+    least = problem.request[job] * units[:, None] + problem.per_node[job]
+    least[problem.exclusive[job]] = problem.free[k]
+    alike, code = np.unique(least, axis=0, return_inverse=True)
     nodes: list[list[cpsat.IntVar]] = [[] for _ in alike]
     for part, one in zip(parts, code.reshape(-1).tolist(), strict=True):
         nodes[one].append(part.nodes)
