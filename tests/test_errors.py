@@ -21,7 +21,7 @@ from cpsched.errors import (
     "error",
     [
         TraceError("no number", file="a.swf", line=3, field="runtime", value="x"),
-        ConfigError("is 0", where="plan.toml", key="jobs"),
+        ConfigError("is 0", where="plan.toml", line=3, key="jobs"),
         UnknownNameError("dispatcher", "fifi", ["fifo", "easy"]),
         InfeasibleRequestError("7", "asks for 9 cores"),
         DispatchError("job 3"),

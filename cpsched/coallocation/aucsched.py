@@ -76,8 +76,8 @@ class Auctioneer(Dispatcher):
         Otherwise the best selection found wins.
     """
 
-    #: Whether generic resources are bid for in ranges.
     chooses_together = True
+    #: Whether generic resources are bid for in ranges.
     ranges: ClassVar[bool]
     #: The program.
     program: ClassVar[type[Program]] = Program
