@@ -348,9 +348,9 @@ def test_machine_without_its_essentials_is_refused(text: str, message: str) -> N
 
 
 LINES = """\
-# [nodes] in a comment
+# [nodes] in a comment, and ''' too
 resources = ["core",
-  "gpu"]
+  "\u2028gpu"]
 title = '''
 name = "not this one"'''
 name = "x"
@@ -362,7 +362,7 @@ core = 4
 "two words" = { count = 5 }
 [nodes.extra]
 note = 1
-[[queues]]
+[[queues]] # all
 [[queues.limits]]
 user = "a"
 [[queues.limits]]

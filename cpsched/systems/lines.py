@@ -6,8 +6,8 @@ import re
 
 _NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
-_ENTRY = re.compile(rf"\s*\[\[\s*({_DOTTED})\s*\]\]")
-_TABLE = re.compile(rf"\s*\[\s*({_DOTTED})\s*\]")
+_ENTRY = re.compile(rf"\s*\[\[\s*({_DOTTED})\s*\]\]\s*(?:#.*)?$")
+_TABLE = re.compile(rf"\s*\[\s*({_DOTTED})\s*\]\s*(?:#.*)?$")
 _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 
 
@@ -25,7 +25,7 @@ class Lines:
         self._line: dict[str, int] = {}
         self._entries: dict[str, int] = {}
         table, string = "", ""
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             if not string:
                 table = self._read(line, number, table)
             string = _open_string(line, string)
@@ -78,6 +78,8 @@ def _parts(dotted: str) -> list[str]:
 
 def _open_string(line: str, string: str) -> str:
     """Return the quotes of a text over several lines that is open after a line; empty if none."""
+    if not string and line.lstrip().startswith("#"):
+        return ""
     for quotes in re.findall(r"\"\"\"|'''", line):
         string = "" if string == quotes else string or quotes
     return string
