@@ -140,8 +140,13 @@ def cases(
     rows = list(dict.fromkeys((row.workload, row.method) for s in studies for row in STUDIES[s]))
     for seed in range(1, seeds + 1):
         for workload, method in rows:
-            auction, line = method.startswith("AUCSCHED"), method.startswith(_ON_LINES)
-            yield Case(workload, method, seed, faithful and auction, nodesets if line else 0)
+            yield Case(workload, method, seed, *variant(method, faithful, nodesets))
+
+
+def variant(method: str, faithful: bool, nodesets: int) -> tuple[bool, int]:
+    """Return what of an auction's variant holds for a method."""
+    auction, line = method.startswith("AUCSCHED"), method.startswith(_ON_LINES)
+    return faithful and auction, nodesets if line else 0
 
 
 @lru_cache(maxsize=2)
@@ -267,9 +272,7 @@ class Study:
         self.name, self.rows = name, rows
         self._runs: dict[tuple[str, str], dict[int, dict[str, Any]]] = defaultdict(dict)
         for case, row in sorted(results.rows.items()):
-            auction, line = case.method.startswith("AUCSCHED"), case.method.startswith(_ON_LINES)
-            looked_at = faithful and auction, nodesets if line else 0
-            if (case.faithful, case.nodesets) == looked_at:
+            if (case.faithful, case.nodesets) == variant(case.method, faithful, nodesets):
                 self._runs[case.workload, case.method][case.seed] = row
         self._printed = {(row.workload, row.method): row.figures for row in rows}
         self.measures = [name for name in TITLES if any(name in row.figures for row in rows)]
