@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp import stats
-from cpsched.cp.neighbourhood import first_model, improve
 from cpsched.kernels import scenarios
 from cpsched.model.decision import Plan
+from cpsched.rollout.neighbourhood import first_model, improve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched import cpsat
-    from cpsched.cp.experience import Arrivals, Experience
     from cpsched.cp.search import BuiltModel
-    from cpsched.cp.situation import Situation
     from cpsched.model.types import BoolArray, IntArray
+    from cpsched.rollout.history import Arrivals, Experience
+    from cpsched.rollout.state import Situation
 
 
 class QueuePlan(NamedTuple):
@@ -109,7 +109,7 @@ class Planner:
     neighbourhoods
         How many groups of jobs CP-SAT plans anew.
     search
-        Of :meth:`cpsched.cp.situation.Situation.orders`.
+        Of :meth:`cpsched.rollout.state.Situation.orders`.
     """
 
     def __init__(

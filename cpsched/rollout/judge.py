@@ -19,11 +19,11 @@ from cpsched.kernels import scenarios
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.cp.experience import Experience
-    from cpsched.cp.likely import Likely
-    from cpsched.cp.proposals import Proposal
-    from cpsched.cp.situation import Situation
     from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.rollout.history import Experience
+    from cpsched.rollout.likely import Likely
+    from cpsched.rollout.rules import Proposal
+    from cpsched.rollout.state import Situation
 
 #: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.
 _WINDOW = 64
@@ -141,7 +141,7 @@ class _Cast(NamedTuple):
     typical
         Their medians.
     reserved, submit, demand
-        As in :class:`~cpsched.cp.situation.Situation`.
+        As in :class:`~cpsched.rollout.state.Situation`.
     ready
         Now, or when they arrive.
     """

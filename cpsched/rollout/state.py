@@ -12,12 +12,12 @@ from cpsched.cp.search import DEFAULT
 from cpsched.kernels import pool
 
 if TYPE_CHECKING:
-    from cpsched.cp.experience import Experience
-    from cpsched.cp.likely import Likely
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.model.view import View
+    from cpsched.rollout.history import Experience
+    from cpsched.rollout.likely import Likely
 
 #: Seconds; a longer time counts as this (35,000 years), so that sums stay in range.
 _LONGEST = 2**40
@@ -133,7 +133,7 @@ class Situation:
     def rule_orders(
         self, likely: Likely, patience: float, search: str = DEFAULT
     ) -> dict[str, IntArray]:
-        """Return the orders that rules of :mod:`cpsched.cp.proposals` name, in the same way."""
+        """Return the orders that rules of :mod:`cpsched.rollout.rules` name, in the same way."""
         share = np.maximum(self.share, _LEAST_SHARE)
         urgency = likely.urgency(self.now - self.submit, share, patience)
         return {

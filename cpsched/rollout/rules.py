@@ -1,4 +1,4 @@
-"""What could start now, as several rules see it; :mod:`cpsched.cp.judging` chooses."""
+"""What could start now, as several rules see it; :mod:`cpsched.rollout.judge` chooses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from cpsched.dispatch.passes import easy_pass, frozen, list_pass
 from cpsched.kernels import passes, scenarios
 
 if TYPE_CHECKING:
-    from cpsched.cp.situation import Situation
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.types import BoolArray, IntArray
+    from cpsched.rollout.state import Situation
 
 
 class Rule(NamedTuple):
@@ -33,8 +33,8 @@ class Rule(NamedTuple):
     depth: int
 
 
-#: For the orders see :meth:`cpsched.cp.situation.Situation.rule_orders`. The first is the one whose
-#: cost the gain of following another is measured by.
+#: For the orders see :meth:`cpsched.rollout.state.Situation.rule_orders`. The gain of following
+#: another is measured by the cost of the first.
 RULES = (
     Rule("easy_slowdown", "slowdown", "slowdown", 1),
     Rule("easy_oldest", "fifo", "slowdown", 1),

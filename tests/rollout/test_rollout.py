@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
 from cpsched import cpsat
-from cpsched.cp import experience as lessons
 from cpsched.cp import stats
-from cpsched.cp.experience import Experience
-from cpsched.cp.neighbourhood import improve
-from cpsched.cp.plus import CphPlus
-from cpsched.cp.proposals import RULES
-from cpsched.cp.whole_queue import Tasks
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
 from cpsched.metrics.verify import verify
 from cpsched.model.jobtable import JobTable
+from cpsched.rollout import history as lessons
+from cpsched.rollout.dispatcher import CphPlus
+from cpsched.rollout.history import Experience
+from cpsched.rollout.neighbourhood import improve
+from cpsched.rollout.rules import RULES
+from cpsched.rollout.whole_queue import Tasks
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.state import State
 from cpsched.spec import build

@@ -2,9 +2,9 @@
 ``cph+`` and ``cp+``: planning as deep as the predictions deserve.
 
 Where predictions have lately been as good as the truth, the whole queue is planned
-(:mod:`cpsched.cp.whole_queue`). Otherwise a few rules with one reservation or none each propose
-what to start (:mod:`cpsched.cp.proposals`), and the proposal that is expected to cost least is
-followed (:mod:`cpsched.cp.judging`). ``cph+`` sees the machine as one pool and then maps what
+(:mod:`cpsched.rollout.whole_queue`). Otherwise a few rules with one reservation or none propose
+what to start (:mod:`cpsched.rollout.rules`), and the proposal that is expected to cost least is
+followed (:mod:`cpsched.rollout.judge`). ``cph+`` sees the machine as one pool and then maps what
 starts to nodes; ``cp+`` plans and proposes on nodes, and so does ``cph+`` where the pool has room
 for a job that fits on no nodes: on the pool its reservation would never come true.
 """
@@ -20,12 +20,7 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
-from cpsched.cp.experience import Experience
-from cpsched.cp.judging import Judge
-from cpsched.cp.proposals import on_nodes, on_the_pool
 from cpsched.cp.search import DEFAULT, check_search
-from cpsched.cp.situation import Situation
-from cpsched.cp.whole_queue import Planner
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import (
     decision_of,
@@ -39,15 +34,20 @@ from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, Plan
 from cpsched.priority import ExpectedWait
+from cpsched.rollout.history import Experience
+from cpsched.rollout.judge import Judge
+from cpsched.rollout.rules import on_nodes, on_the_pool
+from cpsched.rollout.state import Situation
+from cpsched.rollout.whole_queue import Planner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.cp.likely import Likely
     from cpsched.cp.search import BuiltModel
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
+    from cpsched.rollout.likely import Likely
 
 #: How often a decision is made anew without the jobs that found no nodes.
 _ATTEMPTS = 4
@@ -245,7 +245,7 @@ class CphPlus(_Plus):
         How many of the last arrivals plans and scenarios let come once more.
     neighbourhoods
         How many groups of planned jobs CP-SAT replans in a decision. None by default: the plans
-        get better by a few percent, the schedules do not (docs/plus.md).
+        get better by a few percent, the schedules do not (docs/rollout.md).
     trust
         When the whole queue is planned: ``always``, ``never``, or ``auto``: while nine in ten
         of the last predictions were within 5 % of the runtime.

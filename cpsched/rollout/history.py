@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.cp.likely import Likely
 from cpsched.cp.problem import pooled_demand
 from cpsched.kernels.likely import likely_runtimes
 from cpsched.model import columns as c
+from cpsched.rollout.likely import Likely
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,8 +20,8 @@ from cpsched.cp.search import BuiltModel, add_cumulative
 from cpsched.kernels import pool, scenarios
 
 if TYPE_CHECKING:
-    from cpsched.cp.whole_queue import QueuePlan, Tasks
     from cpsched.model.types import IntArray
+    from cpsched.rollout.whole_queue import QueuePlan, Tasks
 
 #: Jobs planned anew at once.
 _SIZE = 12

@@ -1,0 +1,1 @@
+"""Deciding by scenarios: rules propose what starts now, rollouts of likely futures choose."""
