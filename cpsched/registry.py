@@ -83,6 +83,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "predictors": {},
     "formats": {},
     "commands": {},
+    "system_files": {},
 }
 
 #: What one thing of a group is called in a sentence.
@@ -96,6 +97,7 @@ _KIND = {
     "predictors": "predictor",
     "formats": "output format",
     "commands": "command",
+    "system_files": "kind of system file",
 }
 
 

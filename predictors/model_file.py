@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.archive import flattened, unflattened
 from cpsched.errors import ConfigError
-from cpsched.nesting import flattened, unflattened
 from cpsched.replacing import replacing
 from cpsched.spec import Spec
 from cpsched.versions import versions

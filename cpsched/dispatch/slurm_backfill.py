@@ -20,7 +20,6 @@ from cpsched.errors import ConfigError
 from cpsched.kernels import slurm
 from cpsched.model import columns as c
 from cpsched.model.decision import Plan
-from cpsched.model.topology import is_counted_pool
 from cpsched.priority import Basic, Fifo
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class SlurmBackfill(Dispatcher):
                 "topology=tree needs switches: set level_sizes in [topology], or topology=line",
                 where=f"system {system.name}",
             )
-        if self.close and is_counted_pool(system):
+        if self.close and system.is_counted_pool:
             raise ConfigError(
                 "the machine is a counted pool, and with reserve=nodes the first reservation"
                 " would keep all of it: set reserve=amounts",

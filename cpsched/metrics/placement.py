@@ -16,7 +16,6 @@ import numpy as np
 from cpsched.metrics.fewest import fewest_nodes
 from cpsched.metrics.steps import exact_dot, exact_sum
 from cpsched.metrics.window import ended
-from cpsched.model.topology import is_counted_pool
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -113,7 +112,7 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
         value, the shares of jobs and of job time in ``by_switch_level``. None on a machine of
         counted pools, or if no job ended.
     """
-    if is_counted_pool(schedule.system) or not len(found.row):
+    if schedule.system.is_counted_pool or not len(found.row):
         return None
     topology = schedule.system.topology
     levels = topology.common_level(found.first, found.last) if topology.level_sizes else None

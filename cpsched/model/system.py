@@ -158,6 +158,16 @@ class System:
         """What the whole machine holds, shape ``(R,)``."""
         return np.asarray(self.capacity.sum(axis=0), dtype=np.int64)
 
+    @property
+    def is_counted_pool(self) -> bool:
+        """
+        Whether the nodes are counted pools rather than places.
+
+        :func:`cpsched.mapping.fit` makes such a system of a ``pool`` machine for a log that only
+        counts processors: each node group becomes one node named after the group.
+        """
+        return self.log.processors == ProcessorMapping.POOL and self.node_names == self.node_groups
+
     def resource_index(self, name: str) -> int:
         """Return the position of a resource kind, -1 if the system has none of it."""
         return self.resources.index(name) if name in self.resources else -1

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.model.system import System
     from cpsched.model.types import IntArray
 
 
@@ -78,13 +77,3 @@ class Topology:
         for size in self.level_sizes:
             level += a // size != b // size
         return level
-
-
-def is_counted_pool(system: System) -> bool:
-    """
-    Say whether a system's nodes are counted pools and no places.
-
-    That is what :func:`cpsched.mapping.fit` makes of a ``pool`` for a log that only counts
-    processors: each node group merged into one node that has the group's name.
-    """
-    return system.log.processors == "pool" and system.node_names == system.node_groups

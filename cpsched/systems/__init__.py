@@ -1,9 +1,9 @@
 """
 Machines by name: the shipped ones, and any TOML file in the same format.
 
-The format is described in ``docs/systems.md``; a file that ends in ``.json`` is a system
-configuration of AccaSim (:mod:`cpsched.systems.accasim`). Every key is checked; what nobody asked
-for is an error that names the file, the key and the closest one there is.
+The format is described in ``docs/systems.md``. Every key is checked; an unknown one is an error
+that names the file, the key and the closest known one. Other formats are registered by file name
+suffix under ``cpsched.system_files``; AccaSim's JSON is one of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched import resources
+from cpsched import registry, resources
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.systems import accasim
 from cpsched.systems.parser import parse
 
 if TYPE_CHECKING:
@@ -36,14 +35,14 @@ def load(name_or_path: str | Path) -> System:
     ----------
     name_or_path
         A shipped machine's name (``eurora``), or the path of a file: a ``Path``, or text that
-        ends in ``.toml`` or ``.json``, or has a separator in it.
+        ends in ``.toml`` or a registered suffix (``.json``), or contains a path separator.
 
     Raises
     ------
     UnknownNameError
         If no shipped machine has that name; the message lists them.
     ConfigError
-        If the file cannot be read, is no TOML (or JSON), or does not describe a machine.
+        If the file cannot be read or does not describe a machine.
     """
     file = Path(name_or_path)
     if not _is_path(name_or_path):
@@ -51,16 +50,21 @@ def load(name_or_path: str | Path) -> System:
         if name_or_path not in known:
             raise UnknownNameError("system", str(name_or_path), known)
         file = resources.path("systems", f"{name_or_path}.toml")
-    reader = accasim.parse if file.suffix == ".json" else parse
-    return reader(_read(file), where=str(file), name=file.stem)
+    suffix = file.suffix.lstrip(".")
+    is_registered = suffix in registry.names("system_files")
+    reader = registry.load("system_files", suffix) if is_registered else parse
+    system: System = reader(_read(file), where=str(file), name=file.stem)
+    return system
 
 
 def _is_path(name_or_path: str | Path) -> bool:
     if isinstance(name_or_path, Path):
         return True
     separators = [separator for separator in (os.sep, os.altsep) if separator]
-    ends = name_or_path.endswith((".toml", ".json"))
-    return ends or any(mark in name_or_path for mark in separators)
+    suffixes = [f".{name}" for name in ("toml", *registry.names("system_files"))]
+    return any(mark in name_or_path for mark in separators) or name_or_path.endswith(
+        tuple(suffixes)
+    )
 
 
 def _read(file: Path) -> str:

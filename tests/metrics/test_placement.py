@@ -24,7 +24,7 @@ from cpsched.metrics.placement import (
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
-from cpsched.model.topology import Topology, is_counted_pool
+from cpsched.model.topology import Topology
 from cpsched.model.types import MISSING
 
 
@@ -288,7 +288,7 @@ def test_counted_pools_have_no_places():
     assert summary["placement"] is None
     assert summary["theoretical_runtime_s"] == 7.5
     # A log that knows nodes keeps them on the same machine.
-    assert not is_counted_pool(system)
+    assert not system.is_counted_pool
     summary = summarize(run(jobs((0, 3, 10)), system, "fifo").schedule)
     assert summary["placement"]["nodes"]["mean"] == 2.0
 

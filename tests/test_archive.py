@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.nesting import flattened, unflattened
+from cpsched.archive import flattened, unflattened
 
 
 def test_arrays_and_the_rest_go_apart_and_come_together_again():
