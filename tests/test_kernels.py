@@ -398,11 +398,11 @@ import sys
 import numba
 import numpy as np
 numba.__version__ = sys.argv[1]
-from cpsched.kernels import compiling, passes
+from cpsched.kernels import compiling, start_log
 one = np.ones((2, 2), dtype=np.int64)
 cols, shapes = np.ones((1, 40), dtype=np.int64), np.ones((2, 12), dtype=np.int64)
 log = np.array([0, 2, 0, 1, 1, 3], dtype=np.int64)
-packed = passes.packed(log, 6, cols, shapes, one, -1, 0, np.zeros(2, dtype=np.int64))
+packed = start_log.packed(log, 6, cols, shapes, one, -1, 0, np.zeros(2, dtype=np.int64))
 print(compiling.IS_TRIED, packed.tolist())
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import decision_of, frozen, make_allocator, make_priority
-from cpsched.dispatch.reserving import PLAN, Reserving
+from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import Plan
@@ -49,7 +49,8 @@ class Conservative(Dispatcher):
         Name of the allocator.
     reserve
         Which runtimes reservations are made of: ``plan``, ``bound`` or ``requested``, see
-        :class:`~cpsched.dispatch.reserving.Reserving`. A plan's objective goes by ``plan``.
+        :class:`~cpsched.dispatch.reservation_view.ReservationView`.
+        A plan's objective goes by ``plan``.
     """
 
     name = "conservative"
@@ -70,7 +71,7 @@ class Conservative(Dispatcher):
         self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
         self.objective = objective
         self.allocator = make_allocator(allocator)
-        self.reserving = Reserving(reserve)
+        self.reserving = ReservationView(reserve)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""

@@ -20,7 +20,7 @@ from cpsched.dispatch.passes import (
     make_allocator,
     make_priority,
 )
-from cpsched.dispatch.reserving import PLAN, Reserving
+from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.priority import Fifo
 
@@ -48,7 +48,7 @@ class Easy(Dispatcher):
     reserve
         Which runtimes the reservation is made of: ``plan``, or ``bound`` or ``requested``, by which
         then running jobs end and jobs behind the head must have ended; see
-        :class:`~cpsched.dispatch.reserving.Reserving`.
+        :class:`~cpsched.dispatch.reservation_view.ReservationView`.
     """
 
     name = "easy"
@@ -63,7 +63,7 @@ class Easy(Dispatcher):
         self.queue = _Queue(make_priority(priority))
         self.backfill = _Queue(make_priority(backfill)) if backfill else None
         self.allocator = make_allocator(allocator)
-        self.reserving = Reserving(reserve)
+        self.reserving = ReservationView(reserve)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""

@@ -1,7 +1,7 @@
 """
 What the kernels remember between two decisions, and when they have to forget it.
 
-The arrays and what is in them: :mod:`cpsched.kernels.memory`.
+The arrays and what is in them: :mod:`cpsched.kernels.pass_state`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.kernels import memory as kernel_memory
+from cpsched.kernels import pass_state as kernel_memory
 
 if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
-from cpsched.kernels import backfill, kinds, passes
+from cpsched.kernels import backfill, kinds, start_log
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
@@ -64,7 +64,7 @@ def fits_now(view: View, rows: IntArray, allocator: Allocator) -> BoolArray:
     """
     store, memory = view.waiting.store, allocator.memory
     memory.prepare_room(view)
-    fits: BoolArray = passes.fits_now(
+    fits: BoolArray = start_log.fits_now(
         rows, store.columns, store.shapes, view.eligible, memory.main, view.free, memory.book
     )
     return fits
@@ -74,7 +74,7 @@ def list_pass(
     view: View, rows: IntArray, allocator: Allocator, *, stop: bool, again: bool = False
 ) -> IntArray:
     """
-    Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.passes`.
+    Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.start_log`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def list_pass(
     memory.prepare_room(view)
     if again:
         memory.repeat()
-    packed: IntArray = passes.list_pass(
+    packed: IntArray = start_log.list_pass(
         allocator.policy,
         stop,
         rows,
@@ -103,7 +103,7 @@ def easy_pass(
     view: View, rows: IntArray, behind: IntArray, allocator: Allocator, *, again: bool = False
 ) -> IntArray:
     """
-    Return what EASY decides, packed as by :mod:`cpsched.kernels.passes`.
+    Return what EASY decides, packed as by :mod:`cpsched.kernels.start_log`.
 
     Parameters
     ----------
@@ -150,17 +150,17 @@ def decision_of(view: View, packed: IntArray) -> Decision:
         plan = Plan((handle,), (number(3),), {handle: packed[-held:]})
     if not count:
         return Decision((), plan)
-    at = passes.HEADER + 2 * count + 1
+    at = start_log.HEADER + 2 * count + 1
     middle = at + used
     end = middle + used
     node = packed[at:middle]
     units = packed[middle:end]
     amount = packed[end : len(packed) - held].reshape(used, -1)
     if count == 1:
-        handle = columns.item(number(passes.HEADER), c.HANDLE)
+        handle = columns.item(number(start_log.HEADER), c.HANDLE)
         return Decision((Start(handle, Allocation(node, units, amount)),), plan)
-    rows = packed[passes.HEADER : passes.HEADER + count]
-    bounds = packed[passes.HEADER + count : passes.HEADER + 2 * count + 1].tolist()
+    rows = packed[start_log.HEADER : start_log.HEADER + count]
+    bounds = packed[start_log.HEADER + count : start_log.HEADER + 2 * count + 1].tolist()
     actions = [
         Start(handle, Allocation(node[first:last], units[first:last], amount[first:last]))
         for handle, first, last in zip(

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.coallocation import stats
 from cpsched.dispatch.conservative import Conservative
-from cpsched.dispatch.reserving import Reserving
+from cpsched.dispatch.reservation_view import ReservationView
 from cpsched.dispatch.rules import Fifo
 from cpsched.dispatch.slurm_backfill import SlurmBackfill
 from cpsched.explain.model import Cause, OtherJob, Waiting
@@ -56,7 +56,7 @@ class Scene:
         self.dispatcher = dispatcher
         order = ranking(dispatcher, view)
         reserving = getattr(dispatcher, "reserving", None)
-        if isinstance(reserving, Reserving):
+        if isinstance(reserving, ReservationView):
             view = reserving.view(view)
         self.view = view
         self.decision = decision

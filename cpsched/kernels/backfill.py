@@ -9,7 +9,7 @@ from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import amount_on, node_capacity
 from cpsched.kernels.inner import inner
 from cpsched.kernels.kinds import kind_at
-from cpsched.kernels.memory import (
+from cpsched.kernels.pass_state import (
     BASE,
     BESIDE,
     BESIDE_PASS,
@@ -33,7 +33,6 @@ from cpsched.kernels.memory import (
     room_of,
     take,
 )
-from cpsched.kernels.passes import note_placement, packed_with
 from cpsched.kernels.placing import (
     counts_of,
     place_ahead,
@@ -42,6 +41,7 @@ from cpsched.kernels.placing import (
     place_within,
     recount,
 )
+from cpsched.kernels.start_log import note_placement, packed_with
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -297,7 +297,7 @@ def easy_pass(
     backfill
         The same rows in the order in which they are tried behind the reservation.
     kind_of, memory, book
-        See :mod:`cpsched.kernels.memory`.
+        See :mod:`cpsched.kernels.pass_state`.
     running
         Rows of the running jobs, by expected end.
     arena_node, arena_amount

@@ -1,7 +1,7 @@
 """
 Kinds of jobs: what is the same for all jobs of a kind is worked out once a decision.
 
-See :mod:`cpsched.kernels.memory` for what a kind is, and where they are kept.
+See :mod:`cpsched.kernels.pass_state` for what a kind is, and where they are kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner
-from cpsched.kernels.memory import (
+from cpsched.kernels.pass_state import (
     FULL,
     KIND_COUNTED,
     KIND_DEAD,

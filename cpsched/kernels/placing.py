@@ -19,7 +19,7 @@ from cpsched.kernels.fit import (
     place_preferring_among,
 )
 from cpsched.kernels.inner import inner
-from cpsched.kernels.memory import (
+from cpsched.kernels.pass_state import (
     AMONG,
     BASE,
     BESIDE,

@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR, filled, sort_by
-from cpsched.kernels.asks import (
-    asks_of,
-    forget,
-    numbered,
-    occupy_known,
-    remember,
-    seen_start,
-)
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import MANY
-from cpsched.kernels.passes import begin_entry, packed
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
@@ -29,6 +20,15 @@ from cpsched.kernels.profile import (
 )
 from cpsched.kernels.rooms import Machine, Request, group_room, group_total, request_of
 from cpsched.kernels.sleep import awoken, horizon, sleeping
+from cpsched.kernels.start_bounds import (
+    asks_of,
+    forget,
+    numbered,
+    occupy_known,
+    remember,
+    seen_start,
+)
+from cpsched.kernels.start_log import begin_entry, packed
 from cpsched.kernels.windows import find_window
 from cpsched.model.columns import NODES_MAX, NODES_MIN, SHAPE, SHAPE_REQUEST, UNITS
 
@@ -127,7 +127,7 @@ def plan_pass(
     Returns
     -------
     packed, planned
-        Starts, packed as by :func:`cpsched.kernels.passes.packed` with no head; and the planned
+        Starts, packed as by :func:`cpsched.kernels.start_log.packed` with no head; and the planned
         start of each job, -1 where it was not planned.
     """
     num_nodes, num_kinds = free.shape

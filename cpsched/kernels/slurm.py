@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR, filled
-from cpsched.kernels.asks import asks_of, numbered, occupy_known, remember, seen_start
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import FIRST_FIT, amount_on
-from cpsched.kernels.passes import begin_entry, packed
 from cpsched.kernels.planning import note_pieces
 from cpsched.kernels.profile import (
     GROUPS,
@@ -22,6 +20,8 @@ from cpsched.kernels.profile import (
 )
 from cpsched.kernels.rooms import FITS, Machine, group_total, request_of, shortage
 from cpsched.kernels.slurm_nodes import choose_as_slurm
+from cpsched.kernels.start_bounds import asks_of, numbered, occupy_known, remember, seen_start
+from cpsched.kernels.start_log import begin_entry, packed
 from cpsched.kernels.windows import find_window
 from cpsched.model.columns import QUEUE, SHAPE, UNITS
 
@@ -213,7 +213,7 @@ def slurm_pass(
     Returns
     -------
     packed, left, planned
-        Starts, packed as by :func:`cpsched.kernels.passes.packed` with no head; the rows the
+        Starts, packed as by :func:`cpsched.kernels.start_log.packed` with no head; the rows the
         backfill pass has looked at, and the planned start of each, -1 where it has none.
     """
     num_nodes = len(free)

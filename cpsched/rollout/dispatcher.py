@@ -29,7 +29,7 @@ from cpsched.dispatch.passes import (
     make_allocator,
     start_in_order,
 )
-from cpsched.dispatch.reserving import PLAN, REQUESTED, Reserving
+from cpsched.dispatch.reservation_view import PLAN, REQUESTED, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, Plan
@@ -55,7 +55,7 @@ _ATTEMPTS = 4
 _UNLIMITED = 2**62
 #: When predictions are taken as the truth; ``auto``: when they have lately been it.
 _TRUST = ("auto", "always", "never")
-_PLANNED = Reserving(PLAN)
+_PLANNED = ReservationView(PLAN)
 
 
 class _Plus(Dispatcher):
@@ -91,7 +91,7 @@ class _Plus(Dispatcher):
         self.search = check_search(search)
         self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
         self.allocator = make_allocator(allocator)
-        self._weighed = Reserving(reserve)
+        self._weighed = ReservationView(reserve)
         self.experience = Experience(arrivals)
         self._planner = Planner(self.experience, patience, neighbourhoods, search)
         self._judge = Judge(self.experience, scenarios, patience)
@@ -147,11 +147,11 @@ class _Plus(Dispatcher):
         return self.trust == "always" or (self.trust == "auto" and self.experience.is_exact)
 
     @property
-    def reserving(self) -> Reserving:
+    def reserving(self) -> ReservationView:
         """What reservations are made of, as things are: those of a plan are predictions."""
         return _PLANNED if self._plans else self._weighed
 
-    def _situation(self, view: View, reserving: Reserving) -> Situation:
+    def _situation(self, view: View, reserving: ReservationView) -> Situation:
         promised = reserving.view(view)
         return Situation.of(view, promised, self.allocator, self.experience, self._whole)
 
@@ -260,8 +260,8 @@ class CphPlus(_Plus):
         Name of the allocator.
     reserve
         What the rules' reservations are made of, whatever jobs are ranked by: ``requested``,
-        ``plan`` or ``bound``, see :class:`~cpsched.dispatch.reserving.Reserving`. A plan of the
-        whole queue is made of predictions.
+        ``plan`` or ``bound``, see :class:`~cpsched.dispatch.reservation_view.ReservationView`.
+        A plan of the whole queue is made of predictions.
     """
 
     name = "cph+"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.dispatch.reserving import Reserving
+    from cpsched.dispatch.reservation_view import ReservationView
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import FloatArray, IntArray
@@ -143,7 +143,7 @@ class Experience:
             self.user_ratio[user, self.user_count[user] % _OWN] = ratio
             self.user_count[user] += 1
 
-    def note_arrivals(self, view: View, allocator: Allocator, reserving: Reserving) -> None:
+    def note_arrivals(self, view: View, allocator: Allocator, reserving: ReservationView) -> None:
         """Remember waiting jobs submitted since the last that was remembered."""
         if not self._num_arrivals:
             return

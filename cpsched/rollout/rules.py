@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.dispatch.passes import easy_pass, frozen, list_pass
-from cpsched.kernels import passes, scenarios
+from cpsched.kernels import scenarios, start_log
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -60,7 +60,7 @@ class Proposal(NamedTuple):
     extra
         What is free beside the job held for, at that second, shape ``(R,)``.
     packed
-        Where the starts go, if the rule knows nodes; see :func:`cpsched.kernels.passes.packed`.
+        Where the starts go, if the rule knows nodes; see :func:`cpsched.kernels.start_log.packed`.
     """
 
     rule: Rule
@@ -115,7 +115,7 @@ def _unpacked(situation: Situation, rule: Rule, packed: IntArray, by_row: IntArr
     rows = situation.jobs.rows
     count, shadow, reserves = packed.item(0), packed.item(3), packed.item(4)
     starts = np.zeros(len(rows), dtype=np.bool_)
-    started = packed[passes.HEADER : passes.HEADER + count]
+    started = packed[start_log.HEADER : start_log.HEADER + count]
     starts[by_row[np.searchsorted(rows, started, sorter=by_row)]] = True
     held = int(by_row[np.searchsorted(rows, packed.item(2), sorter=by_row)]) if reserves else -1
     extra = _beside(situation, starts, held, shadow)

@@ -36,7 +36,7 @@ class Situation:
         All that wait, in queue order.
     promised
         The view as reservations are made in it, see
-        :class:`~cpsched.dispatch.reserving.Reserving`.
+        :class:`~cpsched.dispatch.reservation_view.ReservationView`.
     submit, plan, limit, reserved
         Second of submission, predicted runtime (at least 1), requested time, and how long
         reservations take the job to run; shape ``(n,)``.

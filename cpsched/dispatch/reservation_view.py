@@ -20,7 +20,7 @@ PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
 _COLUMNS = {PLAN: c.PLAN, BOUND: c.BOUND, REQUESTED: c.REQUESTED_TIME}
 
 
-class Reserving:
+class ReservationView:
     """
     Shows kernels, which plan with ``plan`` and expected ends, a view for their reservations.
 
@@ -48,7 +48,7 @@ class Reserving:
             raise ConfigError(f"reserve is '{by}', must be one of {', '.join(_COLUMNS)}")
         self._column = _COLUMNS[by]
         self._seen: JobStore | None = None
-        self._twin = JobStore(())
+        self._shadow_store = JobStore(())
 
     def view(self, view: View) -> View:
         """Return the view for a decision's reservations."""
@@ -64,7 +64,7 @@ class Reserving:
             return view
         block[:, c.PLAN] = durations
         block[len(waiting) :, c.EXPECTED_END] = ends
-        store = self._twin_of(waiting.store)
+        store = self._shadow_store_of(waiting.store)
         store.writable[rows] = block
         by_end = frozen(running.rows[np.lexsort((running.rows, ends))])
         return View(
@@ -88,15 +88,15 @@ class Reserving:
             durations = np.maximum(durations, block[:, c.PLAN])
         return durations
 
-    def _twin_of(self, source: JobStore) -> JobStore:
+    def _shadow_store_of(self, source: JobStore) -> JobStore:
         """Return the store to write to; another one where the view's has grown or is another."""
-        if source is not self._seen or len(source.columns) != len(self._twin.columns):
+        if source is not self._seen or len(source.columns) != len(self._shadow_store.columns):
             self._seen = source
-            self._twin = JobStore(source.resources, len(source.columns))
-        twin = self._twin
-        twin.shapes, twin.labels = source.shapes, source.labels
-        twin.size, twin.reordered = source.size, source.reordered
-        return twin
+            self._shadow_store = JobStore(source.resources, len(source.columns))
+        shadow = self._shadow_store
+        shadow.shapes, shadow.labels = source.shapes, source.labels
+        shadow.size, shadow.reordered = source.size, source.reordered
+        return shadow
 
 
 def _ends(running: IntArray, durations: IntArray, now: int) -> IntArray:

@@ -8,7 +8,7 @@ from cpsched.kernels.arrays import filled
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.fit import amount_on, node_capacity
 from cpsched.kernels.inner import inner
-from cpsched.kernels.memory import (
+from cpsched.kernels.pass_state import (
     CAPACITY,
     PUT_NODE,
     PUT_UNITS,
@@ -140,7 +140,7 @@ def fits_now(rows, cols, shapes, eligible, memory, free, book):
     Parameters
     ----------
     memory, book
-        See :mod:`cpsched.kernels.memory`.
+        See :mod:`cpsched.kernels.pass_state`.
     """
     desk = desk_of(memory, book, free, cols, shapes, eligible)
     begin_pass(desk, free)
@@ -193,7 +193,7 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, book):
     rows
         Rows of the job store, in order.
     memory, book
-        See :mod:`cpsched.kernels.memory`.
+        See :mod:`cpsched.kernels.pass_state`.
 
     Returns
     -------
