@@ -22,7 +22,7 @@ import paired
 from campaign import Case
 
 from cpsched import systems, traces
-from cpsched.coallocation import stats
+from cpsched.cp import stats
 from cpsched.mapping import fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.summary import summarize

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation import stats
+from cpsched.cp import stats
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.reservation_view import ReservationView
 from cpsched.dispatch.rules import Fifo

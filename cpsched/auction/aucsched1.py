@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.coallocation.aucsched import BIDS_PER_JOB, Auctioneer, generic_kinds
-from cpsched.coallocation.auction_units import UnitProgram
-from cpsched.coallocation.nodesets import machine_nodesets
-from cpsched.coallocation.preference import (
+from cpsched.auction.auctioneer import BIDS_PER_JOB, Auctioneer, generic_kinds
+from cpsched.auction.nodesets import machine_nodesets
+from cpsched.auction.preference import (
     TABLE_4_4,
     BidClass,
     Constants,
     preferences,
     preferring_weights,
 )
-from cpsched.coallocation.spots import checked_nodesets, line_spots
-from cpsched.coallocation.window import SIZE
+from cpsched.auction.spots import checked_nodesets, line_spots
+from cpsched.auction.units import UnitProgram
+from cpsched.dispatch.window import SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.coallocation.asks import Ask
-    from cpsched.coallocation.auction import Program
-    from cpsched.coallocation.bids import Bid, Offer, Spots
+    from cpsched.auction.asks import Ask
+    from cpsched.auction.auction import Program
+    from cpsched.auction.bids import Bid, Offer, Spots
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
@@ -75,7 +75,7 @@ class Aucsched1(LineAuctioneer):
     Parameters
     ----------
     priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
-        As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
+        As for :class:`~cpsched.auction.auctioneer.Auctioneer`; see ``docs/aucsched.md``.
     nodesets
         From how many neighbouring nodesets a bid of class C comes at most; ``none``: from as many
         as it takes.

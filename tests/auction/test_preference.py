@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.coallocation.preference import (
+from cpsched.auction.preference import (
     BETAS,
     TABLE_4_4,
     TABLE_5_2,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT
-from cpsched.coallocation.aucsched1 import LineAuctioneer
-from cpsched.coallocation.preference import TABLE_5_2, TABLE_5_2_CORRECTED, BidClass, Constants
-from cpsched.coallocation.spots import checked_nodesets, line_spots
-from cpsched.coallocation.window import SIZE
+from cpsched.auction.aucsched1 import LineAuctioneer
+from cpsched.auction.auctioneer import BIDS_PER_JOB, LIMIT
+from cpsched.auction.preference import TABLE_5_2, TABLE_5_2_CORRECTED, BidClass, Constants
+from cpsched.auction.spots import checked_nodesets, line_spots
+from cpsched.dispatch.window import SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.coallocation.bids import Offer, Spots
+    from cpsched.auction.bids import Offer, Spots
 
 #: All that a full window may make.
 BIDS = BIDS_PER_JOB * SIZE
@@ -26,7 +26,7 @@ class Aucsched2(LineAuctioneer):
     Parameters
     ----------
     priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
-        As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
+        As for :class:`~cpsched.auction.auctioneer.Auctioneer`; see ``docs/aucsched.md``.
     nodesets
         From how many neighbouring nodesets a bid of class C comes at most; ``none``: from as many
         as it takes.

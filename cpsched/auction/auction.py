@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.coallocation.asks import Ask
-    from cpsched.coallocation.bids import Bid
+    from cpsched.auction.asks import Ask
+    from cpsched.auction.bids import Bid
     from cpsched.model.types import BoolArray, IntArray
 
 

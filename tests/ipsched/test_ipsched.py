@@ -6,12 +6,12 @@ import pytest
 from tiny import jobs, machine, run, starts
 
 from cpsched import checks, cpsat
-from cpsched.coallocation import ipsched_match, ipsched_sharing, stats
-from cpsched.coallocation.ipsched import Ipsched
-from cpsched.coallocation.ipsched_model import Answer
-from cpsched.coallocation.ipsched_problem import Problem
-from cpsched.cp import stats as solver_stats
+from cpsched.cp import stats
 from cpsched.errors import ConfigError
+from cpsched.ipsched import match, sharing
+from cpsched.ipsched.dispatcher import Ipsched
+from cpsched.ipsched.problem import Problem
+from cpsched.ipsched.program import Answer
 from cpsched.mapping import fit
 from cpsched.metrics.verify import verify
 from cpsched.simulation.arrivals import Arrivals
@@ -81,7 +81,7 @@ def test_table_i_on_1024_nodes_likewise(objective, split):
     found = run(workload, system, f"ipsched:objective={objective}")
     assert found.schedule.start.tolist() == [0, 0, 0]
     assert found.decisions[stats.MODEL_VARIABLES] < 20
-    assert found.decisions[solver_stats.PROVEN_OPTIMAL] == 1
+    assert found.decisions[stats.PROVEN_OPTIMAL] == 1
     assert not verify(found.schedule)
 
 
@@ -199,7 +199,7 @@ def test_after_a_missed_limit_nothing_starts_and_half_the_window_is_looked_at(mo
         assert not decision.actions
         assert decision.again_at == 3
         assert decision.stats[stats.WINDOW_HALVED] == 1
-        assert decision.stats[solver_stats.LIMIT_HITS] == 1
+        assert decision.stats[stats.LIMIT_HITS] == 1
         assert dispatcher.state() == {"window": size}
     decision = dispatcher.decide(view)
     assert {start.handle for start in decision.actions} <= {0, 1}
@@ -240,8 +240,8 @@ def test_a_decision_of_several_programs_counts_once():
     """What is shown is the share of decisions that were proven best, not of programs."""
     workload, system = thesis_example()
     found = run(workload, system, "ipsched")
-    assert found.decisions[stats.SOLVED] <= found.decisions[solver_stats.SOLVER_CALLS]
-    assert found.decisions[solver_stats.PROVEN_OPTIMAL] == found.decisions[stats.SOLVED]
+    assert found.decisions[stats.SOLVED] <= found.decisions[stats.SOLVER_CALLS]
+    assert found.decisions[stats.PROVEN_OPTIMAL] == found.decisions[stats.SOLVED]
 
 
 def test_jobs_outside_the_window_wait_though_they_fit():
@@ -308,7 +308,7 @@ def test_who_cannot_share_a_node_is_known_without_looking_at_nodes():
     )  # fmt: skip
     found = run(workload, machine(*[(8, 3)] * 4, resources=CPU_GPU), "ipsched")
     assert found.schedule.start.tolist() == [0, 9, 0]
-    assert found.decisions[solver_stats.SOLVER_CALLS] == 1
+    assert found.decisions[stats.SOLVER_CALLS] == 1
     assert stats.NOT_ATTAINED not in found.decisions
 
 
@@ -326,7 +326,7 @@ def test_what_no_nodes_attain_is_corrected(monkeypatch):
 
     Beside 6 there is room for one of 3, and beside 5 too.
     """
-    monkeypatch.setattr(ipsched_match, "MOST_PAIRS", 0)
+    monkeypatch.setattr(match, "MOST_PAIRS", 0)
     system = machine((8, 10), (8, 10), resources=CPU_GPU)
     workload = jobs(
         *[(0, 1, 9)] * 5,
@@ -336,11 +336,11 @@ def test_what_no_nodes_attain_is_corrected(monkeypatch):
     found = run(workload, system, "ipsched")
     assert found.schedule.start.tolist() == [0, 0, 0, 0, 9]
     assert found.decisions[stats.NOT_ATTAINED] == 1
-    assert solver_stats.BOUND_GAP not in found.decisions
-    monkeypatch.setattr(ipsched_sharing, "MOST_JOBS", 1)
+    assert stats.BOUND_GAP not in found.decisions
+    monkeypatch.setattr(sharing, "MOST_JOBS", 1)
     found = run(workload, system, "ipsched")
     assert found.schedule.start.tolist() == [0, 0, 0, 0, 9]
-    assert found.decisions[solver_stats.BOUND_GAP] > 0
+    assert found.decisions[stats.BOUND_GAP] > 0
 
 
 # --- options, contract ---------------------------------------------------------------------------
@@ -380,8 +380,8 @@ def test_it_keeps_the_contract(spec):
 def test_nothing_waits_nothing_fits_everything_fits():
     view, dispatcher = decided(machine((4,), (4,)), (0, 4, 9), (0, 3, 9))
     decision = dispatcher.decide(view)
-    assert decision.stats == {solver_stats.SKIPPED_BOUND: 1}
+    assert decision.stats == {stats.SKIPPED_BOUND: 1}
     assert [start.handle for start in decision.actions] == [0, 1]
     found = run(jobs((0, 4, 6), (3, 4, 6)), machine((4,)), "ipsched")
-    assert found.decisions[solver_stats.SKIPPED_NONE_FIT] == 1
-    assert solver_stats.SOLVER_CALLS not in found.decisions
+    assert found.decisions[stats.SKIPPED_NONE_FIT] == 1
+    assert stats.SOLVER_CALLS not in found.decisions

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.coallocation import stats
-from cpsched.coallocation.auction import Auction, Program, places_of
-from cpsched.coallocation.auction_search import best_greedy, search
-from cpsched.coallocation.bids import BidMaker
-from cpsched.coallocation.window import (
+from cpsched.auction.auction import Auction, Program, places_of
+from cpsched.auction.bids import BidMaker
+from cpsched.auction.search import best_greedy, search
+from cpsched.cp import stats
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import fits_now, frozen, make_allocator, make_priority
+from cpsched.dispatch.window import (
     SCALES,
     Window,
     priority_values,
     program_priorities,
     window_rows,
 )
-from cpsched.cp import stats as solver_stats
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import fits_now, frozen, make_allocator, make_priority
 from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Start
@@ -32,8 +31,8 @@ from cpsched.model.jobtable import JobTable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.coallocation.asks import Ask
-    from cpsched.coallocation.bids import Bid, Offer, Spots
+    from cpsched.auction.asks import Ask
+    from cpsched.auction.bids import Bid, Offer, Spots
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
@@ -137,10 +136,10 @@ class Auctioneer(Dispatcher):
         jobs = self._jobs(view)
         auction = self._auction(view, jobs)
         if auction is None:
-            return self._settled(view, Decision(stats={solver_stats.SKIPPED_NONE_FIT: 1}))
+            return self._settled(view, Decision(stats={stats.SKIPPED_NONE_FIT: 1}))
         known = best_greedy(auction)
         if auction.is_best(known):
-            return self._won(view, jobs, auction, known, {solver_stats.SKIPPED_ALL_FIT: 1})
+            return self._won(view, jobs, auction, known, {stats.SKIPPED_ALL_FIT: 1})
         if self.faithful or not self.searches or _is_small(auction):
             return self._solved(view, jobs, auction, known)
         return self._searched(view, jobs, auction, known, {})
@@ -257,12 +256,12 @@ class Auctioneer(Dispatcher):
         found = search(auction, known, self.name, self.limits, rng)
         before, after = auction.value(known), auction.value(found.winners)
         more = {
-            solver_stats.SOLVER_CALLS: 0 if numbers else 1,
+            stats.SOLVER_CALLS: 0 if numbers else 1,
             stats.SEARCHED: 1,
-            solver_stats.MODELLED_JOBS: 0 if numbers else _num_jobs(auction),
-            solver_stats.IMPROVED: int(after > before),
-            solver_stats.GAIN: (after - before) / before if before > 0 else 0.0,
-            solver_stats.DETERMINISTIC_TIME: found.deterministic,
+            stats.MODELLED_JOBS: 0 if numbers else _num_jobs(auction),
+            stats.IMPROVED: int(after > before),
+            stats.GAIN: (after - before) / before if before > 0 else 0.0,
+            stats.DETERMINISTIC_TIME: found.deterministic,
             stats.MODEL_VARIABLES: found.variables,
             stats.MODEL_CONSTRAINTS: found.constraints,
         }
@@ -341,16 +340,16 @@ def _numbers(
     # Without a proof of its own, the solver may know no bound at all.
     bound = max(min(-solved.bound, auction.most), value)
     return {
-        solver_stats.SOLVER_CALLS: 1,
-        solver_stats.MODELLED_JOBS: _num_jobs(auction),
-        solver_stats.PROVEN_OPTIMAL: int(optimal),
-        solver_stats.LIMIT_HITS: int(not optimal and not solved.wall_limit_hit),
-        solver_stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
-        solver_stats.NO_SOLUTION: int(not solved.has_solution),
-        solver_stats.IMPROVED: int(value > known),
-        solver_stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
-        solver_stats.GAIN: (value - known) / known if known > 0 else 0.0,
-        solver_stats.DETERMINISTIC_TIME: solved.deterministic,
+        stats.SOLVER_CALLS: 1,
+        stats.MODELLED_JOBS: _num_jobs(auction),
+        stats.PROVEN_OPTIMAL: int(optimal),
+        stats.LIMIT_HITS: int(not optimal and not solved.wall_limit_hit),
+        stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
+        stats.NO_SOLUTION: int(not solved.has_solution),
+        stats.IMPROVED: int(value > known),
+        stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
+        stats.GAIN: (value - known) / known if known > 0 else 0.0,
+        stats.DETERMINISTIC_TIME: solved.deterministic,
         stats.MODEL_VARIABLES: program.num_variables,
         stats.MODEL_CONSTRAINTS: program.num_constraints,
     }

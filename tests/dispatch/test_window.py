@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import machine
 
-from cpsched.coallocation.window import (
+from cpsched.dispatch.window import (
     Window,
     point_priorities,
     priority_values,

@@ -15,20 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.coallocation import stats
-from cpsched.coallocation.ipsched_layout import Layout, layout_of
-from cpsched.coallocation.ipsched_match import Matcher, density_order
-from cpsched.coallocation.ipsched_model import build
-from cpsched.coallocation.ipsched_problem import Problem
-from cpsched.coallocation.window import (
-    SCALES,
-    SIZE,
-    Window,
-    priority_values,
-    program_priorities,
-    window_rows,
-)
-from cpsched.cp import stats as solver_stats
+from cpsched.cp import stats
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import (
     decision_of,
@@ -38,7 +25,19 @@ from cpsched.dispatch.passes import (
     make_allocator,
     make_priority,
 )
+from cpsched.dispatch.window import (
+    SCALES,
+    SIZE,
+    Window,
+    priority_values,
+    program_priorities,
+    window_rows,
+)
 from cpsched.errors import ConfigError
+from cpsched.ipsched.layout import Layout, layout_of
+from cpsched.ipsched.match import Matcher, density_order
+from cpsched.ipsched.problem import Problem
+from cpsched.ipsched.program import build
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
@@ -46,7 +45,7 @@ from cpsched.model.jobtable import JobTable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.coallocation.ipsched_model import Program
+    from cpsched.ipsched.program import Program
     from cpsched.model.system import System
     from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
@@ -138,7 +137,7 @@ class Ipsched(Dispatcher):
             return NOTHING
         problem = self._problem(view)
         if problem is None:
-            return self._met(view, (), {solver_stats.SKIPPED_NONE_FIT: 1})
+            return self._met(view, (), {stats.SKIPPED_NONE_FIT: 1})
         layout, numbers = Matcher(
             problem, view.free, view.system.capacity, self.limits, all_selected=self.printed
         ).match(partial(self._listed, view, problem, order) for order in _orders(problem))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation.auction import Auction, Place, Program, places_of, weighted
-from cpsched.coallocation.bids import spread
+from cpsched.auction.auction import Auction, Place, Program, places_of, weighted
+from cpsched.auction.bids import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

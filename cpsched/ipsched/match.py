@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.coallocation import ipsched_model, stats
-from cpsched.coallocation.ipsched_layout import Layout, lay_out, shares_of
-from cpsched.coallocation.ipsched_sharing import share
-from cpsched.cp import stats as solver_stats
+from cpsched.cp import stats
+from cpsched.ipsched import program as programs
+from cpsched.ipsched.layout import Layout, lay_out, shares_of
+from cpsched.ipsched.sharing import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cpsched import cpsat
-    from cpsched.coallocation.ipsched_model import Answer, Program
-    from cpsched.coallocation.ipsched_problem import Problem
+    from cpsched.ipsched.problem import Problem
+    from cpsched.ipsched.program import Answer, Program
     from cpsched.model.types import IntArray
 
 #: Jobs times nodes up to which a program is solved node by node.
@@ -99,12 +99,12 @@ class Matcher:
         for make in lists:
             self._offer(make())
             if self.best.value == most:
-                return self._done(solver_stats.SKIPPED_BOUND, 1)
+                return self._done(stats.SKIPPED_BOUND, 1)
         self.numbers[stats.SOLVED] = 1
         program = self._program(problem)
         answer = self._best_on_classes(program)
         if not answer.is_solved:
-            self._add(solver_stats.LIMIT_HITS, 1)
+            self._add(stats.LIMIT_HITS, 1)
             return Matched(None, self.numbers)
         bound = answer.bound
         if not self._attained(problem, answer):
@@ -113,8 +113,8 @@ class Matcher:
             if self.best.value < bound and self._num_pairs() <= MOST_PAIRS:
                 bound = min(bound, self._on_nodes())
         if self.best.value >= bound:
-            return self._done(solver_stats.PROVEN_OPTIMAL, 1)
-        return self._done(solver_stats.BOUND_GAP, (bound - self.best.value) / bound)
+            return self._done(stats.PROVEN_OPTIMAL, 1)
+        return self._done(stats.BOUND_GAP, (bound - self.best.value) / bound)
 
     def _best_on_classes(self, program: Program) -> Answer:
         """
@@ -127,7 +127,7 @@ class Matcher:
         if first.is_solved:
             return first
         thorough = replace(self._left(), presolve=True, probe=False)
-        self._count(program, ipsched_model.bound_number(program, thorough))
+        self._count(program, programs.bound_number(program, thorough))
         left = self._left().deterministic
         return self._solve(program, replace(thorough, deterministic=left))
 
@@ -171,11 +171,11 @@ class Matcher:
     def _left(self) -> cpsat.Limits:
         """Return limits for what is to do after the first solve: what it left of them."""
         whole = self.limits.deterministic
-        left = whole - self.numbers.get(solver_stats.DETERMINISTIC_TIME, 0.0)
+        left = whole - self.numbers.get(stats.DETERMINISTIC_TIME, 0.0)
         return replace(self.limits, deterministic=max(left, LEAST * whole))
 
     def _program(self, problem: Problem) -> Program:
-        return ipsched_model.build(problem, all_selected=self.all_selected)
+        return programs.build(problem, all_selected=self.all_selected)
 
     def _offer(self, layout: Layout) -> None:
         """Keep a placement if it is better than the best and obeys 3.6."""
@@ -188,7 +188,7 @@ class Matcher:
         """Solve, from the best known on."""
         if self.best.takes:
             program.hint(shares_of(program.problem, self.best))
-        answer = ipsched_model.solve(program, limits)
+        answer = programs.solve(program, limits)
         self._count(program, answer.solved)
         return answer
 
@@ -200,16 +200,16 @@ class Matcher:
 
     def _count(self, program: Program, solved: cpsat.Solved) -> None:
         variables, constraints = program.size
-        self._add(solver_stats.SOLVER_CALLS, 1)
-        self._add(solver_stats.MODELLED_JOBS, len(program.problem))
+        self._add(stats.SOLVER_CALLS, 1)
+        self._add(stats.MODELLED_JOBS, len(program.problem))
         self._add(stats.MODEL_VARIABLES, variables)
         self._add(stats.MODEL_CONSTRAINTS, constraints)
-        self._add(solver_stats.NO_SOLUTION, int(not solved.has_solution))
+        self._add(stats.NO_SOLUTION, int(not solved.has_solution))
         self._spent(solved)
 
     def _spent(self, solved: cpsat.Solved) -> None:
-        self._add(solver_stats.DETERMINISTIC_TIME, solved.deterministic)
-        self._add(solver_stats.WALL_LIMIT_HITS, int(solved.wall_limit_hit))
+        self._add(stats.DETERMINISTIC_TIME, solved.deterministic)
+        self._add(stats.WALL_LIMIT_HITS, int(solved.wall_limit_hit))
 
     def _add(self, name: str, value: float) -> None:
         self.numbers[name] = self.numbers.get(name, 0) + value

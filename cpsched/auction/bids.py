@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cpsched.coallocation.asks import asks_of
-from cpsched.coallocation.nodesets import Line, room_on
-from cpsched.coallocation.preference import BidClass
+from cpsched.auction.asks import asks_of
+from cpsched.auction.nodesets import Line, room_on
+from cpsched.auction.preference import BidClass
 from cpsched.model.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cpsched.coallocation.asks import Ask
+    from cpsched.auction.asks import Ask
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation.aucsched import BIDS_PER_JOB, LIMIT, Auctioneer, generic_kinds
-from cpsched.coallocation.aucsched2 import BIDS
-from cpsched.coallocation.preference import BETAS, costing_weights, costs
-from cpsched.coallocation.switches import switch_spots
-from cpsched.coallocation.window import SIZE
+from cpsched.auction.aucsched2 import BIDS
+from cpsched.auction.auctioneer import BIDS_PER_JOB, LIMIT, Auctioneer, generic_kinds
+from cpsched.auction.preference import BETAS, costing_weights, costs
+from cpsched.auction.switches import switch_spots
+from cpsched.dispatch.window import SIZE
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.coallocation.asks import Ask
-    from cpsched.coallocation.bids import Bid, Offer, Spots
+    from cpsched.auction.asks import Ask
+    from cpsched.auction.bids import Bid, Offer, Spots
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
@@ -30,7 +30,7 @@ class Aucsched3(Auctioneer):
     Parameters
     ----------
     priority, scale, window, bids_per_job, bids, interval, limit, wall, faithful
-        As for :class:`~cpsched.coallocation.aucsched.Auctioneer`; see ``docs/aucsched.md``.
+        As for :class:`~cpsched.auction.auctioneer.Auctioneer`; see ``docs/aucsched.md``.
     beta
         What costs weigh beside priorities. ``pairs``: (6.7) with the smallest difference of two
         priorities that is not 0; ``sums``: so little that no selection loses by costs to one of

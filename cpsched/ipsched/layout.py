@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.coallocation.ipsched_model import Share
+from cpsched.ipsched.program import Share
 from cpsched.kernels import taking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.coallocation.ipsched_problem import Problem
+    from cpsched.ipsched.problem import Problem
     from cpsched.model.types import IntArray
 
 

@@ -6,11 +6,11 @@ from auctions import gpu_view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.coallocation.asks import asks_of, levels_between
-from cpsched.coallocation.bids import BidMaker, spread
-from cpsched.coallocation.preference import BidClass
-from cpsched.coallocation.spots import line_spots
-from cpsched.coallocation.switches import switch_spots
+from cpsched.auction.asks import asks_of, levels_between
+from cpsched.auction.bids import BidMaker, spread
+from cpsched.auction.preference import BidClass
+from cpsched.auction.spots import line_spots
+from cpsched.auction.switches import switch_spots
 from cpsched.model.topology import Topology
 
 

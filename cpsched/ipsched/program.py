@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.coallocation import ipsched_capacity
+from cpsched.ipsched import capacity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.coallocation.ipsched_problem import Problem
+    from cpsched.ipsched.problem import Problem
 
 #: A solution counts as solved where the bound is no more than this share above it.
 _CONTENT = 1e-4
@@ -159,8 +159,8 @@ def build(problem: Problem, *, all_selected: bool = False) -> Program:
     for part in program.parts:
         by_class[part.k].append(part)
     for k, parts in enumerate(by_class):
-        ipsched_capacity.add_capacity(program, k, parts)
-    ipsched_capacity.add_totals(program, fewest)
+        capacity.add_capacity(program, k, parts)
+    capacity.add_totals(program, fewest)
     _add_order(program)
     if all_selected:
         for variable in program.selected:

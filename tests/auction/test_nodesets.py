@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.coallocation.nodesets import Line, Nodeset, machine_nodesets, room_on
+from cpsched.auction.nodesets import Line, Nodeset, machine_nodesets, room_on
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
 FIGURE_4_4 = [

@@ -60,7 +60,7 @@ class Problem:
     A class of one node has exactly the thesis's variables ``x_nj`` and ``t_nj``. A class of m
     equal nodes has their sums: every solution of the program on nodes is one on classes with the
     same value, so the best on classes is never below the best on nodes. The other way round is
-    looked at afterwards (:mod:`cpsched.coallocation.ipsched_layout`).
+    looked at afterwards (:mod:`cpsched.ipsched.layout`).
     """
 
     rows: IntArray

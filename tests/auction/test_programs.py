@@ -7,11 +7,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cpsched import cpsat
-from cpsched.coallocation.auction import Auction, Program, places_of
-from cpsched.coallocation.auction_search import best_greedy, search
-from cpsched.coallocation.auction_units import UnitProgram
-from cpsched.coallocation.bids import BidMaker
-from cpsched.coallocation.spots import line_spots
+from cpsched.auction.auction import Auction, Program, places_of
+from cpsched.auction.bids import BidMaker
+from cpsched.auction.search import best_greedy, search
+from cpsched.auction.spots import line_spots
+from cpsched.auction.units import UnitProgram
 
 LIMITS = cpsat.Limits(deterministic=2.0)
 

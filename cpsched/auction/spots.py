@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation.bids import Spots, spot_of
+from cpsched.auction.bids import Spots, spot_of
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cpsched.coallocation.bids import Offer, Spot
+    from cpsched.auction.bids import Offer, Spot
     from cpsched.model.types import IntArray
 
 #: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import every_placement, held, minus, obeys, states, takes_of, view_of
 
-from cpsched.coallocation import ipsched_match
-from cpsched.coallocation.ipsched import Ipsched
-from cpsched.cp import stats as solver_stats
+from cpsched.cp import stats
+from cpsched.ipsched import match
+from cpsched.ipsched.dispatcher import Ipsched
 
 if TYPE_CHECKING:
     from reference import Amounts, Ask, State
@@ -69,14 +69,14 @@ def value_of(state: State, weight: list[int], decision) -> int:
     return value
 
 
-@pytest.mark.parametrize("brief", [ipsched_match.BRIEF, 1e-9], ids=["at once", "with thought"])
+@pytest.mark.parametrize("brief", [match.BRIEF, 1e-9], ids=["at once", "with thought"])
 @pytest.mark.parametrize("objective", ["priority", "priority-cores"])
 @given(state=states(max_nodes=4, max_waiting=5))
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_set_of_jobs_on_any_nodes_is_worth_more(objective, brief, state):
     """Neither where the program is solved as it is, nor where that takes too long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ipsched_match, "BRIEF", brief)
+        patch.setattr(match, "BRIEF", brief)
         no_set_is_worth_more(objective, state)
 
 
@@ -88,7 +88,7 @@ def no_set_is_worth_more(objective: str, state: State) -> None:
     weight = weights(state, by_cores=objective == "priority-cores")
     decision = dispatcher.decide(view)
     assert value_of(state, weight, decision) == best_value(state, weight)
-    assert solver_stats.BOUND_GAP not in decision.stats
+    assert stats.BOUND_GAP not in decision.stats
 
 
 @given(state=states(max_nodes=4, max_waiting=4), pairs=st.just(0))
@@ -99,14 +99,14 @@ def test_a_bound_without_nodes_is_a_bound(state, pairs):
     view = view_of(state)
     dispatcher.reset(view.system, 0)
     weight = weights(state, by_cores=False)
-    before = ipsched_match.MOST_PAIRS
-    ipsched_match.MOST_PAIRS = pairs
+    before = match.MOST_PAIRS
+    match.MOST_PAIRS = pairs
     try:
         decision = dispatcher.decide(view)
     finally:
-        ipsched_match.MOST_PAIRS = before
+        match.MOST_PAIRS = before
     found, best = value_of(state, weight, decision), best_value(state, weight)
-    gap = decision.stats.get(solver_stats.BOUND_GAP, 0.0)
+    gap = decision.stats.get(stats.BOUND_GAP, 0.0)
     assert found <= best
     assert found >= best * (1 - gap) - 1e-6
 

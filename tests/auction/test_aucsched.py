@@ -9,8 +9,7 @@ from tiny import jobs, machine, run, starts
 
 from cpsched import registry, systems
 from cpsched.checks import CHECKS
-from cpsched.coallocation import stats
-from cpsched.cp import stats as solver_stats
+from cpsched.cp import stats
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.metrics.verify import verify
@@ -144,7 +143,7 @@ def test_contiguous_jobs_start_on_neighbours_or_wait(name):
     assert where[0].node.tolist() == [2, 3]
     decision, where = decided(name, gpu_view([(1, 0), (0, 0)] * 3, ask))
     assert not where
-    assert decision.stats[solver_stats.SKIPPED_NONE_FIT] == 1
+    assert decision.stats[stats.SKIPPED_NONE_FIT] == 1
 
 
 def test_small_nodesets_are_filled_first():
@@ -205,7 +204,7 @@ def test_nothing_waits_and_nothing_fits(name):
     assert decided(name, nobody)[0] is NOTHING
     decision, where = decided(name, gpu_view([(1, 0)], [{"units": 2}]))
     assert not where
-    assert decision.stats == {solver_stats.SKIPPED_NONE_FIT: 1}
+    assert decision.stats == {stats.SKIPPED_NONE_FIT: 1}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -214,12 +213,9 @@ def test_no_solver_where_every_job_gets_its_best_bid(name):
     view = gpu_view([(4, 1)] * 9, [{"units": 4}, {"units": 8, "contiguous": 1}])
     decision, where = decided(f"{name}:faithful=yes", view)
     assert set(where) == {0, 1}
-    assert (
-        solver_stats.SKIPPED_ALL_FIT in decision.stats
-        or solver_stats.SOLVER_CALLS in decision.stats
-    )
+    assert stats.SKIPPED_ALL_FIT in decision.stats or stats.SOLVER_CALLS in decision.stats
     alone = gpu_view([(4, 1)] * 9, [{"units": 4}])
-    assert decided(name, alone)[0].stats[solver_stats.SKIPPED_ALL_FIT] == 1
+    assert decided(name, alone)[0].stats[stats.SKIPPED_ALL_FIT] == 1
 
 
 def test_the_size_of_a_program_is_reported():
@@ -228,8 +224,8 @@ def test_the_size_of_a_program_is_reported():
     numbers = decision.stats
     assert numbers[stats.MODEL_VARIABLES] == numbers[stats.BIDS] > 0
     assert numbers[stats.MODEL_CONSTRAINTS] > 0
-    assert numbers[solver_stats.PROVEN_OPTIMAL] == 1
-    assert numbers[solver_stats.BOUND_GAP] == 0
+    assert numbers[stats.PROVEN_OPTIMAL] == 1
+    assert numbers[stats.BOUND_GAP] == 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -312,8 +308,8 @@ def test_a_short_solve_still_looks_for_winners():
     )
     few = fitted.workload.select(first=40)
     done = run(few, fitted.system, "aucsched1:priority=multifactor,limit=0.05")
-    assert done.decisions[solver_stats.SOLVER_CALLS]
-    assert not done.decisions[solver_stats.NO_SOLUTION]
+    assert done.decisions[stats.SOLVER_CALLS]
+    assert not done.decisions[stats.NO_SOLUTION]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.coallocation.auction import Auction, Program
+from cpsched.auction.auction import Auction, Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.coallocation.bids import Spots, spot_of
-from cpsched.coallocation.spots import fragments_of, unions_of
+from cpsched.auction.bids import Spots, spot_of
+from cpsched.auction.spots import fragments_of, unions_of
 
 if TYPE_CHECKING:
-    from cpsched.coallocation.bids import Offer, Spot
+    from cpsched.auction.bids import Offer, Spot
     from cpsched.model.topology import Topology
     from cpsched.model.types import BoolArray, IntArray
 

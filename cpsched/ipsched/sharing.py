@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.coallocation.ipsched_layout import Layout, layout_of
+from cpsched.ipsched.layout import Layout, layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.coallocation.ipsched_problem import Problem
+    from cpsched.ipsched.problem import Problem
     from cpsched.model.types import IntArray
 
 #: Of jobs, and of sets over all classes, for which this is tried.
