@@ -43,7 +43,7 @@ def import_command(
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
     from cpsched.cli.report import width
-    from cpsched.metrics.table import comparison
+    from cpsched.report.run_tables import comparison
     from cpsched.runs import save
     from cpsched.runs.folder import check_target
 

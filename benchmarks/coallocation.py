@@ -31,8 +31,8 @@ from cpsched.mapping import Fitted, fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics import placement
 from cpsched.metrics.system import utilization
-from cpsched.metrics.verify import verify
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from cpsched import systems, traces
 from cpsched.mapping import fit
-from cpsched.metrics.verify import verify
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.verification import verify
 
 SYSTEMS = {
     "KTH-SP2-1996-2.1-cln.swf.gz": "kth-sp2",

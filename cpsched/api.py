@@ -24,7 +24,6 @@ from cpsched.errors import (
 )
 from cpsched.mapping import Fitted, fit
 from cpsched.metrics.summary import summarize
-from cpsched.metrics.verify import verify
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Plan, Start
 from cpsched.model.jobtable import Job, JobTable, RunningTable
@@ -47,6 +46,7 @@ from cpsched.systems import load as load_system
 from cpsched.systems import parse as parse_system
 from cpsched.traces import read as read_log
 from cpsched.traces import write as write_log
+from cpsched.verification import verify
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator

@@ -28,7 +28,6 @@ import numpy as np
 from cpsched.check_sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import DispatchError
-from cpsched.metrics.verify import verify
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
@@ -36,6 +35,7 @@ from cpsched.simulation.cluster import Cluster
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator
+from cpsched.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.cli.output import counted, escaped
-from cpsched.metrics.predictions import count_table, not_a_forecast
-from cpsched.metrics.table import Column, Number, Table
+from cpsched.metrics.predictions import not_a_forecast
+from cpsched.report.run_tables import count_table
+from cpsched.tables import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -47,7 +47,7 @@ def command(
     """Make tables, figures and a report (one HTML file) of finished runs."""
     from cpsched.cli.choice import one_of
     from cpsched.figures.style import FORMATS
-    from cpsched.report import make_report
+    from cpsched.report.make import make_report
 
     one_of("--format", form, FORMATS)
     with _progress() as progress:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.mapping import Fitted
-    from cpsched.metrics.table import Table
     from cpsched.simulation.simulate import Checkpoint, Run, Settings
+    from cpsched.tables import Table
 
     _Writer = Callable[[Run, Path], object]
 
@@ -281,8 +281,8 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         echo(json.dumps(runs, indent=1))
         return
     from cpsched.cli.report import heading, width
-    from cpsched.metrics.decisions import decision_table
-    from cpsched.metrics.table import comparison, placement_table
+    from cpsched.report.decision_table import decision_table
+    from cpsched.report.run_tables import comparison, placement_table
 
     echo(heading(fitted, done[0].summary))
     for note in _notes(done, fitted):
@@ -314,7 +314,7 @@ def _notes(done: Sequence[_Done], fitted: Fitted) -> list[str]:
 
 def _counted(done: Sequence[_Done], fitted: Fitted) -> list[Table | None]:
     """Return how the predictors came to their answers, run by run."""
-    from cpsched.metrics.predictions import count_table
+    from cpsched.report.run_tables import count_table
 
     jobs = len(fitted.workload) - len(fitted.rejected)
     one_dispatcher = len({one.task.dispatcher for one in done}) == 1

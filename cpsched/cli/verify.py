@@ -17,10 +17,10 @@ def command(
     ],
 ) -> None:
     """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
-    from cpsched.metrics.verify import verify
     from cpsched.runs import load
     from cpsched.runs.consistency import contradictions
     from cpsched.runs.folder import find_runs
+    from cpsched.verification import verify
 
     wrong = 0
     for path in (run for given in folder for run in find_runs(given)):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.experiments.results import MEASURES, PLACES, STATISTICS, column
-from cpsched.metrics.table import Column, Number, Table, decimals_for
 from cpsched.runs.identity import slug
+from cpsched.tables import Column, Number, Table, decimals_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

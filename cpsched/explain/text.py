@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.explain.model import Fate
 from cpsched.explain.words import amounts, clock, count, safe, seconds
-from cpsched.metrics.table import Column, Table
+from cpsched.tables import Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a predictor says of itself: how it came to its answers, and whether they are forecasts."""
+"""Whether a predictor's answers are forecasts, or it has seen the jobs it is asked about."""
 
 from __future__ import annotations
 
@@ -6,27 +6,10 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.table import Column, Table
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.workload import Workload
-
-
-def count_table(title: str, counts: Mapping[str, int], jobs: int) -> Table | None:
-    """Return a predictor's own counts and their shares of the jobs; None where it has none."""
-    if not counts:
-        return None
-    numbers = tuple(counts.values())
-    return Table(
-        title,
-        (
-            Column("count of", "", tuple(counts)),
-            Column("number", "", numbers),
-            Column("share", "%", tuple(100 * number / max(jobs, 1) for number in numbers), 1),
-        ),
-    )
 
 
 def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | None:

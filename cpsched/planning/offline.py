@@ -280,7 +280,7 @@ def _simulated(
     instance: Instance, spec: str, decides: Dispatcher, predictor: str, seed: int
 ) -> OfflinePlan:
     """Run the instance event by event, every job as long as predicted."""
-    from cpsched.metrics.verify import verify
+    from cpsched.verification import verify
 
     workload = instance.fitted.workload
     runtime = workload.runtime.copy()

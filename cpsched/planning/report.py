@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.explain.words import count, safe
-from cpsched.metrics.table import Column, Table
+from cpsched.tables import Column, Table
 
 if TYPE_CHECKING:
     from cpsched.planning.offline import OfflinePlan

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cpsched.experiments.readable import Titled
     from cpsched.figures import FigureFile
-    from cpsched.metrics.table import Column
+    from cpsched.tables import Column
 
 _HERE = Path(__file__).resolve().parent
 #: The smaller the better.

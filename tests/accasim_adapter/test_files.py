@@ -16,8 +16,8 @@ from accasim_adapter.schedule import read_schedule
 from cpsched import systems
 from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError, TraceError
-from cpsched.metrics.verify import verify
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.verification import verify
 
 _BOTH = """
 import sys

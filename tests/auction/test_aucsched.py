@@ -12,12 +12,12 @@ from cpsched.checks import CHECKS
 from cpsched.cp import stats
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
-from cpsched.metrics.verify import verify
 from cpsched.model.decision import NOTHING
 from cpsched.model.jobtable import JobTable
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 from cpsched.spec import build
+from cpsched.verification import verify
 
 NAMES = ("aucsched1", "aucsched2", "aucsched3")
 SPECS = (

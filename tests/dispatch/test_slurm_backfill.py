@@ -15,11 +15,11 @@ from cpsched.checks import CHECKS, check_keeps_promises
 from cpsched.dispatch.slurm_backfill import SlurmBackfill
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.mapping import fit
-from cpsched.metrics.verify import verify
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
 from cpsched.spec import build
+from cpsched.verification import verify
 
 #: Backfilling at every event, with reservations of whole nodes and of amounts.
 AT_ONCE = "slurm-backfill:backfill_interval=0"

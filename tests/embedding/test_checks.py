@@ -12,9 +12,9 @@ from cpsched.checks import CHECKS, CheckError, check_dispatcher, check_keeps_pro
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
-from cpsched.metrics.verify import verify
 from cpsched.model.decision import Decision, Plan, Start
 from cpsched.spec import build
+from cpsched.verification import verify
 
 
 @pytest.mark.parametrize("name", DISPATCHERS)

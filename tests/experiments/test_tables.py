@@ -18,8 +18,8 @@ from cpsched.experiments import Baseline, carry_out, make_tables, write_tables
 from cpsched.experiments.latex import escaped, latex
 from cpsched.experiments.readable import main_table
 from cpsched.experiments.results import STATISTICS
-from cpsched.metrics.table import Column, Table
 from cpsched.runs import load
+from cpsched.tables import Column, Table
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from cpsched.ipsched.dispatcher import Ipsched
 from cpsched.ipsched.problem import Problem
 from cpsched.ipsched.program import Answer
 from cpsched.mapping import fit
-from cpsched.metrics.verify import verify
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.state import State
 from cpsched.spec import build
+from cpsched.verification import verify
 
 CPU_GPU = ("core", "gpu")
 OBJECTIVES = ("priority", "priority-cores")

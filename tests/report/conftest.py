@@ -43,7 +43,7 @@ def page(runs_folder, tmp_path_factory) -> Path:
     """The report of them."""
     pytest.importorskip("bokeh")
     pytest.importorskip("matplotlib")
-    from cpsched.report import make_report
+    from cpsched.report.make import make_report
 
     return make_report(runs_folder, out=tmp_path_factory.mktemp("out")).page
 

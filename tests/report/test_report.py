@@ -21,12 +21,12 @@ from cpsched.experiments import carry_out, load_plan, make_tables
 from cpsched.experiments.plan_file import parse_plan
 from cpsched.experiments.readable import Titled
 from cpsched.experiments.results import COUNTS
-from cpsched.metrics.table import Column, Table
-from cpsched.report import make_report
 from cpsched.report.facts import _other_ends
+from cpsched.report.make import make_report
 from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import plan_text, simulate_line
 from cpsched.runs import load, save
+from cpsched.tables import Column, Table
 
 PLAN = """\
 title = "two \\"rules\\""

@@ -14,7 +14,6 @@ from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
-from cpsched.metrics.verify import verify
 from cpsched.model.jobtable import JobTable
 from cpsched.rollout import history as lessons
 from cpsched.rollout.dispatcher import CphPlus
@@ -26,6 +25,7 @@ from cpsched.simulation.observers import Observer
 from cpsched.simulation.state import State
 from cpsched.spec import build
 from cpsched.systems import load
+from cpsched.verification import verify
 
 BOTH = ("cph+", "cp+")
 

@@ -8,9 +8,9 @@ import gzip
 import pytest
 
 from cpsched import systems, traces
-from cpsched.metrics.verify import verify
 from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.simulation.simulate import simulate
+from cpsched.verification import verify
 
 #: Our name of each rule in the golden files.
 RULES = {"fifo": "fcfs", "sjf": "sjf", "ljf": "ljf", "easy": "easy"}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import DISPATCHERS, machines, run, workloads
 
-from cpsched.metrics.verify import verify
 from cpsched.model.workload import COLUMNS, Labels, Workload
+from cpsched.verification import verify
 
 
 @given(

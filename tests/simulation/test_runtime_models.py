@@ -14,7 +14,6 @@ from cpsched import traces
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError, UnknownNameError
 from cpsched.mapping import fit
-from cpsched.metrics.verify import Rule, verify
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
@@ -22,6 +21,7 @@ from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.runtime_models import GpuScaling, positive_normal
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
+from cpsched.verification import Rule, verify
 
 KINDS = ("core", "gpu")
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.findings import Findings, Rule, Violation
-from cpsched.metrics.phases import Phases
-from cpsched.metrics.verify_capacity import check_capacity
-from cpsched.metrics.verify_jobs import check_jobs
-from cpsched.metrics.verify_places import check_places
-from cpsched.metrics.verify_requests import check_requests
+from cpsched.verification.capacity import check_capacity
+from cpsched.verification.findings import Findings, Rule, Violation
+from cpsched.verification.jobs import check_jobs
+from cpsched.verification.phases import Phases
+from cpsched.verification.places import check_places
+from cpsched.verification.requests import check_requests
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.findings import Findings, Rule
-from cpsched.metrics.phases import Phases, inside, node_name
 from cpsched.model.types import JobType, Split
+from cpsched.verification.findings import Findings, Rule
+from cpsched.verification.phases import Phases, inside, node_name
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.metrics.table import Column, Number, Table, common_predictor
+from cpsched.report.run_tables import common_predictor
+from cpsched.tables import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

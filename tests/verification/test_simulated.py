@@ -14,12 +14,12 @@ from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
 from cpsched.mapping import fit
-from cpsched.metrics import verify_capacity
-from cpsched.metrics.verify import Rule, verify
 from cpsched.model.schedule import Segments
 from cpsched.simulation.record import AllocationRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
+from cpsched.verification import Rule, verify
+from cpsched.verification import capacity as capacity_rules
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
@@ -117,7 +117,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
     workload = jobs(*[(0, 1, 1)] * len(rows), resources=("core", "gpu"))
     schedule = replace(run(workload, system, "fifo").schedule, segments=segments)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verify_capacity, "_CHUNK", chunk)
+        patch.setattr(capacity_rules, "_CHUNK", chunk)
         found = [
             match.groups()
             for item in verify(schedule, limit=10**6)

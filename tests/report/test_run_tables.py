@@ -8,7 +8,8 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.metrics.summary import summarize
-from cpsched.metrics.table import Column, Table, comparison, placement_table
+from cpsched.report.run_tables import comparison, placement_table
+from cpsched.tables import Column, Table
 
 
 def summary(**changes: Any) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.findings import Findings, Rule
 from cpsched.metrics.window import ended, horizon
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
+from cpsched.verification.findings import Findings, Rule
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule

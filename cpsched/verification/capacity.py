@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.findings import Findings, Rule
-from cpsched.metrics.phases import inside
+from cpsched.verification.findings import Findings, Rule
+from cpsched.verification.phases import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.metrics.verify import Rule, Violation, verify
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.types import MISSING, JobType
 from cpsched.model.workload import Labels
+from cpsched.verification import Rule, Violation, verify
 
 Corrupt = Callable[[Schedule], Schedule]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.mapping.classes import classify
-from cpsched.metrics.findings import Findings, Rule
-from cpsched.metrics.phases import Phases, holding, inside, node_name
 from cpsched.metrics.window import horizon
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING, JobType
+from cpsched.verification.findings import Findings, Rule
+from cpsched.verification.phases import Phases, holding, inside, node_name
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule

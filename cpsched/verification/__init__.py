@@ -1,0 +1,8 @@
+"""Whether a schedule is one at all: checked against its inputs, without the simulator's code."""
+
+from __future__ import annotations
+
+from cpsched.verification.findings import Rule, Violation
+from cpsched.verification.verifier import verify
+
+__all__ = ["Rule", "Violation", "verify"]
