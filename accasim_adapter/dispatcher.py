@@ -1,7 +1,7 @@
 """
 Our dispatchers inside the real AccaSim.
 
-A :class:`CpschedDispatcher` keeps a :class:`~cpsched.simulation.cluster.Cluster` in step with
+A :class:`CpschedDispatcher` keeps a :class:`~cpsched.engine.cluster.Cluster` in step with
 AccaSim's own state. What it looks at is what AccaSim hands it as queued, and what has started or
 ended; ``es_dict``, which holds jobs to come, is only counted, and ``duration`` is never read.
 """
@@ -14,7 +14,7 @@ from accasim_adapter.machine import check_seconds, system_of
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched import systems
-from cpsched.simulation.cluster import Cluster, correction_named
+from cpsched.engine.cluster import Cluster, correction_named
 from cpsched.spec import Spec, build
 
 if TYPE_CHECKING:

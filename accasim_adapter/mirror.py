@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accasim_adapter.package import Event
+    from cpsched.engine.cluster import Cluster
     from cpsched.model.decision import Decision
-    from cpsched.simulation.cluster import Cluster
 
     #: Second of the start or None, job, a node name for each unit.
     Answer = tuple[int | None, str, list[str]]

@@ -10,13 +10,13 @@ from accasim_adapter.additional import Hooks
 from accasim_adapter.jobs import PREDICTED, Predicted, predicted_of, request_of, status_of
 from accasim_adapter.machine import check_seconds, system_of
 from cpsched import systems
+from cpsched.engine.encoder import JobEncoder
+from cpsched.engine.predicting import predict_into_store
 from cpsched.errors import InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.prediction import Outcome
-from cpsched.simulation.enrolment import Enrolment
-from cpsched.simulation.predicting import predict_into_store
 from cpsched.spec import build
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class CpschedPredictor(Hooks):
         self._system = system
         self._row_of = {}
         self._store = JobStore(system.resources)
-        self._enrolment = Enrolment(system, self._store, any_queue=True)
+        self._encoder = JobEncoder(system, self._store, any_queue=True)
         self.predictor.on_epoch(self._epoch)
         self.predictor.reset(system, self._seed)
 
@@ -127,7 +127,7 @@ class CpschedPredictor(Hooks):
         now = self.event_mapper.current_time
         try:
             request = request_of(job, self._system)
-            row = self._enrolment.enter(request, now)
+            row = self._encoder.add(request, now)
         except InfeasibleRequestError:
             # Whoever dispatches will reject it.
             self._row_of[job.id] = -1

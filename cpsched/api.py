@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import frozen, make_allocator, start_in_order
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import Request
 from cpsched.errors import (
     ConfigError,
     CpschedError,
@@ -36,8 +38,6 @@ from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 from cpsched.runs import SavedRun
 from cpsched.runs import load as load_run
 from cpsched.runs import save as save_run
-from cpsched.simulation.cluster import Cluster
-from cpsched.simulation.enrolment import Request
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator

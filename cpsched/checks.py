@@ -27,11 +27,11 @@ import numpy as np
 
 from cpsched.check_sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
-from cpsched.simulation.cluster import Cluster
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator

@@ -62,7 +62,7 @@ def size(thing: object) -> int:
     while waiting:
         item = waiting.pop()
         # The store of job tables grows with the log and belongs to whoever runs the jobs.
-        foreign = type(item).__module__.startswith(("cpsched.model", "cpsched.simulation"))
+        foreign = type(item).__module__.startswith(("cpsched.model", "cpsched.engine"))
         if id(item) in seen or foreign or isinstance(item, type | ModuleType):
             continue
         seen.add(id(item))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model import given
+from cpsched.model import validate
 from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes
 from cpsched.model.types import MISSING, UNBOUNDED
 
@@ -98,9 +98,9 @@ class JobTable:
         """
         num = len(handle)
         kinds = len(resources)
-        given.known_names("column", more, _GIVEN)
-        given.known_names("strings", strings or {}, LABELS)
-        given.one_a_job(strings or {}, num)
+        validate.known_names("column", more, _GIVEN)
+        validate.known_names("strings", strings or {}, LABELS)
+        validate.one_a_job(strings or {}, num)
         values = {
             "handle": handle,
             "submit": submit,
@@ -113,15 +113,17 @@ class JobTable:
             **more,
         }
         columns = {
-            name: given.whole_numbers(name, value, (num,), least=_LEAST.get(name))
+            name: validate.whole_numbers(name, value, (num,), least=_LEAST.get(name))
             for name, value in values.items()
         }
         nodes_max = columns["nodes_max"]
-        given.within("nodes_max", nodes_max, nodes_max >= columns["nodes_min"], "nodes_min or more")
+        validate.within(
+            "nodes_max", nodes_max, nodes_max >= columns["nodes_min"], "nodes_min or more"
+        )
         for name in ("split", "contiguous", "exclusive"):
-            given.within(name, columns[name], columns[name] <= 1, "0 or 1")
+            validate.within(name, columns[name], columns[name] <= 1, "0 or 1")
         _, first = np.unique(columns["handle"], return_index=True)
-        given.within(
+        validate.within(
             "handle", columns["handle"], np.isin(np.arange(num), first), "another for each job"
         )
         zeros = np.zeros((num, kinds), dtype=np.int64)
@@ -130,9 +132,11 @@ class JobTable:
                 [columns[flag] for flag in ("eligible_class", "split", "contiguous", "exclusive")],
                 axis=1,
             ),
-            given.whole_numbers("request", request, (num, kinds), least=0),
+            validate.whole_numbers("request", request, (num, kinds), least=0),
             *(
-                zeros if asked is None else given.whole_numbers(name, asked, (num, kinds), least=0)
+                zeros
+                if asked is None
+                else validate.whole_numbers(name, asked, (num, kinds), least=0)
                 for name, asked in (("per_node", per_node), ("per_node_max", per_node_max))
             ),
         )

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.engine.predicting import Correction, correct_overdue, predict_into_store
+from cpsched.engine.state import State
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
@@ -24,8 +26,6 @@ from cpsched.model.types import MISSING, Status
 from cpsched.prediction import Outcome, RuntimePredictor, listens
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, hooks
-from cpsched.simulation.predicting import Correction, correct_overdue, predict_into_store
-from cpsched.simulation.state import State
 from cpsched.spec import build
 
 if TYPE_CHECKING:

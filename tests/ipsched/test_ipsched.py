@@ -7,6 +7,7 @@ from tiny import jobs, machine, run, starts
 
 from cpsched import checks, cpsat
 from cpsched.cp import stats
+from cpsched.engine.state import State
 from cpsched.errors import ConfigError
 from cpsched.ipsched import match, sharing
 from cpsched.ipsched.dispatcher import Ipsched
@@ -15,7 +16,6 @@ from cpsched.ipsched.program import Answer
 from cpsched.mapping import fit
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.state import State
 from cpsched.spec import build
 from cpsched.verification import verify
 

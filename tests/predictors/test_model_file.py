@@ -15,12 +15,12 @@ import pytest
 from cpsched import traces
 from cpsched.cli.main import main
 from cpsched.cli.model_files import with_models
+from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.cluster import Cluster
 from cpsched.spec import build
 from predictors import model_file
 from predictors.evaluation import evaluate

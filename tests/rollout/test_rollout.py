@@ -10,6 +10,7 @@ from tiny import jobs, machine, run, starts
 
 from cpsched import cpsat
 from cpsched.cp import stats
+from cpsched.engine.state import State
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
@@ -22,7 +23,6 @@ from cpsched.rollout.neighbourhood import improve
 from cpsched.rollout.rules import RULES
 from cpsched.rollout.whole_queue import Tasks
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.state import State
 from cpsched.spec import build
 from cpsched.systems import load
 from cpsched.verification import verify

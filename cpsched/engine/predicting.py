@@ -9,9 +9,9 @@ from cpsched.model import columns as c
 from cpsched.prediction import answers_of, listens
 
 if TYPE_CHECKING:
+    from cpsched.engine.state import State
     from cpsched.model.jobtable import JobTable
     from cpsched.prediction import RuntimePredictor
-    from cpsched.simulation.state import State
 
 
 class Correction(StrEnum):

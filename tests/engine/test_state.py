@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
+from cpsched.engine.state import State
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.state import State
 
 
 def whole(values, dtype=np.int64):

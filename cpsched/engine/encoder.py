@@ -86,7 +86,7 @@ class Request:
             )
 
 
-class Enrolment:
+class JobEncoder:
     """
     Enters requests into a store; shapes, strings and eligibility are numbered by appearance.
 
@@ -118,7 +118,7 @@ class Enrolment:
         #: Why requests that were looked at before never fit; None where they do.
         self._reason_of: dict[tuple[int, ...], str | None] = {}
 
-    def enter(self, request: Request, now: int) -> int:
+    def add(self, request: Request, now: int) -> int:
         """
         Copy a request into the store.
 

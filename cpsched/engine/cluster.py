@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.engine.encoder import JobEncoder, Request
+from cpsched.engine.predicting import Correction, correct_overdue, predict_into_store
+from cpsched.engine.state import State
 from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import Status
 from cpsched.prediction import Outcome, RuntimePredictor, listens
-from cpsched.simulation.enrolment import Enrolment, Request
-from cpsched.simulation.predicting import Correction, correct_overdue, predict_into_store
-from cpsched.simulation.state import State
 from cpsched.spec import build
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Cluster:
         Specifications like ``easy:backfill=sjf``, or objects.
     correction
         Where a running job's end is expected once its prediction has passed, see
-        :class:`~cpsched.simulation.predicting.Correction`.
+        :class:`~cpsched.engine.predicting.Correction`.
     any_queue
         Whether jobs may name queues that the system does not have. These have no rules, and the
         system's default expected wait.
@@ -91,7 +91,7 @@ class Cluster:
         )
         self.correction = correction_named(correction)
         self.now = 0
-        self._enrolment = Enrolment(system, self.state.store, any_queue=any_queue)
+        self._encoder = JobEncoder(system, self.state.store, any_queue=any_queue)
         #: What each node that is down would have free otherwise.
         self._down: dict[int, IntArray] = {}
         self._sees_starts = listens(self.predictor, "on_start")
@@ -128,10 +128,10 @@ class Cluster:
         """
         self._tick(now)
         try:
-            row = self._enrolment.enter(request, now)
+            row = self._encoder.add(request, now)
         except InfeasibleRequestError as error:
             raise InfeasibleRequestError(job_id or f"of {request.user}", error.reason) from None
-        if len(self._enrolment.masks) != len(self.state.eligible):
+        if len(self._encoder.masks) != len(self.state.eligible):
             self._set_eligible()
         if predicted is not None:
             self.state.store.writable[row, c.PRIORITY : c.BOUND + 1] = predicted
@@ -298,7 +298,7 @@ class Cluster:
             free[node] = 0
 
     def _set_eligible(self) -> None:
-        masks = self._enrolment.masks
+        masks = self._encoder.masks
         if masks:
             self.state.set_eligible(np.stack(masks) & self.state.node_up)
 

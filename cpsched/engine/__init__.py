@@ -1,0 +1,1 @@
+"""A machine whose state changes: what the simulator, adapters and embedding code drive."""
