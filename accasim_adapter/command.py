@@ -44,8 +44,8 @@ def import_command(
     from cpsched import systems
     from cpsched.cli.report import width
     from cpsched.report.run_tables import comparison
-    from cpsched.runs import save
-    from cpsched.runs.folder import check_target
+    from cpsched.study import save_run
+    from cpsched.study.folder import check_target
 
     check_target(out, overwrite=overwrite)
     run = read_schedule(
@@ -56,7 +56,7 @@ def import_command(
         start_time=start_time,
     )
     arguments = {"schedule": str(schedule), "system": system, "zone": zone}
-    summary = save(run, out, overwrite=overwrite, arguments=arguments)
+    summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
     echo(f"{len(run.schedule.workload):,} jobs of {escaped(schedule.name)}")
     echo("")
     echo(comparison([(run.dispatcher, run.predictor, summary)]).text(width=width()))

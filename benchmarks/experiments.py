@@ -80,17 +80,17 @@ processors = "pool"
 LOOP = """\
 import sys
 from pathlib import Path
-from cpsched.experiments import load_plan
-from cpsched.experiments.sources import prepare
-from cpsched.experiments.task import tasks_of
-from cpsched.runs import save
+from cpsched.study import load_study
+from cpsched.study.sources import prepare
+from cpsched.study.task import tasks_of
+from cpsched.study import save_run
 from cpsched.simulation.simulate import simulate
-for task in tasks_of(load_plan(sys.argv[1])):
+for task in tasks_of(load_study(sys.argv[1])):
     run = simulate(
         prepare(task.made_of), dispatcher=task.dispatcher, predictor=task.predictor,
         settings=task.settings,
     )
-    save(run, Path(sys.argv[2]) / task.name)
+    save_run(run, Path(sys.argv[2]) / task.name)
 """
 
 

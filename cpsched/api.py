@@ -35,13 +35,11 @@ from cpsched.model.types import Status
 from cpsched.model.view import View
 from cpsched.model.workload import Workload
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
-from cpsched.runs import SavedRun
-from cpsched.runs import load as load_run
-from cpsched.runs import save as save_run
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
+from cpsched.study import SavedRun, load_run, save_run
 from cpsched.systems import load as load_system
 from cpsched.systems import parse as parse_system
 from cpsched.traces import read as read_log

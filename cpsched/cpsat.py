@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError, DispatchError
-from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

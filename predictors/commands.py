@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.atomic_files import replacing
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
@@ -22,7 +23,6 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo
 from cpsched.errors import ConfigError
-from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.archive import flattened, unflattened
+from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError
-from cpsched.replacing import replacing
 from cpsched.spec import Spec
 from cpsched.versions import versions
 from predictors.features import FEATURES

@@ -21,9 +21,9 @@ from cpsched.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cpsched.experiments.campaign import Display, Outcome
-    from cpsched.experiments.plan import Plan
-    from cpsched.experiments.tables import Tables
+    from cpsched.study.campaign import Display, Outcome
+    from cpsched.study.study import Study
+    from cpsched.study.tables import Tables
 
 #: Some run failed; the others are there.
 _SOME_FAILED = 1
@@ -108,7 +108,7 @@ def command(
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
     """Carry out the runs of a plan that are missing, and write tables of all."""
-    from cpsched.experiments import carried_out, load_plan, make_tables, write_tables
+    from cpsched.study import carried_out, load_study, make_tables, write_tables
 
     given = {
         "file": plan,
@@ -128,7 +128,7 @@ def command(
     }
     if scheduler is not None and jobs > 1:
         raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
-    wanted = _of_log(given) if _is_log(plan) else _of_plan(load_plan(plan), given)
+    wanted = _of_log(given) if _is_log(plan) else _of_plan(load_study(plan), given)
     wanted = wanted.narrowed(first, _moment("--from", start), _moment("--to", end))
     with ExitStack() as kept:
         with _display() as display:
@@ -155,19 +155,19 @@ def command(
 
 def _is_log(plan: str) -> bool:
     """Tell a job log from a plan, which ends in ``.toml`` or is the name of a shipped one."""
-    from cpsched.experiments import plan_names
+    from cpsched.study import study_names
 
-    if plan.endswith(".toml") or plan in plan_names():
+    if plan.endswith(".toml") or plan in study_names():
         return False
     if not Path(plan).is_file():
         if os.sep in plan or Path(plan).suffix:
-            known = ", ".join(plan_names())
+            known = ", ".join(study_names())
             raise ConfigError(f"is no file, and no plan; the plans are: {known}", where=plan)
-        raise UnknownNameError("plan or file", plan, plan_names())
+        raise UnknownNameError("plan or file", plan, study_names())
     return True
 
 
-def _of_plan(plan: Plan, given: Mapping[str, Any]) -> Plan:
+def _of_plan(plan: Study, given: Mapping[str, Any]) -> Study:
     """Return the plan; what it says itself is not said again."""
     for name, value in given.items():
         if name != "file" and value is not None:
@@ -177,10 +177,10 @@ def _of_plan(plan: Plan, given: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def _of_log(given: Mapping[str, Any]) -> Plan:
+def _of_log(given: Mapping[str, Any]) -> Study:
     """Return the plan that the options describe, read like one in a file."""
-    from cpsched.experiments.plan_file import log_name, parse_plan
     from cpsched.spec import Spec
+    from cpsched.study.study_file import log_name, parse_study
 
     def said(*keys: str) -> dict[str, Any]:
         return {key: given[key] for key in keys if given[key] is not None}
@@ -203,7 +203,7 @@ def _of_log(given: Mapping[str, Any]) -> Plan:
         "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
         **said("seeds", "jitter"),
     }
-    return parse_plan(content, Path("command line"))
+    return parse_study(content, Path("command line"))
 
 
 def _moment(option: str, text: str | None) -> int | str | None:
@@ -227,7 +227,7 @@ def _moment(option: str, text: str | None) -> int | str | None:
 
 def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     from cpsched.cli.report import width
-    from cpsched.experiments.readable import main_table
+    from cpsched.study.readable import main_table
 
     made = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {made:,} made", f"{outcome.kept:,} there before"]
@@ -328,7 +328,7 @@ class _Bars:
             self._thread.join()
 
     def _look(self, work: Path) -> None:
-        from cpsched.experiments.status import under_way
+        from cpsched.study.status import under_way
 
         while not self._stopped.wait(_REFRESH):
             self.show(under_way(work))

@@ -212,7 +212,7 @@ def _tasks(
     pairs = list(dict.fromkeys(pairs))
     if out is None or len(pairs) == 1:
         return [_Task(*pair, out) for pair in pairs]
-    from cpsched.runs import run_name
+    from cpsched.study import run_name
 
     digests = fitted.workload.digest(), fitted.system.digest()
     return [_Task(*pair, out / run_name(*pair, settings, *digests)) for pair in pairs]
@@ -220,7 +220,7 @@ def _tasks(
 
 def _check_targets(tasks: Sequence[_Task], *, overwrite: bool) -> None:
     """Refuse folders that exist before hours are spent."""
-    from cpsched.runs.folder import check_target
+    from cpsched.study.folder import check_target
 
     for task in tasks:
         if task.folder is not None:
@@ -238,8 +238,8 @@ def _run(
 ) -> _Done:
     from cpsched.cli.progress import progress_bar
     from cpsched.metrics.summary import summarize
-    from cpsched.runs import save
     from cpsched.simulation.simulate import simulate
+    from cpsched.study import save_run
 
     title = f"{task.dispatcher} {task.predictor}"
     jobs = len(fitted.workload) - len(fitted.rejected)
@@ -255,7 +255,9 @@ def _run(
     if task.folder is None:
         summary = summarize(run.schedule)
     else:
-        summary = save(run, task.folder, overwrite=overwrite, arguments=arguments, formats=writers)
+        summary = save_run(
+            run, task.folder, overwrite=overwrite, arguments=arguments, formats=writers
+        )
     return _Done(
         task, summary, run.decisions, run.predictions, run.provenance, run.timing,
         run.deterministic,

@@ -17,14 +17,14 @@ def command(
     ],
 ) -> None:
     """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
-    from cpsched.runs import load
-    from cpsched.runs.consistency import contradictions
-    from cpsched.runs.folder import find_runs
+    from cpsched.study import load_run
+    from cpsched.study.consistency import contradictions
+    from cpsched.study.folder import find_runs
     from cpsched.verification import verify
 
     wrong = 0
     for path in (run for given in folder for run in find_runs(given)):
-        run = load(path)
+        run = load_run(path)
         found = verify(run.schedule, recorded=run.recorded)
         findings = [f"{violation.rule}: {violation.message}" for violation in found]
         if not findings:

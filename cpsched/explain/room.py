@@ -11,7 +11,7 @@ from cpsched.explain.model import Demand, Place, Room
 from cpsched.explain.words import amount, count
 from cpsched.model import columns as c
 from cpsched.model.types import Split
-from cpsched.runs.nodes import fold
+from cpsched.study.nodes import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

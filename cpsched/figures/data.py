@@ -15,11 +15,11 @@ from cpsched.metrics.window import busy_window, ended
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.experiments.results import RunResult
     from cpsched.metrics.steps import StepFunction
     from cpsched.metrics.window import Window
     from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
-    from cpsched.runs import SavedRun
+    from cpsched.study import SavedRun
+    from cpsched.study.results import RunResult
 
 #: Points of a line over time, at most; and seconds one stands for, at least.
 _POINTS = 240

@@ -19,9 +19,9 @@ from cpsched.planning.assign import assign
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import first_decision, instance_of
 from cpsched.planning.listed import list_plan
-from cpsched.runs.nodes import fold_units
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.spec import Spec, build, may_be_none, options_of
+from cpsched.study.nodes import fold_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

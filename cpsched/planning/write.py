@@ -6,8 +6,8 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError
-from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.experiments.tables import grouped
+from cpsched.study.tables import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.experiments.results import Results, RunResult
+    from cpsched.study.results import Results, RunResult
 
 #: Schedules shown of a workload on a system, and of all together, at most.
 _HERE, _ALL = 6, 12

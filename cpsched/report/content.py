@@ -6,10 +6,10 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.experiments.readable import main_table, readable
 from cpsched.report import facts, plot, reproduce
 from cpsched.report.page import html_table, inline_svg, island
-from cpsched.runs.identity import slug
+from cpsched.study.identity import slug
+from cpsched.study.readable import main_table, readable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

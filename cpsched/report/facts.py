@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.experiments.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
 from cpsched.figures.figure_set import excluded
 from cpsched.metrics.workload import describe
+from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.experiments.plan import Baseline
-    from cpsched.experiments.results import Results
-    from cpsched.experiments.tables import Cell, Tables
     from cpsched.figures import RunData
     from cpsched.report.choose import Place
-    from cpsched.runs import SavedRun
+    from cpsched.study import SavedRun
+    from cpsched.study.results import Results
+    from cpsched.study.study import Baseline
+    from cpsched.study.tables import Cell, Tables
 
 Row = dict[str, "Cell"]
 _FIGURES = (

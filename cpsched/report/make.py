@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cpsched.atomic_files import write_all
 from cpsched.errors import ConfigError, RunError
-from cpsched.experiments.table_files import write_tables
 from cpsched.figures.style import FORMATS, styled
-from cpsched.replacing import write_all
 from cpsched.report import plot
 from cpsched.report.choose import places
 from cpsched.report.content import content
 from cpsched.report.page import render
 from cpsched.report.section import make_section
 from cpsched.report.source import open_source
+from cpsched.study.table_files import write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

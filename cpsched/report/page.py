@@ -13,9 +13,9 @@ from cpsched.figures.style import FAINT, INK, PAPER
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.experiments.readable import Titled
     from cpsched.figures import FigureFile
     from cpsched.tables import Column
+    from cpsched.study.readable import Titled
 
 _HERE = Path(__file__).resolve().parent
 #: The smaller the better.

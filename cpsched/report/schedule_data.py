@@ -19,7 +19,7 @@ from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Labels
-from cpsched.runs.nodes import fold
+from cpsched.study.nodes import fold
 
 if TYPE_CHECKING:
     from cpsched.figures.lanes import Rectangles

@@ -10,17 +10,17 @@ from cpsched.figures.figure_set import draw_schedule
 from cpsched.figures.focus import DAY, busiest
 from cpsched.report import facts, reproduce
 from cpsched.report.schedule_data import drawn
-from cpsched.runs import load
+from cpsched.study import load_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
-    from cpsched.experiments.results import RunResult
     from cpsched.figures import FigureFile, RunData
     from cpsched.metrics.window import Window
     from cpsched.report.choose import Place
-    from cpsched.runs import SavedRun
+    from cpsched.study import SavedRun
+    from cpsched.study.results import RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ def make_section(
     schedules: list[dict[str, Any]] = []
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
         tell(f"reading {result.dispatcher} {result.predictor}")
-        run = load(runs / result.folder)
+        run = load_run(runs / result.folder)
         data[result.folder], commands[result.folder] = reader.read(run, result)
         if result in place.shown:
             schedules += reader.schedule(run, result)

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import RunError
-from cpsched.experiments.store import DESCRIPTION
-from cpsched.experiments.tables import make_tables
-from cpsched.runs.folder import MARK, find_runs
+from cpsched.study.folder import MARK, find_runs
+from cpsched.study.store import DESCRIPTION
+from cpsched.study.tables import make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from cpsched.experiments.tables import Tables
+    from cpsched.study.tables import Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,7 +55,7 @@ def open_source(folder: str | Path, baseline: str | None = None) -> Source:
     folder
         Made by ``cpsched compare``; or a run, or a folder of runs, made by ``cpsched simulate``.
     baseline
-        As for :func:`~cpsched.experiments.make_tables`.
+        As for :func:`~cpsched.study.make_tables`.
 
     Raises
     ------

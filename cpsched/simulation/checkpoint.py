@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.archive import flattened, unflattened
+from cpsched.atomic_files import replacing
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

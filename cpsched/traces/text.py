@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
+from cpsched.atomic_files import replacing
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
-from cpsched.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -335,7 +335,7 @@ def test_a_killed_simulation_leaves_no_folder(files):
         "from cpsched.cli import simulate\n"
         "from cpsched.simulation.observers import Observer\n"
         "import cpsched.metrics.summary as summary\n"
-        "import cpsched.runs.writer as writer\n"
+        "import cpsched.study.writer as writer\n"
         "writer._write_json = lambda *rest: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from cpsched.cli.main import main\n"
         "main(['simulate', 'log.swf', '--system', 'four.toml', '--out', 'run'])\n"

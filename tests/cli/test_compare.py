@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cpsched.cli.compare import _Bars
-from cpsched.experiments.status import Status, StatusFile, under_way
+from cpsched.study.status import Status, StatusFile, under_way
 
 PLAN = """\
 systems = ["four.toml"]

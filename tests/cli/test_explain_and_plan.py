@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpsched.dispatch.rules import Fifo
-from cpsched.runs import save
 from cpsched.simulation.simulate import simulate
+from cpsched.study import save_run
 
 #: A (2 cores, 10 s), B (4, 4 s) at 1, C (1, 6 s) at 3, D (1, 8 s) at 4; E never fits.
 LOG = """\
@@ -234,7 +234,7 @@ def test_a_wall_clock_limit_that_was_met_is_in_the_record(files, tmp_path):
 
     for dispatcher, expected in ((Fifo(), True), (Hurried(), False)):
         run = simulate(traces.read("log.swf"), systems.load("four.toml"), dispatcher=dispatcher)
-        save(run, tmp_path / str(expected))
+        save_run(run, tmp_path / str(expected))
         about = json.loads((tmp_path / str(expected) / "run.json").read_text())
         assert about["deterministic"] is expected
 

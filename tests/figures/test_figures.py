@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched.experiments.plan import Baseline
 from cpsched.figures import draw_gantt, draw_time
 from cpsched.figures.boxes import Box
 from cpsched.figures.calendar import marks
@@ -21,6 +20,7 @@ from cpsched.metrics.steps import Distribution, StepFunction
 from cpsched.metrics.window import Window
 from cpsched.report.choose import is_baseline
 from cpsched.report.schedule_data import drawn
+from cpsched.study.study import Baseline
 
 JAN_2014 = 1388534400
 
@@ -255,18 +255,18 @@ def runs_folder_with_labels(tmp_path):
     """Draw the figures of a run whose labels are not harmless."""
     pytest.importorskip("matplotlib")
     from cpsched import figures
-    from cpsched.experiments.results import collect
-    from cpsched.runs import load, save
+    from cpsched.study import load_run, save_run
+    from cpsched.study.results import collect
 
     (tmp_path / "runs").mkdir()
     rows = [(10 * job, 1 + job % 3, 50 + job) for job in range(30)]
-    save(run(jobs(*rows), machine((4,)), "easy"), tmp_path / "runs" / "one")
+    save_run(run(jobs(*rows), machine((4,)), "easy"), tmp_path / "runs" / "one")
 
     def draw():
         from dataclasses import replace
 
         result = replace(collect(tmp_path).runs[0], dispatcher="$x^2$ <b>")
-        data = figures.read(load(tmp_path / "runs" / "one"), result)
+        data = figures.read(load_run(tmp_path / "runs" / "one"), result)
         return list(figures.draw("a on b", [data], ["svg"]))
 
     return draw

@@ -218,14 +218,14 @@ def test_a_run_shows_the_rules_used(tmp_path):
     """In the result and in ``run.json``."""
     import json
 
-    from cpsched.runs import save
+    from cpsched.study import save_run
 
     # The second job comes when the first has ended, the third before the second has.
     workload = jobs((0, 1, 3, 9), (5, 1, 4, 9), (6, 1, 2, 9), user=["ann"] * 3)
     done = run(workload, machine((4,)), "fifo", "user-history")
     assert list(done.predictions.values()) == [2, 0, 0, 0, 0, 1]
     assert done.schedule.plan.tolist() == [9, 3, 3]
-    save(done, tmp_path / "run")
+    save_run(done, tmp_path / "run")
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     assert about["predictions"]["rule 1: full profile"] == 2
 

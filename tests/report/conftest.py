@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.runs import save
+from cpsched.study import save_run
 
 #: Names that are scripts if anybody forgets that they are text.
 HOSTILE_USER = "<script>alert(1)</script>"
@@ -34,7 +34,7 @@ def runs_folder(tmp_path_factory) -> Path:
     for dispatcher in ("fifo", "easy"):
         done = run(_workload(), system, dispatcher)
         arguments = {"workload": "a log; rm -rf '*'.swf", "system": "tiny", "first": 40}
-        save(done, folder / dispatcher, arguments=arguments)
+        save_run(done, folder / dispatcher, arguments=arguments)
     return folder
 
 

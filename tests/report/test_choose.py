@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from cpsched.experiments.plan import Baseline
-from cpsched.experiments.tables import LABELS, Rows
 from cpsched.report.choose import places
 from cpsched.report.facts import findings
-from cpsched.runs.identity import slug
+from cpsched.study.identity import slug
+from cpsched.study.study import Baseline
+from cpsched.study.tables import LABELS, Rows
 
 
 @dataclass(frozen=True)

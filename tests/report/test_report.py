@@ -17,16 +17,15 @@ pytest.importorskip("matplotlib")
 from tiny import jobs, machine, run
 
 from cpsched.errors import ConfigError, RunError
-from cpsched.experiments import carry_out, load_plan, make_tables
-from cpsched.experiments.plan_file import parse_plan
-from cpsched.experiments.readable import Titled
-from cpsched.experiments.results import COUNTS
+from cpsched.tables import Column, Table
 from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import plan_text, simulate_line
-from cpsched.runs import load, save
-from cpsched.tables import Column, Table
+from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
+from cpsched.study.readable import Titled
+from cpsched.study.results import COUNTS
+from cpsched.study.study_file import parse_study
 
 PLAN = """\
 title = "two \\"rules\\""
@@ -62,7 +61,7 @@ def experiment(four_cores: Path) -> Path:
     ]
     (four_cores / "log.swf").write_text("\n".join(lines) + "\n")
     (four_cores / "plan.toml").write_text(PLAN)
-    carry_out(load_plan("plan.toml"), "out")
+    carry_out(load_study("plan.toml"), "out")
     return four_cores / "out"
 
 
@@ -177,7 +176,7 @@ def test_a_single_run(runs_folder, tmp_path):
     report = make_report(runs_folder / "easy", out=tmp_path)
     assert report.runs == 1
     assert "<title>easy</title>" in report.page.read_text()
-    load(runs_folder / "easy")
+    load_run(runs_folder / "easy")
 
 
 def test_hostile_names_are_text(page):
@@ -201,8 +200,8 @@ def test_the_plan_can_be_carried_out_again(experiment):
     """What the page prints is a plan, and the same one."""
     about = json.loads((experiment / "experiment.json").read_text())
     again = plan_text(about["plan"])
-    plan = parse_plan(tomllib.loads(again), Path("plan.toml").absolute())
-    assert plan == load_plan("plan.toml")
+    plan = parse_study(tomllib.loads(again), Path("plan.toml").absolute())
+    assert plan == load_study("plan.toml")
 
 
 def test_a_plan_of_generated_workloads_comes_back(tmp_path):
@@ -221,9 +220,9 @@ def test_a_plan_of_generated_workloads_comes_back(tmp_path):
         [run]
         runtime_model = "gpu-scaling:sigma=0.2"
         """
-    plan = parse_plan(tomllib.loads(text), tmp_path / "plan.toml")
+    plan = parse_study(tomllib.loads(text), tmp_path / "plan.toml")
     again = plan_text(json.loads(json.dumps(asdict(plan))))
-    assert parse_plan(tomllib.loads(again), tmp_path / "plan.toml") == plan
+    assert parse_study(tomllib.loads(again), tmp_path / "plan.toml") == plan
 
 
 def test_a_command_line_is_quoted():
@@ -243,7 +242,7 @@ def test_a_command_line_is_quoted():
 
 def test_a_log_nobody_can_run(tmp_path):
     """All jobs rejected: there is nothing to draw, and the report says so."""
-    save(run(jobs((0, 9, 10), (5, 9, 10)), machine((2,)), "easy"), tmp_path / "run")
+    save_run(run(jobs((0, 9, 10), (5, 9, 10)), machine((2,)), "easy"), tmp_path / "run")
     text = make_report(tmp_path / "run").page.read_text()
     assert "they can never run here: 2" in text
 

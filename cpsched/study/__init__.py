@@ -1,0 +1,35 @@
+"""Studies: many runs from one file, carried out and continued, and the tables made of them."""
+
+from __future__ import annotations
+
+from cpsched.study.campaign import Outcome, carried_out, carry_out
+from cpsched.study.identity import run_name
+from cpsched.study.reader import SavedRun, load_run
+from cpsched.study.store import Failure
+from cpsched.study.study import Baseline, Choice, Generated, LogFile, Study, StudyWorkload
+from cpsched.study.study_file import load_study, study_names
+from cpsched.study.table_files import write_tables
+from cpsched.study.tables import Tables, make_tables
+from cpsched.study.writer import save_run
+
+__all__ = [
+    "Baseline",
+    "Choice",
+    "Failure",
+    "Generated",
+    "LogFile",
+    "Outcome",
+    "SavedRun",
+    "Study",
+    "StudyWorkload",
+    "Tables",
+    "carried_out",
+    "carry_out",
+    "load_run",
+    "load_study",
+    "make_tables",
+    "run_name",
+    "save_run",
+    "study_names",
+    "write_tables",
+]

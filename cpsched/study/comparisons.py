@@ -1,0 +1,174 @@
+"""Every figure against the baseline's: differences and ratios, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+from cpsched.study import weeks
+from cpsched.study.paired import Estimate, difference, ratio
+from cpsched.study.results import CLASSES, GROUPS, MEASURES, column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.study.results import Figure, RunResult
+    from cpsched.study.study import Baseline
+
+#: Columns of means over jobs, which the bootstrap is for: measure and group by them.
+_MEANS = {column(name, "mean", unit): key for key, (name, unit) in MEASURES.items()}
+EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
+#: Added where nobody has asked whether it depends on the weeks of the log.
+SEEDS_ONLY = " (seeds)"
+#: What the intervals of a row hold where there is no difference.
+_NO_DIFFERENCE = {"difference": 0, "ratio": 1, "week_difference": 0, "week_ratio": 1}
+UNCLEAR, UNKNOWN = "unclear", "no interval"
+#: Of a row.
+COLUMNS = (
+    *("workload", "system", "dispatcher", "predictor", "base_dispatcher", "base_predictor"),
+    *("class", "figure", "value", "base_value", "pairs"),
+    *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
+    *("weeks", "week_difference_low", "week_difference_high", "week_ratio_low", "week_ratio_high"),
+    "verdict",
+)
+
+
+def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[str, Any]]:
+    """
+    Return a row for each figure of each group of repetitions and its baseline.
+
+    Groups without a baseline (its runs failed, or the workload has no such predictor), and the
+    baseline itself, have no rows. Pairs are the seeds that both have the figure in. Seeds that
+    changed nothing, neither here nor there, are one pair: repeating a run is no second measurement.
+    """
+    by_place = {_place(of[0]): of for of in repeated}
+    rows: list[dict[str, Any]] = []
+    for of in repeated:
+        run = of[0]
+        place = (
+            run.workload,
+            run.system,
+            baseline.dispatcher or run.dispatcher,
+            baseline.predictor or run.predictor,
+        )
+        base = by_place.get(place)
+        if base is not None and base is not of:
+            rows.extend(_against(of, base))
+    return rows
+
+
+def _place(run: RunResult) -> tuple[str, str, str, str]:
+    return run.workload, run.system, run.dispatcher, run.predictor
+
+
+def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
+    pairs = _pairs(of, base)
+    if not pairs:
+        return
+    first, other = pairs[0]
+    for group in GROUPS:
+        for name in first.figures if group == "all" else first.by_class[group]:
+            both = [
+                pair for pair in pairs if all(_value(run, group, name) is not None for run in pair)
+            ]
+            if name == "jobs" or not both:
+                continue
+            ours, theirs = zip(*both, strict=True)
+            values, bases = ([_value(r, group, name) for r in runs] for runs in (ours, theirs))
+            row = {
+                "workload": first.workload,
+                "system": first.system,
+                "dispatcher": first.dispatcher,
+                "predictor": first.predictor,
+                "base_dispatcher": other.dispatcher,
+                "base_predictor": other.predictor,
+                "class": group,
+                "figure": name,
+                **_compared(values, bases),  # type: ignore[arg-type]
+                **_by_week(ours, theirs, group, name),
+            }
+            yield {**row, "verdict": verdict(row)}
+
+
+def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
+    """Return the runs of the seeds that both have; equal pairs once."""
+    theirs = {run.seed: run for run in base}
+    found: list[tuple[RunResult, RunResult]] = []
+    for run in sorted(of, key=lambda run: run.seed):
+        other = theirs.get(run.seed)
+        if other is not None and not any(
+            _is_same(run, one) and _is_same(other, two) for one, two in found
+        ):
+            found.append((run, other))
+    return found
+
+
+def _is_same(run: RunResult, other: RunResult) -> bool:
+    return run.figures == other.figures and run.by_class == other.by_class
+
+
+def _value(run: RunResult, group: str, name: str) -> Figure:
+    return (run.by_class[group] if group in CLASSES else run.figures).get(name)
+
+
+def _compared(values: Sequence[float], bases: Sequence[float]) -> dict[str, Any]:
+    pairs = len(values)
+    return {
+        "value": math.fsum(values) / pairs,
+        "base_value": math.fsum(bases) / pairs,
+        "pairs": pairs,
+        **_shown("difference", difference(values, bases)),
+        **_shown("ratio", ratio(values, bases)),
+    }
+
+
+def _by_week(
+    ours: Sequence[RunResult], theirs: Sequence[RunResult], group: str, name: str
+) -> dict[str, Any]:
+    """Return the bootstrap's intervals of a mean over jobs, over all repetitions together."""
+    key = _MEANS.get(name)
+    found: tuple[Estimate | None, Estimate | None] = (None, None)
+    if key is not None:
+        found = weeks.intervals(
+            *(reduce(add, (run.weeks[key, group] for run in runs)) for runs in (ours, theirs))
+        )
+    number = next((one.number for one in found if one is not None), None)
+    return {
+        "weeks": number,
+        **_shown("week_difference", found[0], mean=False),
+        **_shown("week_ratio", found[1], mean=False),
+    }
+
+
+def _shown(name: str, estimate: Estimate | None, *, mean: bool = True) -> dict[str, Any]:
+    middle = {name: estimate.mean if estimate else None} if mean else {}
+    return {
+        **middle,
+        f"{name}_low": estimate.low if estimate else None,
+        f"{name}_high": estimate.high if estimate else None,
+    }
+
+
+def verdict(row: dict[str, Any]) -> str:
+    """
+    Return what a comparison says: ``lower``, ``higher``, ``equal``, ``unclear``, ``no interval``.
+
+    Lower or higher only if every interval there is, of the repetitions and of the weeks, of the
+    difference and of the ratio, leaves "no difference" out on that side; ``lower (seeds)`` where
+    there is none of the weeks: repetitions alone say nothing of another part of the log.
+    """
+    bounds = [
+        (row[f"{name}_low"] - none, row[f"{name}_high"] - none)
+        for name, none in _NO_DIFFERENCE.items()
+        if row[f"{name}_low"] is not None
+    ]
+    if row["value"] == row["base_value"] and all(low == high == 0 for low, high in bounds):
+        return EQUAL
+    if not bounds:
+        return UNKNOWN
+    asked = "" if row["week_difference_low"] is not None else SEEDS_ONLY
+    if all(high < 0 for _, high in bounds):
+        return LOWER + asked
+    return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR

@@ -1,0 +1,66 @@
+"""Does a run folder say the same thing everywhere? Its files are written again and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpsched.errors import RunError
+from cpsched.metrics.summary import summarize
+from cpsched.study.writer import allocation_columns, job_columns, queue_columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.study.reader import SavedRun
+
+
+def contradictions(run: SavedRun) -> list[str]:
+    """
+    Return what the files of a run contradict each other in, a sentence each.
+
+    The schedule is taken from ``jobs.parquet`` and ``allocations.parquet``; everything derived
+    from it and from the workload is worked out anew. Nothing is said about ``timing.json``.
+    """
+    found = [*_digests(run)]
+    schedule = run.schedule
+    for name, columns in (
+        ("jobs.parquet", job_columns(schedule)),
+        ("allocations.parquet", allocation_columns(schedule)),
+        ("queue.parquet", queue_columns(schedule)),
+    ):
+        found.extend(_differences(run.folder / name, columns))
+    summary = summarize(schedule)
+    found.extend(
+        f"metrics.json: {key} is not what follows from the schedule"
+        for key in summary.keys() | run.summary.keys()
+        if summary.get(key) != run.summary.get(key)
+    )
+    if run.about.get("counts") != summary["counts"]:
+        found.append("run.json: counts are not what follows from the schedule")
+    return sorted(found)
+
+
+def _digests(run: SavedRun) -> Iterator[str]:
+    for name, thing in (("workload", run.schedule.workload), ("system", run.schedule.system)):
+        said = run.about.get(name)
+        if not isinstance(said, Mapping) or said.get("digest") != thing.digest():
+            yield f"run.json: the {name} is not the one that was simulated (its digest differs)"
+
+
+def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise RunError(f"{path} is damaged: {reason}; simulate again with --overwrite") from error
+    for name in columns.keys() | set(table.column_names):
+        if name not in table.column_names:
+            yield f"{path.name}: column {name} is missing"
+        elif name not in columns:
+            yield f"{path.name}: column {name} does not belong there"
+        elif not table.column(name).combine_chunks().equals(columns[name]):
+            yield f"{path.name}: column {name} is not what follows from the schedule"

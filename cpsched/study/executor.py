@@ -1,0 +1,215 @@
+"""Who carries the runs out: this process, processes of this machine, or workers elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cpsched.errors import ConfigError
+from cpsched.study.sources import LogSource
+from cpsched.study.status import under_way
+from cpsched.study.task import versions_here
+from cpsched.study.worker import Done, Place, work_on
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from cpsched.study.status import Watch
+    from cpsched.study.task import Task
+
+#: Seconds to look for a Dask scheduler and its first worker.
+_PATIENCE = 10
+#: Seconds a process waits for something to do; of more than 24 days poll(2) knows nothing.
+_LONGEST_RUN = 7 * 86400
+#: What joblib and Dask raise when a worker was killed under a run.
+_KILLED = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
+
+
+class Executor(Protocol):
+    """Carries runs out."""
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        """Yield what came of each run, in the order they end."""
+        ...
+
+
+class InTurn:
+    """One run after the other, in this process."""
+
+    def __init__(self, folder: Path, token: str, watch: Watch | None) -> None:
+        self._place = Place(folder=folder, token=token, parent=None, versions=_versions())
+        self._watch = watch
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        """See :class:`Executor`."""
+        for task in tasks:
+            yield work_on(task, self._place, self._watch)
+
+
+class _Pool:
+    """
+    Worker processes, which may be killed.
+
+    The runs that were under way at a kill are tried again one at a time; the one whose process is
+    killed again has failed, the rest go on.
+    """
+
+    def __init__(self, place: Place, watch: Watch | None) -> None:
+        self._place = place
+        self._watch = watch
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        """See :class:`Executor`."""
+        left = {task.name: task for task in tasks}
+        while left:
+            suspects = yield from self._some(left)
+            for name in suspects:
+                # Alone, so that there is no doubt who is to blame.
+                alone = {name: left.pop(name)}
+                yield from self._some(alone)
+                if alone:
+                    yield Done(name=name, error="its process was killed, perhaps out of memory")
+
+    def _some(self, left: dict[str, Task]) -> Generator[Done, None, list[str]]:
+        """Yield what ends, taking it out of ``left``; return what was under way at a kill."""
+        try:
+            for done in self._parallel(list(left.values())):
+                del left[done.name]
+                yield done
+        except Exception as error:
+            if type(error).__name__ not in _KILLED:
+                raise
+            begun = [status.name for status in under_way(self._place.work)]
+            for folder in self._place.work.glob("*-*"):
+                shutil.rmtree(folder, ignore_errors=True)
+            return [name for name in begun if name in left] or list(left)
+        return []
+
+    def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        raise NotImplementedError
+
+
+class Processes(_Pool):
+    """
+    Processes of this machine, through joblib.
+
+    Parameters
+    ----------
+    jobs
+        How many, at least 2.
+    """
+
+    def __init__(self, folder: Path, token: str, watch: Watch | None, jobs: int) -> None:
+        place = Place(folder=folder, token=token, parent=os.getpid(), versions=_versions())
+        super().__init__(place, watch)
+        self._jobs = jobs
+
+    def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        import joblib  # type: ignore[import-untyped]
+
+        # Processes that wait for the last long run to end are told off by joblib if they give up.
+        with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
+            # Runs differ too much for batches: a dozen long ones might end up in one.
+            parallel = joblib.Parallel(
+                n_jobs=self._jobs,
+                batch_size=1,
+                max_nbytes=None,
+                return_as="generator_unordered",
+            )
+        yield from parallel(joblib.delayed(work_on)(t, self._place, self._watch) for t in tasks)
+
+
+class Cluster(_Pool):
+    """
+    Workers of a Dask cluster, through joblib's backend for it.
+
+    Workers that share the campaign's folder write there; others send their runs back. Logs are
+    read from their path where every worker finds them, and sent to each worker once otherwise.
+
+    Parameters
+    ----------
+    scheduler
+        Address, ``tcp://host:8786``.
+    """
+
+    def __init__(self, folder: Path, token: str, watch: Watch | None, scheduler: str) -> None:
+        place = Place(folder=folder, token=token, parent=None, versions=_versions())
+        super().__init__(place, watch)
+        self._scheduler = scheduler
+
+    def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
+        """
+        Yield what ends.
+
+        Raises
+        ------
+        ConfigError
+            If Dask is not installed, or nobody answers at the address.
+        """
+        import joblib
+
+        with _client(self._scheduler) as client:
+            contents = _to_send(client, tasks)
+            with joblib.parallel_config(
+                backend="dask", client=client, scatter=list(contents.values())
+            ):
+                parallel = joblib.Parallel(batch_size=1, return_as="generator_unordered")
+                yield from parallel(
+                    joblib.delayed(work_on)(
+                        task, self._place, self._watch, contents.get(_path_of(task))
+                    )
+                    for task in tasks
+                )
+
+
+@contextmanager
+def _client(scheduler: str) -> Iterator[Any]:
+    """Give a client of a cluster that has at least one worker."""
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        raise ConfigError(
+            "needs Dask; install it with: pip install 'cpsched[dask]'", key="--scheduler"
+        ) from error
+    try:
+        client = distributed.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ConfigError(
+            f"no Dask scheduler answers at {scheduler} ({error or type(error).__name__}); start"
+            " one with: dask scheduler",
+            key="--scheduler",
+        ) from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError as error:
+            raise ConfigError(
+                f"{scheduler} has no worker; start some with: dask worker --nthreads 1 {scheduler}",
+                key="--scheduler",
+            ) from error
+        yield client
+
+
+def _to_send(client: Any, tasks: Sequence[Task]) -> Mapping[str | None, bytes]:
+    """Return the contents of the logs that some worker cannot read itself, by path."""
+    paths = sorted({path for task in tasks if (path := _path_of(task)) is not None})
+    missing = set().union(*client.run(_unreadable, paths).values())
+    return {path: Path(path).read_bytes() for path in paths if path in missing}
+
+
+def _unreadable(paths: list[str]) -> set[str]:
+    """Return the files this process cannot read."""
+    return {path for path in paths if not os.access(path, os.R_OK)}
+
+
+def _path_of(task: Task) -> str | None:
+    source = task.made_of.source
+    return source.path if isinstance(source, LogSource) else None
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    return tuple(versions_here().items())

@@ -1,0 +1,289 @@
+"""The tables for people: for each workload and system, one a measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpsched.tables import Column, Number, Table, decimals_for
+from cpsched.study.identity import slug
+from cpsched.study.results import MEASURES, PLACES, STATISTICS, column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.study.tables import Cell, Rows, Tables
+
+Row = dict[str, "Cell"]
+#: Of a ratio.
+_MOST_DECIMALS = 6
+_SHARES = {"utilization": "use", "loss_of_capacity": "lost"}
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """A table, what it shows, and of which workload on which system."""
+
+    place: str
+    title: str
+    table: Table
+
+    @property
+    def label(self) -> str:
+        """For references to it."""
+        return f"{slug(self.place)}-{slug(self.title)}"
+
+
+def readable(tables: Tables) -> dict[str, list[Titled]]:
+    """Return the tables for people, by the name of the table they are made of."""
+    return {
+        "summary": [
+            titled
+            for place, rows in _places(tables.summary)
+            for titled in (
+                *_measures(place, rows),
+                _queue(place, rows),
+                _system(place, rows),
+                *_placement(place, rows),
+            )
+        ],
+        "classes": [
+            Titled(
+                place,
+                f"{title} by length",
+                Table(
+                    "",
+                    (
+                        *_who(rows),
+                        _text(rows, "class"),
+                        _number(rows, "jobs", "jobs"),
+                        *_statistics(rows, name, unit),
+                    ),
+                ),
+            )
+            for place, rows in _places(tables.classes)
+            for title, name, unit in _measured()
+        ],
+        "differences": [
+            Titled(place, f"{title} against the baseline", table)
+            for place, rows in _places(tables.differences)
+            for title, name, unit in _measured()
+            if (table := _differences(rows, name, unit)) is not None
+        ],
+        "timing": [
+            Titled(place, "what the runs cost", _timing(rows))
+            for place, rows in _places(tables.timing)
+        ],
+    }
+
+
+def main_table(tables: Tables) -> list[Titled]:
+    """Return what a terminal shows first: the means of each workload and system."""
+    against = dict(_places(tables.differences))
+    found = []
+    for place, rows in _places(tables.summary):
+        found.append(Titled(place, "means", _means(rows)))
+        if place in against:
+            found.append(Titled(place, "against the baseline", _ratios(against[place])))
+    return found
+
+
+def _measured() -> list[tuple[str, str, str]]:
+    return [(name.replace("_", " "), name, unit) for name, unit in MEASURES.values()]
+
+
+def _places(rows: Rows) -> list[tuple[str, list[Row]]]:
+    """Return the rows of each workload and system."""
+    found: dict[str, list[Row]] = {}
+    for row in rows.rows():
+        found.setdefault(f"{row['workload']} on {row['system']}", []).append(row)
+    return list(found.items())
+
+
+def _who(rows: Sequence[Row]) -> tuple[Column, Column]:
+    return _text(rows, "dispatcher"), _text(rows, "predictor")
+
+
+def _size(rows: Sequence[Row]) -> tuple[Column, ...]:
+    names = ("simulated", "rejected", "repetitions")
+    return tuple(_number(rows, name, {"simulated": "jobs"}.get(name, name)) for name in names)
+
+
+def _text(rows: Sequence[Row], name: str, header: str | None = None) -> Column:
+    return Column(header or name, "", tuple(str(row[name]) for row in rows))
+
+
+def _number(
+    rows: Sequence[Row],
+    name: str,
+    header: str,
+    unit: str = "",
+    scale: float = 1,
+    decimals: int | None = None,
+) -> Column:
+    """Return a column of figures, with as many decimals as the least of them needs."""
+    values = tuple(_scaled(row.get(name), scale) for row in rows)
+    return Column(
+        header, unit, values, decimals_for(values, unit) if decimals is None else decimals
+    )
+
+
+def _scaled(value: Cell, scale: float) -> Number:
+    return value * scale if isinstance(value, int | float) else None
+
+
+def _statistics(rows: Sequence[Row], name: str, unit: str) -> list[Column]:
+    return [_number(rows, column(name, one, unit), one, unit) for one in STATISTICS]
+
+
+def _measures(place: str, rows: Sequence[Row]) -> list[Titled]:
+    return [
+        Titled(place, title, Table("", (*_who(rows), *_size(rows), *_statistics(rows, name, unit))))
+        for title, name, unit in _measured()
+    ]
+
+
+def _queue(place: str, rows: Sequence[Row]) -> Titled:
+    columns = (*_who(rows), *_size(rows), *_statistics(rows, "queue", "jobs"))
+    return Titled(place, "queue size at every second", Table("", columns))
+
+
+def _system(place: str, rows: Sequence[Row]) -> Titled:
+    shares = [
+        _number(rows, name, f"{name.removeprefix(f'{kind}_')} {said}", "%", 100, 1)
+        for kind, said in _SHARES.items()
+        for name in rows[0]
+        if name.startswith(f"{kind}_") and any(row[name] is not None for row in rows)
+    ]
+    columns = (
+        *_who(rows),
+        *_size(rows),
+        *shares,
+        _number(rows, "theoretical_utilization", "theoretical use", "%", 100, 1),
+        _number(rows, "makespan_s", "makespan", "h", 1 / 3600, 1),
+        _number(rows, "throughput_jobs_per_hour", "throughput", "jobs/h"),
+        _number(rows, "share_that_never_waited", "never waited", "%", 100, 1),
+    )
+    return Titled(place, "the machine", Table("", columns))
+
+
+def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
+    """Return how jobs lie on the nodes, mean and deviation over jobs; nothing on pools."""
+    columns = [
+        _number(rows, column(name, one), f"{name.replace('_', ' ')}{said}", "", 1, 2)
+        for name in PLACES
+        for one, said in (("mean", ""), ("std", ", deviation"))
+        if any(row.get(column(name, one)) is not None for row in rows)
+    ]
+    table = Table("", (*_who(rows), *_size(rows), *columns))
+    return [Titled(place, "where jobs lie", table)] if columns else []
+
+
+def _means(rows: Sequence[Row]) -> Table:
+    """Return the means; how many jobs they are of is said once if it is the same for all."""
+    sizes = _size(rows)
+    said = ""
+    if all(len(set(column.values)) == 1 for column in sizes):
+        jobs, rejected, repetitions = (column.values[0] for column in sizes)
+        said = f"{jobs:,} jobs, {rejected:,} rejected; {repetitions} repetitions each"
+        if repetitions == 1:
+            said = f"{jobs:,} jobs, {rejected:,} rejected; one run each"
+        sizes = ()
+    return Table(
+        said,
+        (
+            *_who(rows),
+            *sizes,
+            _number(rows, "wait_mean_s", "mean wait", "s"),
+            _number(rows, "wait_p99_s", "p99 wait", "s"),
+            _number(rows, "slowdown_mean", "mean slowdown"),
+            _number(rows, "bounded_slowdown_mean", "mean bounded slowdown"),
+            _number(rows, "bounded_slowdown_p99", "p99 bounded slowdown"),
+            _number(rows, "queue_mean_jobs", "mean queue", "jobs"),
+            _number(rows, "utilization_core", "core use", "%", 100, 1),
+        ),
+    )
+
+
+def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
+    """Return the differences in the mean of a measure, for all jobs and by class."""
+    chosen = [row for row in rows if row["figure"] == column(name, "mean", unit)]
+    if not chosen:
+        return None
+    # The same in both columns: one is divided by the other.
+    both = [_scaled(row[key], 1) for key in ("value", "base_value") for row in chosen]
+    decimals = decimals_for(both, unit)
+    return Table(
+        "Intervals are 95 %, of the repetitions and of a bootstrap over weeks of the log; a"
+        " difference counts if every interval leaves it out that there is none",
+        (
+            *_who(chosen),
+            Column("against", "", tuple(_base(row) for row in chosen)),
+            _text(chosen, "class"),
+            _number(chosen, "value", "mean", unit, decimals=decimals),
+            _number(chosen, "base_value", "baseline", unit, decimals=decimals),
+            _ratios_of("ratio", chosen, "ratio"),
+            _ratios_of("ratio over weeks", chosen, "week_ratio"),
+            _text(chosen, "verdict"),
+        ),
+    )
+
+
+def _ratios(rows: Sequence[Row]) -> Table:
+    """Return the ratios to the baseline in short: two means over all jobs."""
+
+    def of(figure: str) -> list[Row]:
+        return [row for row in rows if (row["class"], row["figure"]) == ("all", figure)]
+
+    waits, slowdowns = of("wait_mean_s"), of("bounded_slowdown_mean")
+    columns = [*_who(slowdowns), Column("against", "", tuple(map(_base, slowdowns)))]
+    for title, chosen in (("mean wait", waits), ("mean bounded slowdown", slowdowns)):
+        columns.append(_ratios_of(f"{title}, ratio", chosen, "ratio", 2))
+        if any(row["weeks"] for row in chosen):
+            columns.append(_ratios_of("over weeks", chosen, "week_ratio", 2))
+        columns.append(_text(chosen, "verdict", "is"))
+    return Table("", tuple(columns))
+
+
+def _base(row: Row) -> str:
+    return f"{row['base_dispatcher']} {row['base_predictor']}"
+
+
+def _ratios_of(header: str, rows: Sequence[Row], name: str, decimals: int = 3) -> Column:
+    """Return a column of ratios with their intervals, sorted by their middle."""
+    shown = tuple(_ratio(row, name, decimals) for row in rows)
+    # An interval over the weeks is of the same ratio.
+    middle = tuple(
+        None if text == "-" else _scaled(row["ratio"], 1)
+        for text, row in zip(shown, rows, strict=True)
+    )
+    return Column(header, "", shown, sorted_by=middle)
+
+
+def _ratio(row: Row, name: str, decimals: int = 3) -> str:
+    """Return a ratio and its interval, with more decimals where they would say nothing."""
+    middle, low, high = (row.get(key) for key in (name, f"{name}_low", f"{name}_high"))
+    known = [abs(one) for one in (middle, low) if isinstance(one, float) and one]
+    while known and decimals < _MOST_DECIMALS and min(known) < 5 * 10**-decimals:
+        decimals += 1
+    shown = f"{middle:.{decimals}f}" if isinstance(middle, float) else ""
+    if isinstance(low, float) and isinstance(high, float):
+        shown = f"{shown} ({low:.{decimals}f} to {high:.{decimals}f})".strip()
+    return shown or "-"
+
+
+def _timing(rows: Sequence[Row]) -> Table:
+    times = [
+        _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2)
+        for name in ("median", "p99", "max")
+    ]
+    return Table(
+        "",
+        (
+            *_who(rows),
+            _number(rows, "seed", "seed"),
+            _number(rows, "loop_s", "simulation", "s", 1, 2),
+            _number(rows, "loop_cpu_s", "simulation, CPU", "s", 1, 2),
+            *times,
+        ),
+    )

@@ -1,0 +1,187 @@
+"""Read a run folder back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpsched import traces
+from cpsched.errors import CpschedError, RunError
+from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.system import System
+from cpsched.model.types import MISSING
+from cpsched.study.folder import MARK
+from cpsched.study.writer import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cpsched.model.types import IntArray
+
+_T = TypeVar("_T")
+#: What helps against every damage.
+_REMEDY = "simulate again with --overwrite"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SavedRun:
+    """
+    What a run folder holds.
+
+    Attributes
+    ----------
+    about
+        ``run.json``.
+    summary
+        ``metrics.json``.
+    timing
+        ``timing.json``.
+    schedule
+        When and where every job ran.
+    """
+
+    folder: Path
+    about: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    timing: Mapping[str, float]
+    schedule: Schedule
+
+    @property
+    def recorded(self) -> bool:
+        """Whether jobs ran as long as the log says."""
+        return bool(self.about["settings"].get("runtime_model", "recorded") == "recorded")
+
+
+def load_run(folder: str | Path) -> SavedRun:
+    """
+    Read a run folder.
+
+    Raises
+    ------
+    RunError
+        If it is no run, is incomplete, of another format, or a file in it is damaged.
+    """
+    folder = Path(folder)
+    if not (folder / MARK).is_file():
+        raise RunError(f"{folder} is not a run: there is no {MARK} in it")
+    about = _read(folder / MARK, _json)
+    if about.get("format") != FORMAT:
+        raise RunError(
+            f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT};"
+            f" {_REMEDY}"
+        )
+    overrun = _overrun(about, folder / MARK)
+    workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
+    system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
+    jobs = _read(folder / "jobs.parquet", pq.read_table)
+    allocations = _read(folder / "allocations.parquet", pq.read_table)
+    _read(folder / "queue.parquet", pq.read_schema)
+    if jobs.num_rows != len(workload):
+        raise RunError(
+            f"{folder}: jobs.parquet has {jobs.num_rows} rows, workload.parquet has"
+            f" {len(workload)}; {_REMEDY}"
+        )
+    try:
+        schedule = Schedule(
+            workload=workload,
+            system=system,
+            start=_integers(jobs, "start"),
+            end=_integers(jobs, "end"),
+            outcome=_outcomes(jobs),
+            priority=_integers(jobs, "predicted_priority"),
+            plan=_integers(jobs, "predicted"),
+            bound=_integers(jobs, "predicted_bound"),
+            segments=_segments(allocations, system),
+            rejected=_reasons(jobs),
+            overrun=overrun,
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        reason = f"no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        raise RunError(
+            f"{folder}: jobs.parquet or allocations.parquet is damaged: {reason}; {_REMEDY}"
+        ) from error
+    return SavedRun(
+        folder=folder,
+        about=about,
+        summary=_read(folder / "metrics.json", _json),
+        timing=_read(folder / "timing.json", _json),
+        schedule=schedule,
+    )
+
+
+def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
+    """Read one file; whatever is wrong with it becomes a one-line error."""
+    if not path.is_file():
+        raise RunError(f"{path} is missing: the run is incomplete; {_REMEDY}")
+    try:
+        return reader(path)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, CpschedError) as error:
+        # Arrow's errors are among these.
+        raise RunError(f"{path} is damaged: {_reason(path, error)}; {_REMEDY}") from error
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Return what is wrong with a file, in words."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 text (byte {error.start + 1})"
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing in it"
+    if isinstance(error, CpschedError | OSError | pa.ArrowException) or path.suffix != ".json":
+        return str(error).partition("\n")[0] or type(error).__name__
+    # Python's own words for a value of a wrong type say nothing to who reads this.
+    return f"a value in it is not of the kind it should be ({error})"
+
+
+def _overrun(about: Mapping[str, Any], path: Path) -> str:
+    """Return what the run did at the requested time."""
+    settings = about.get("settings")
+    overrun = settings.get("overrun") if isinstance(settings, dict) else None
+    if overrun not in ("kill", "extend"):
+        raise RunError(
+            f"{path} is damaged: settings.overrun is {overrun!r}, 'kill' or 'extend' is expected;"
+            f" {_REMEDY}"
+        )
+    return str(overrun)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise RunError("it is not a JSON object ({...})")
+    return content
+
+
+def _integers(table: pa.Table, name: str) -> IntArray:
+    column = table.column(name).cast(pa.int64())
+    return np.asarray(column.fill_null(pa.scalar(MISSING, pa.int64())), dtype=np.int64)
+
+
+def _outcomes(jobs: pa.Table) -> IntArray:
+    names = jobs.column("outcome").to_pylist()
+    return np.array([JobOutcome[name.upper()] for name in names], dtype=np.int64)
+
+
+def _reasons(jobs: pa.Table) -> dict[int, str]:
+    reasons = jobs.column("reason").to_pylist()
+    return {row: reason for row, reason in enumerate(reasons) if reason is not None}
+
+
+def _segments(table: pa.Table, system: System) -> Segments:
+    amounts = [_integers(table, f"amount.{resource}") for resource in system.resources]
+    return Segments(
+        job=_integers(table, "job"),
+        start=_integers(table, "from"),
+        end=_integers(table, "to"),
+        node=_integers(table, "node"),
+        count=_integers(table, "count"),
+        units=_integers(table, "units"),
+        amount=np.stack(amounts, axis=1),
+    )

@@ -1,0 +1,370 @@
+"""What the tables need of each run folder: its figures, and its jobs added up by week."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpsched.errors import RunError
+from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics.steps import StepFunction
+from cpsched.study.folder import MARK
+from cpsched.study.store import DESCRIPTION, FORMAT
+from cpsched.study.study import Baseline, as_label
+from cpsched.study.weeks import WeekSums, week_of
+from cpsched.study.writer import FORMAT as RUN_FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cpsched.model.types import IntArray
+
+#: A figure; None where nothing was measured.
+Figure = int | float | None
+#: Measures of jobs: their key in ``metrics.json`` and in tables, and their unit.
+MEASURES = {
+    "wait_s": ("wait", "s"),
+    "slowdown": ("slowdown", ""),
+    "bounded_slowdown": ("bounded_slowdown", ""),
+}
+#: Measures of where jobs lie, as in ``metrics.json``.
+PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
+#: Labels of a run's place in an experiment.
+_NAMES = ("workload", "system", "dispatcher", "predictor")
+STATISTICS = ("mean", "median", "p95", "p99", "max")
+CLASSES = ("short", "medium", "long")
+GROUPS = ("all", *CLASSES)
+COUNTS = (
+    "in_log",
+    "set_aside",
+    "rejected",
+    "simulated",
+    "completed",
+    "timeout",
+    "cancelled",
+    "not_ended",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunResult:
+    """
+    A finished run, as far as tables need it.
+
+    Attributes
+    ----------
+    folder
+        Its name.
+    workload, system, dispatcher, predictor
+        Labels.
+    counts
+        What became of every row of the log.
+    figures
+        By column, over all jobs: ``wait_mean_s``, ``utilization_core``, ...
+    by_class
+        The same of short, medium and long jobs, for the measures of jobs; with ``jobs``.
+    weeks
+        Sums by week, by measure (key of ``metrics.json``) and group of jobs.
+    timing
+        Seconds; they differ between equal runs.
+    """
+
+    folder: str
+    workload: str
+    system: str
+    dispatcher: str
+    predictor: str
+    seed: int
+    deterministic: bool
+    counts: Mapping[str, int]
+    figures: Mapping[str, Figure]
+    by_class: Mapping[str, Mapping[str, Figure]]
+    weeks: Mapping[tuple[str, str], WeekSums]
+    timing: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Results:
+    """
+    The finished runs of an experiment, in its order.
+
+    Attributes
+    ----------
+    missing
+        Folders of runs that belong to it and are not there.
+    """
+
+    title: str
+    question: str
+    baseline: Baseline
+    runs: tuple[RunResult, ...]
+    missing: tuple[str, ...]
+
+
+def collect(folder: str | Path) -> Results:
+    """
+    Read the runs of an experiment's folder.
+
+    Without the file that describes the experiment, all runs there are taken, in the order of
+    their names, and the first dispatcher is the baseline.
+
+    Raises
+    ------
+    RunError
+        If there is no run, one is damaged, or two are no repetitions of each other and have the
+        same names.
+    """
+    folder = Path(folder)
+    about = _description(folder)
+    places = about["runs"] if about else _undescribed(folder)
+    _check_distinct(places)
+    here = [place for place in places if (folder / "runs" / place["folder"] / MARK).is_file()]
+    if not here:
+        raise RunError(f"{folder} holds no finished run of an experiment")
+    there = {place["folder"] for place in here}
+    runs = tuple(_read(folder / "runs" / place["folder"], place) for place in here)
+    baseline = about.get("baseline") or {"dispatcher": runs[0].dispatcher}
+    return Results(
+        title=str(about.get("title") or folder.name),
+        question=str(about.get("question") or ""),
+        baseline=Baseline(**baseline),
+        runs=runs,
+        missing=tuple(p["folder"] for p in places if p["folder"] not in there),
+    )
+
+
+def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse two runs of the same names and seed: they would be averaged."""
+    there: dict[tuple[Any, ...], str] = {}
+    for place in places:
+        names = tuple(place[name] for name in _NAMES)
+        twin = there.setdefault((*names, place["seed"]), place["folder"])
+        if twin != place["folder"]:
+            raise RunError(_twins(twin, place["folder"], names))
+
+
+def _twins(one: str, other: str, names: Iterable[str]) -> str:
+    return (
+        f"{one} and {other} are both {' / '.join(names)}, and no repetitions of each other; move"
+        " one away"
+    )
+
+
+def _description(folder: Path) -> dict[str, Any]:
+    """Return what an experiment says of itself, nothing if it says nothing."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        return {}
+    about = _json(path)
+    if about.get("format") != FORMAT:
+        raise RunError(f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}")
+    try:
+        for place in about["runs"]:
+            Path(place["folder"], *(place[name] for name in _NAMES))
+            int(place["seed"])
+        Baseline(**about["baseline"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise RunError(f"{path} is damaged ({error}); carry the plan out again") from error
+    return about
+
+
+def _undescribed(folder: Path) -> list[dict[str, Any]]:
+    """Return the places of all runs in a folder, as they say themselves."""
+    places: list[dict[str, Any]] = []
+    first: dict[tuple[Any, ...], tuple[str, Any]] = {}
+    for mark in sorted((folder / "runs").glob(f"*/{MARK}")):
+        place, made_of = _said(mark)
+        names = tuple(place[name] for name in _NAMES)
+        twin, its = first.setdefault(names, (place["folder"], made_of))
+        if made_of != its:
+            raise RunError(_twins(twin, place["folder"], names))
+        places.append(place)
+    return places
+
+
+def _said(mark: Path) -> tuple[dict[str, Any], Any]:
+    """Return the place of a run as it says itself, and what repetitions of it have in common."""
+    about = _json(mark)
+    try:
+        said = dict(about.get("arguments") or {})
+        settings = dict(about["settings"])
+        place = {
+            "workload": about["workload"]["title"],
+            "system": about["system"]["name"],
+            "dispatcher": about["dispatcher"],
+            "predictor": about["predictor"],
+            **{name: said[name] for name in _NAMES if name in said},
+        }
+        seed = int(settings.pop("seed"))
+    except (LookupError, TypeError, ValueError) as error:
+        raise RunError(_damaged(mark.parent, error)) from error
+    labels = {name: as_label(str(text)) for name, text in place.items()}
+    source = dict(said.get("source") or {})
+    source.pop("path", None)
+    if "generator" in source:
+        # Each seed may have its own workload.
+        source["options"] = {k: v for k, v in source["options"].items() if k != "seed"}
+    # Not the jitter: with seed 0 there is none.
+    part = {name: said.get(name) for name in ("first", "from", "to")}
+    # Jobs of repetitions are jittered, or made by other seeds; what is no campaign's run has none.
+    digest = None if source else about["workload"].get("digest")
+    common = (settings, part, source, digest, about["system"].get("digest"))
+    return {"folder": mark.parent.name, **labels, "seed": seed}, common
+
+
+def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
+    try:
+        about, summary = _json(run / MARK), _json(run / "metrics.json")
+        if about.get("format") != RUN_FORMAT:
+            raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
+        return RunResult(
+            folder=run.name,
+            workload=str(place["workload"]),
+            system=str(place["system"]),
+            dispatcher=str(place["dispatcher"]),
+            predictor=str(place["predictor"]),
+            seed=int(place["seed"]),
+            deterministic=bool(about["deterministic"]),
+            counts=_counts(summary),
+            figures={**_of_group(summary, "all"), **_of_system(run, summary)},
+            by_class={
+                name: {"jobs": summary["wait_s"][name]["jobs"], **_of_group(summary, name)}
+                for name in CLASSES
+            },
+            weeks=_weeks(run / "jobs.parquet"),
+            timing=_json(run / "timing.json"),
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        # Arrow's errors are among these.
+        raise RunError(_damaged(run, error)) from error
+
+
+def _damaged(run: Path, error: Exception) -> str:
+    reason = str(error).partition("\n")[0]
+    return f"{run} is damaged ({reason}); delete the folder and carry the plan out again"
+
+
+def _number(value: Any) -> Figure:
+    """Return a figure as ``metrics.json`` has it, None for none."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise ValueError(f"{value!r} is no number")
+
+
+def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
+    counts = summary["counts"]
+    aside = sum(counts["set_aside"].values())
+    return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
+
+
+def _of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
+    """Return the measures of a group of jobs by column."""
+    return {
+        column(name, statistic, unit): _number(summary[key][group][statistic])
+        for key, (name, unit) in MEASURES.items()
+        for statistic in STATISTICS
+    }
+
+
+def column(*parts: str) -> str:
+    """Return the name of a column of its parts: ``wait``, ``mean``, ``s``."""
+    return "_".join(part for part in parts if part)
+
+
+def _of_system(run: Path, summary: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return the measures of queue and machine by column."""
+    queue = summary["queue_jobs"]
+    found: dict[str, Figure] = {
+        column("queue", statistic, "jobs"): _number(queue.get(statistic))
+        for statistic in STATISTICS
+    }
+    found["queue_p99_jobs"] = _queue_p99(run / "queue.parquet", summary["window_s"])
+    for name in ("utilization", "loss_of_capacity"):
+        found |= {column(name, kind): _number(value) for kind, value in summary[name].items()}
+    found["theoretical_utilization"] = _number(summary.get("theoretical_utilization"))
+    found |= _of_places(summary.get("placement") or {})
+    found["makespan_s"] = _number(summary["makespan_s"])
+    found["throughput_jobs_per_hour"] = _number(summary["throughput_jobs_per_hour"])
+    found["share_that_never_waited"] = _number(summary["excluded_in_plots"]["wait = 0"]["share"])
+    return found
+
+
+def _of_places(summary: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return how jobs lie on the nodes by column; nothing on a machine without places."""
+    found: dict[str, Figure] = {
+        column(name, statistic): _number(summary[name][statistic])
+        for name in PLACES
+        if summary.get(name)
+        for statistic in ("mean", "std")
+    }
+    for level, shares in (summary.get("by_switch_level") or {}).items():
+        found |= {column("switch_level", level, name): _number(shares[name]) for name in shares}
+    return found
+
+
+def _queue_p99(path: Path, window: list[int] | None) -> Figure:
+    """Return the queue size not exceeded for 99 % of the seconds of the window."""
+    if window is None:
+        return None
+    table = pq.read_table(path, columns=["time", "waiting"], use_threads=False)
+    queue = StepFunction(_integers(table, "time"), _integers(table, "waiting"))
+    return queue.distribution(*window).quantile(0.99)
+
+
+def _weeks(path: Path) -> dict[tuple[str, str], WeekSums]:
+    """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
+    table = pq.read_table(
+        path,
+        columns=["submit", "start", "end", "outcome"],
+        read_dictionary=["outcome"],
+        use_threads=False,
+    )
+    week, num_weeks = week_of(_integers(table, "submit"))
+    done = _ended(table)
+    submit, start, end = (_integers(table, name)[done] for name in ("submit", "start", "end"))
+    wait, runtime = job_metrics.wait(submit, start), end - start
+    values = {
+        "wait_s": wait,
+        "slowdown": job_metrics.slowdown(wait, runtime),
+        "bounded_slowdown": job_metrics.bounded_slowdown(wait, runtime),
+    }
+    length = job_metrics.job_class(runtime)
+    groups: dict[str, Any] = {"all": slice(None)}
+    groups |= {item.name.lower(): length == item for item in job_metrics.JobClass}
+    return {
+        (key, group): WeekSums.of(week[done][rows], value[rows], num_weeks)
+        for key, value in values.items()
+        for group, rows in groups.items()
+    }
+
+
+def _ended(table: pa.Table) -> IntArray:
+    """Return the rows of the jobs that ran to an end."""
+    outcomes = table.column("outcome").combine_chunks()
+    if isinstance(outcomes, pa.ChunkedArray):
+        outcomes = outcomes.chunk(0)
+    names = outcomes.dictionary.to_pylist()
+    codes = [code for code, name in enumerate(names) if name in ("completed", "timeout")]
+    return np.flatnonzero(np.isin(np.asarray(outcomes.indices), codes))
+
+
+def _integers(table: pa.Table, name: str) -> IntArray:
+    values = table.column(name).cast(pa.int64()).fill_null(pa.scalar(-1, pa.int64()))
+    return np.asarray(values, dtype=np.int64)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read ({error}); carry the plan out again") from error
+    if not isinstance(content, Mapping):
+        raise RunError(f"{path} is no JSON object; carry the plan out again")
+    return dict(content)

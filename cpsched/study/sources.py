@@ -1,0 +1,248 @@
+"""Workloads and systems as a worker gets them: named by their content, loaded once a process."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched import registry, resources, systems, traces
+from cpsched.errors import ConfigError
+from cpsched.mapping import Fitted, fit
+from cpsched.model.types import MISSING
+from cpsched.study.identity import file_digest
+from cpsched.study.study import Generated, in_utc
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from cpsched.model.workload import Workload
+    from cpsched.study.study import LogFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSource:
+    """A log by the SHA-256 of its file (hex) and how it is read; ``path`` is where it was."""
+
+    digest: str
+    format: str | None
+    skip_bad_lines: bool
+    path: str
+
+    def identity(self) -> list[Any]:
+        """Return what the workload follows from."""
+        return ["file", self.digest, self.format, self.skip_bad_lines]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedSource:
+    """A generator's name, and all of its options."""
+
+    generator: str
+    options: tuple[tuple[str, Any], ...]
+    version: int
+
+    def identity(self) -> list[Any]:
+        """Return what the workload follows from."""
+        return ["generator", self.generator, self.version, dict(self.options)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemSource:
+    """A machine as the text of its file."""
+
+    text: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """
+    What a run is made of, besides dispatcher, predictor and settings.
+
+    Attributes
+    ----------
+    first, start, end
+        The part of the log, as in :class:`~cpsched.study.study.StudyWorkload`.
+    jitter, seed
+        By how many seconds submits are delayed at most; 0: not at all.
+    """
+
+    source: LogSource | GeneratedSource
+    system: SystemSource
+    first: int | None
+    start: int | str | None
+    end: int | str | None
+    jitter: int
+    seed: int
+    enforce_limits: bool
+
+    def identity(self) -> list[Any]:
+        """Return what the jobs follow from; the system has a digest of its own."""
+        part = [self.first, self.start, self.end]
+        jitter = [self.jitter, self.seed] if self.jitter else []
+        return [*self.source.identity(), part, jitter, machine_digest(self.system)]
+
+
+def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | GeneratedSource:
+    """
+    Return where a planned workload comes from; a file is read to know its content.
+
+    Parameters
+    ----------
+    seed
+        Of the run; counts for a generated workload that is another one for every seed.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read.
+    """
+    if isinstance(planned, Generated):
+        own = (("seed", seed),) if planned.seeded else ()
+        return _generated(planned.generator, (*planned.options, *own))
+    return LogSource(
+        digest=file_digest(planned.path),
+        format=planned.format,
+        skip_bad_lines=planned.skip_bad_lines,
+        path=str(planned.path),
+    )
+
+
+def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource:
+    """Fill in the options a plan leaves out: a default that changes is another workload."""
+    generator = registry.load("generators", name)
+    options = generator.options(**dict(given))
+    every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
+    return GeneratedSource(generator=name, options=every, version=_version_of(generator))
+
+
+def _version_of(generator: Any) -> int:
+    """Return the generator's own version, which counts up when equal options give other jobs."""
+    module = sys.modules.get(type(generator).__module__)
+    return int(getattr(module, "VERSION", 0))
+
+
+def system_source(name_or_path: str) -> SystemSource:
+    """Return a system's file as text, so that a worker elsewhere needs no file."""
+    path = Path(name_or_path)
+    if not name_or_path.endswith(".toml") and path.name == name_or_path:
+        path = resources.path("systems", f"{name_or_path}.toml")
+    systems.load(name_or_path)
+    return SystemSource(text=path.read_text(encoding="utf-8"), where=str(path))
+
+
+@lru_cache(maxsize=16)
+def machine(source: SystemSource) -> System:
+    """Return the machine a text describes."""
+    return systems.parse(source.text, where=source.where, name=Path(source.where).stem)
+
+
+@lru_cache(maxsize=64)
+def machine_digest(source: SystemSource) -> str:
+    """Return the identity of the machine a text describes."""
+    return machine(source).digest()
+
+
+def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
+    """
+    Delay every submit by 0 to ``jitter`` whole seconds, drawn by the seed, and sort again.
+
+    Recorded starts move with their submits, so that recorded waits stay as they are.
+    """
+    delay = np.random.default_rng(seed).integers(0, jitter + 1, size=len(workload))
+    started = workload.recorded_start
+    later = workload.with_columns(
+        submit=workload.submit + delay,
+        recorded_start=np.where(started == MISSING, MISSING, started + delay),
+    )
+    return later.take(np.argsort(later.submit, kind="stable"))
+
+
+def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
+    """
+    Return the jobs on their machine; the last two are kept by this process.
+
+    Parameters
+    ----------
+    content
+        The log's file, where it came with the run and is not to be read from its path.
+
+    Raises
+    ------
+    CpschedError
+        If the log cannot be read, is another than when the campaign began, or does not suit the
+        machine.
+    """
+    if made_of in _PREPARED:
+        return _PREPARED[made_of]
+    workload = _part(_load(made_of.source, content), made_of)
+    if made_of.jitter:
+        workload = jittered(workload, made_of.seed, made_of.jitter)
+    fitted = fit(workload, machine(made_of.system), enforce_limits=made_of.enforce_limits)
+    _keep(_PREPARED, made_of, fitted)
+    return fitted
+
+
+_PREPARED: dict[Input, Fitted] = {}
+_LOADED: dict[LogSource | GeneratedSource, Workload] = {}
+_KEPT = 2
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Remember a value, and forget the one that came first of more than two."""
+    kept[key] = value
+    while len(kept) > _KEPT:
+        del kept[next(iter(kept))]
+
+
+def _load(source: LogSource | GeneratedSource, content: bytes | None) -> Workload:
+    if source in _LOADED:
+        return _LOADED[source]
+    if isinstance(source, GeneratedSource):
+        generator = registry.load("generators", source.generator)
+        workload: Workload = generator.generate(generator.options(**dict(source.options)))
+    elif content is None:
+        workload = _read(source, Path(source.path))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            # The name stays: it may tell the format, and it is the workload's title.
+            path = Path(folder) / Path(source.path).name
+            path.write_bytes(content)
+            workload = _read(source, path)
+    _keep(_LOADED, source, workload)
+    return workload
+
+
+def _read(source: LogSource, path: Path) -> Workload:
+    if file_digest(path) != source.digest:
+        raise ConfigError("is not the file it was when the campaign began", where=path)
+    return traces.read(path, format=source.format, skip_bad_lines=source.skip_bad_lines)
+
+
+def _part(workload: Workload, made_of: Input) -> Workload:
+    part = workload.select(
+        first=made_of.first,
+        start=_second(workload, "from", made_of.start),
+        end=_second(workload, "to", made_of.end),
+    )
+    if not len(part):
+        raise ConfigError("no job is left after first, from and to", where=workload.title)
+    return part
+
+
+def _second(workload: Workload, key: str, moment: int | str | None) -> int | None:
+    """Turn a moment into a second of the log's clock."""
+    if moment is None or isinstance(moment, int):
+        return moment
+    if workload.epoch is None:
+        raise ConfigError(
+            "the log does not say when its second 0 was; give seconds instead of a date",
+            where=workload.title,
+            key=key,
+        )
+    return int(in_utc(moment).timestamp()) - workload.epoch

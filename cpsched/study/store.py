@@ -1,0 +1,217 @@
+"""A campaign's folder: what is finished in it, what failed, and that only one works in it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from cpsched.atomic_files import partial_name, write_all
+from cpsched.errors import RunError
+from cpsched.study.folder import MARK
+from cpsched.study.task import versions_here
+from cpsched.study.worker import move_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from cpsched.study.study import Study
+    from cpsched.study.task import Task
+
+#: The file that makes a folder a campaign.
+DESCRIPTION = "experiment.json"
+#: Of the layout of campaign folders; a reader refuses others.
+FORMAT = 1
+#: What is in its folder besides.
+_OURS = {".work", ".lock", "runs", "failed", "damaged", "tables", "figures", "report.html"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """
+    A run that did not come to its end.
+
+    Attributes
+    ----------
+    error
+        One line.
+    file
+        Where the error is kept, with where it was raised.
+    """
+
+    name: str
+    error: str
+    file: Path
+
+
+class Store:
+    """
+    A campaign's folder.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+
+    Raises
+    ------
+    RunError
+        If there is something else in it, or it cannot be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise RunError(f"{folder} is a file; name a folder")
+        there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        # A campaign that was killed while it described itself has left that.
+        there.discard(partial_name(DESCRIPTION))
+        if DESCRIPTION not in there and not there <= _OURS:
+            raise RunError(
+                f"{folder} is not empty and holds no experiment; name one, or a new folder"
+            )
+        self.folder = folder
+        self.runs, self.work, self.failed = (folder / name for name in ("runs", ".work", "failed"))
+        #: Where run folders went that are not whole.
+        self.damaged: list[Path] = []
+        try:
+            for made in (self.work, self.runs):
+                made.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder} cannot be made: {error.strerror or error}") from error
+
+    @contextmanager
+    def locked(self) -> Iterator[str]:
+        """
+        Keep others out, clear what a killed campaign has left, and give a token of our own.
+
+        The lock goes with the process, however that ends.
+
+        Raises
+        ------
+        RunError
+            If another process is at work in the folder.
+        """
+        with (self.folder / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RunError(
+                    f"{self.folder}: another process is carrying out an experiment there; wait for"
+                    " it, or name another folder"
+                ) from error
+            self._clear()
+            token = uuid4().hex
+            (self.work / token).mkdir()
+            try:
+                yield token
+            finally:
+                self._clear()
+
+    def _clear(self) -> None:
+        for left in self.work.iterdir():
+            shutil.rmtree(left, ignore_errors=True)
+
+    def finished(self, tasks: Iterable[Task]) -> dict[str, Path]:
+        """
+        Return the folders of those runs that are there, by the run's key.
+
+        A folder that does not say which run it is, because files of it are missing or cannot be
+        read, goes to ``damaged``: the run is not there.
+
+        Raises
+        ------
+        RunError
+            If a folder has a run's name and is another run.
+        """
+        there = {path.name.rpartition("-")[2]: path for path in self.runs.iterdir()}
+        found = {}
+        for task in tasks:
+            path = there.get(task.key)
+            if path is None:
+                continue
+            said = identity_of(path)
+            if said is None:
+                self._set_aside(path)
+            elif said != task.identity:
+                raise RunError(f"{path} is not the run its name says; move it away")
+            else:
+                found[task.key] = path
+        return found
+
+    def _set_aside(self, run: Path) -> None:
+        place = self.folder / "damaged"
+        place.mkdir(exist_ok=True)
+        target = place / run.name
+        if target.exists():
+            target = place / f"{run.name}-{uuid4().hex[:8]}"
+        run.rename(target)
+        self.damaged.append(target)
+
+    def describe(self, plan: Study, tasks: Iterable[Task], found: Mapping[str, Path]) -> None:
+        """Write what the experiment is and which runs belong to it."""
+        content = {
+            "format": FORMAT,
+            "title": plan.title,
+            "question": plan.question,
+            "baseline": asdict(plan.baseline),
+            "jitter": plan.jitter,
+            "versions": versions_here(),
+            "plan": asdict(plan),
+            "runs": [
+                {
+                    "folder": found[task.key].name if task.key in found else task.name,
+                    **dict(task.labels),
+                }
+                for task in tasks
+            ],
+        }
+        write_json(self.folder / DESCRIPTION, content)
+
+    def fail(self, task: Task, error: str, trace: str | None) -> Failure:
+        """Keep a run's error in a file."""
+        self.failed.mkdir(exist_ok=True)
+        file = self.failed / f"{task.name}.json"
+        content = {
+            "run": task.name,
+            **dict(task.labels),
+            "error": error,
+            "trace": (trace or "").splitlines(),
+        }
+        write_json(file, content)
+        return Failure(name=task.name, error=error, file=file)
+
+    def succeed(self, task: Task) -> None:
+        """Forget that a run failed before."""
+        (self.failed / f"{task.name}.json").unlink(missing_ok=True)
+
+    def receive(self, task: Task, files: Mapping[str, bytes]) -> None:
+        """Write a run that came as files from a worker without access to the folder."""
+        folder = self.work / f"{task.key}-{uuid4().hex}"
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        move_in(folder, self.runs / task.name)
+
+
+def identity_of(run: Path) -> str | None:
+    """Return what a run folder says it is, None if it does not say."""
+    try:
+        about: Any = json.loads((run / MARK).read_text(encoding="utf-8"))
+        found = about["arguments"]["identity"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file in one step."""
+    text = json.dumps(content, indent=1, default=str) + "\n"
+    try:
+        write_all(path.parent, {path.name: text.encode()})
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from error

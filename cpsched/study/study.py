@@ -1,0 +1,252 @@
+"""What an experiment consists of: workloads x systems x dispatchers x predictors x seeds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+from cpsched.simulation.simulate import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: By how many seconds submits are moved at most where a plan has several seeds and does not say.
+JITTER = 5
+#: What names in tables are made of: nothing that Markdown, LaTeX or HTML could take for its own.
+_LABEL = re.compile(r"[\w.(#%][\w .+:=,/()#%@-]{0,79}")
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """
+    A dispatcher or predictor of a plan.
+
+    Attributes
+    ----------
+    label
+        What it is called in tables.
+    spec
+        Canonical specification, ``easy:backfill=sjf``.
+    """
+
+    label: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """A job log in a file; ``format`` is found by content where None."""
+
+    path: Path
+    format: str | None = None
+    skip_bad_lines: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """
+    A workload made by a registered generator.
+
+    Attributes
+    ----------
+    options
+        Those that differ from the generator's own.
+    seeded
+        Whether every seed of the plan is another workload: it is the generator's option ``seed``,
+        and no submit is moved.
+    """
+
+    generator: str
+    options: tuple[tuple[str, Any], ...] = ()
+    seeded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyWorkload:
+    """
+    A workload of a plan and what it is run on.
+
+    Attributes
+    ----------
+    label
+        What it is called in tables.
+    first, start, end
+        The part of it that is run: at most so many jobs, submitted in ``[start, end)``, which are
+        seconds of the log's clock or dates (text, UTC). All, where None.
+    systems
+        Names or TOML files.
+    predictors, dispatchers
+        Those that make sense for it; dispatchers: all of the plan, where there are none.
+    """
+
+    label: str
+    source: LogFile | Generated
+    systems: tuple[str, ...]
+    predictors: tuple[Choice, ...]
+    dispatchers: tuple[Choice, ...] = ()
+    first: int | None = None
+    start: int | str | None = None
+    end: int | str | None = None
+
+    def __post_init__(self) -> None:
+        check_part(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """
+    What a run is compared with: another of the same workload, system and seed.
+
+    Attributes
+    ----------
+    dispatcher, predictor
+        Labels. Where one is None, a run is compared with the run of its own dispatcher or its
+        own predictor.
+    """
+
+    dispatcher: str | None = None
+    predictor: str | None = None
+
+    def __str__(self) -> str:
+        named = [f"dispatcher {self.dispatcher}"] if self.dispatcher is not None else []
+        if self.predictor is not None:
+            named.append(f"predictor {self.predictor}")
+        return " and ".join(named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One run of a plan: its place in the tables, and with what it is made."""
+
+    workload: StudyWorkload
+    system: str
+    dispatcher: Choice
+    predictor: Choice
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """
+    An experiment.
+
+    Attributes
+    ----------
+    title, question
+        For people; in reports.
+    workloads
+        Each with its systems and predictors.
+    dispatchers
+        Run on all of them that do not name their own.
+    seeds
+        Repetitions: each seeds the jitter, the dispatcher and the predictor. With seed 0 the
+        log is left as it is.
+    jitter
+        With other seeds every submit is delayed by 0 to so many whole seconds.
+    settings
+        Of every run; the seed in it does not count.
+    baseline
+        What every run is compared with.
+    """
+
+    title: str
+    question: str = ""
+    workloads: tuple[StudyWorkload, ...]
+    dispatchers: tuple[Choice, ...]
+    seeds: tuple[int, ...] = (0,)
+    jitter: int = 0
+    settings: Settings = field(default_factory=Settings)
+    baseline: Baseline
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the runs; all of a seed before the next, so that neighbours share a workload."""
+        for workload in self.workloads:
+            for system in workload.systems:
+                for seed in self.seeds:
+                    for dispatcher in workload.dispatchers or self.dispatchers:
+                        for predictor in workload.predictors:
+                            yield Case(
+                                workload=workload,
+                                system=system,
+                                dispatcher=dispatcher,
+                                predictor=predictor,
+                                seed=seed,
+                            )
+
+    def narrowed(
+        self,
+        first: int | None = None,
+        start: int | str | None = None,
+        end: int | str | None = None,
+    ) -> Study:
+        """Return the plan on another part of every workload; what is None stays as it is."""
+        given = {"first": first, "start": start, "end": end}
+        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        return replace(self, workloads=tuple(replace(w, **changes) for w in self.workloads))
+
+
+def check_part(start: int | str | None, end: int | str | None) -> None:
+    """
+    Check that a part of a log is not empty.
+
+    Raises
+    ------
+    ConfigError
+        If it ends before it begins; seconds and a date cannot be compared without the log.
+    """
+    if isinstance(start, int) and isinstance(end, int):
+        empty = end <= start
+    elif isinstance(start, str) and isinstance(end, str):
+        empty = in_utc(end) <= in_utc(start)
+    else:
+        return
+    if empty:
+        raise ConfigError(f"the part of the log ends at {end}, must be after it begins, {start}")
+
+
+def in_utc(moment: str) -> datetime:
+    """Return a date, in UTC unless it says otherwise."""
+    when = datetime.fromisoformat(moment)
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def check_label(label: str) -> str:
+    """
+    Return a label if it can stand in every table.
+
+    Raises
+    ------
+    ConfigError
+        If it is empty, too long, or has characters that a table might take for its own, such as a
+        first one that makes a formula of a cell.
+    """
+    if not _LABEL.fullmatch(label) or label != label.strip():
+        raise ConfigError(
+            f"{label!r} cannot stand in a table; use up to 80 letters, digits, spaces and"
+            " . + : = , / ( ) # % @ _ -, and begin with none of + : = , / ) @ -"
+        )
+    return label
+
+
+def as_label(text: str) -> str:
+    """Return a text as a label, with ``-`` for what cannot be in one."""
+    plain = re.sub(r"[^\w .+:=,/()#%@-]+", "-", text).lstrip(" +:=,/)@-")
+    if len(plain) > _LONGEST:
+        # The end of a path tells more than its beginning.
+        plain = f"...{plain[3 - _LONGEST :]}"
+    return plain.strip() or "unnamed"
+
+
+def system_label(name_or_path: str) -> str:
+    """Return what tables call a system: its name, or its file's."""
+    return as_label(Path(name_or_path).name.removesuffix(".toml"))
+
+
+def alike(label: str) -> str:
+    """Return what two labels have in common that files' names do not tell apart."""
+    return label.lower().replace(" ", "-")

@@ -1,0 +1,334 @@
+"""
+Plans as TOML files: the shipped ones by name, and any other in the same format.
+
+The format is described in ``docs/studies.md``. Every key is checked before anything is run.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched import registry, resources, systems
+from cpsched.errors import ConfigError, CpschedError, UnknownNameError
+from cpsched.generators.contract import describe
+from cpsched.simulation.simulate import Settings
+from cpsched.spec import Spec, build, canonical
+from cpsched.study.study import (
+    JITTER,
+    Baseline,
+    Choice,
+    Generated,
+    LogFile,
+    Study,
+    StudyWorkload,
+    alike,
+    as_label,
+    check_label,
+    check_part,
+    system_label,
+)
+from cpsched.study.study_section import StudySection
+from cpsched.systems.lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+#: Of logs, and of packed ones.
+_ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
+#: At the top of a plan.
+_KEYS = (
+    *("title", "question", "dispatchers", "predictors", "systems", "workloads"),
+    *("seeds", "jitter", "run", "baseline"),
+)
+
+
+def study_names() -> list[str]:
+    """Return the names of the plans that come with cpsched, sorted."""
+    return sorted(file.stem for file in resources.path("studies").glob("*.toml"))
+
+
+def log_name(path: Path) -> str:
+    """Return a log's name without what says how it is written: ``KTH-SP2-1996-2.1-cln``."""
+    name = path.name
+    while (ending := Path(name).suffix.lower()) in _ENDINGS:
+        name = name[: -len(ending)]
+    return name
+
+
+def study_path(name_or_path: str | Path) -> Path:
+    """
+    Return the file of a plan: a shipped one by name, or any path that ends in ``.toml``.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is neither.
+    """
+    text = str(name_or_path)
+    if text.endswith(".toml"):
+        return Path(text)
+    known = study_names()
+    if text not in known:
+        raise UnknownNameError("plan", text, known)
+    return resources.path("studies", f"{text}.toml")
+
+
+def load_study(name_or_path: str | Path) -> Study:
+    """
+    Read a plan.
+
+    Raises
+    ------
+    UnknownNameError
+        If no shipped plan has that name; the message lists them.
+    ConfigError
+        If the file cannot be read, is no TOML, or does not describe an experiment; names file,
+        key, value, and what would be right.
+    """
+    file = study_path(name_or_path)
+    try:
+        # Some editors put a mark of the encoding at the beginning.
+        text = file.read_text(encoding="utf-8-sig")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is no valid TOML: {error}", where=file) from error
+    return parse_study(data, file, Lines(text))
+
+
+def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None) -> Study:
+    """
+    Return the plan that a TOML file's content describes.
+
+    Parameters
+    ----------
+    file
+        For messages; paths in the plan are relative to its folder.
+    lines
+        The lines of the file's keys, for messages.
+
+    Raises
+    ------
+    ConfigError
+        As for :func:`load_study`.
+    """
+    top = StudySection(data, str(file), lines=lines)
+    top.expect(*_KEYS)
+    dispatchers = _choices(top, "dispatchers", "dispatchers")
+    predictors = _choices(top, "predictors", "predictors", default=("requested",))
+    shared = _systems(top, file, default=())
+    workloads = [
+        _workload(section, file, shared, predictors, dispatchers)
+        for section in top.tables("workloads")
+    ]
+    if not workloads:
+        raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
+    _distinct(top, "workloads", [workload.label for workload in workloads])
+    seeds = top.seeds("seeds", (0,))
+    jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
+    if jitter and not any(seeds):
+        raise top.error("jitter", f"is {jitter}, and seed 0 moves no job; give seeds, such as 5")
+    return Study(
+        title=top.text("title", file.stem),
+        question=top.text("question", ""),
+        workloads=tuple(workloads),
+        dispatchers=dispatchers,
+        seeds=seeds,
+        jitter=jitter,
+        settings=_settings(top.table("run")),
+        baseline=_baseline(top.table("baseline"), dispatchers, workloads),
+    )
+
+
+def choice(group: str, spec: str, label: str | None = None) -> Choice:
+    """
+    Return a dispatcher or predictor, checked by making it once.
+
+    Parameters
+    ----------
+    group
+        ``dispatchers`` or ``predictors``.
+    """
+    build(group, spec, **({"truth": lambda handle: handle} if group == "predictors" else {}))
+    canonical = str(Spec.parse(spec))
+    return Choice(as_label(canonical) if label is None else check_label(label), canonical)
+
+
+def _choices(
+    section: StudySection, key: str, group: str, default: Sequence[str] = ()
+) -> tuple[Choice, ...]:
+    """Read dispatchers or predictors: a list of specifications, or a table of labels."""
+    found = []
+    for label, spec in section.labelled(key, default):
+        try:
+            found.append(choice(group, spec, label))
+        except CpschedError as error:
+            place = key if label is None else f"{key}.{label}"
+            raise section.error(place, str(error)) from error
+    for name, values in (("label", [c.label for c in found]), ("run", [c.spec for c in found])):
+        twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
+        if twice is not None:
+            raise section.error(key, f"'{twice}' is there twice, as a {name}")
+    _distinct(section, key, [choice.label for choice in found])
+    return tuple(found)
+
+
+def _systems(section: StudySection, file: Path, default: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Read systems, by name or by path relative to the plan, and check that they are there."""
+    found = []
+    for name in section.texts("systems", default or ()):
+        if name.endswith(".toml") or os.sep in name:
+            name = str(_beside(file, name))
+        try:
+            systems.load(name)
+        except CpschedError as error:
+            raise section.error("systems", str(error)) from error
+        found.append(name)
+    _distinct(section, "systems", [system_label(name) for name in found])
+    return tuple(found)
+
+
+def _workload(
+    section: StudySection,
+    file: Path,
+    shared: tuple[str, ...],
+    predictors: tuple[Choice, ...],
+    dispatchers: tuple[Choice, ...],
+) -> StudyWorkload:
+    source = _source(section, file)
+    usual = log_name(source.path) if isinstance(source, LogFile) else source.generator
+    label = section.text("name", as_label(usual))
+    try:
+        check_label(label)
+    except ConfigError as error:
+        raise section.error("name", str(error)) from error
+    start, end = section.moment("from"), section.moment("to")
+    try:
+        check_part(start, end)
+    except ConfigError as error:
+        raise section.error("to", str(error)) from error
+    workload = StudyWorkload(
+        label=label,
+        source=source,
+        systems=_systems(section, file, ()) or shared,
+        predictors=_named(section, "predictors", predictors) or predictors,
+        dispatchers=_named(section, "dispatchers", dispatchers),
+        first=section.count("first"),
+        start=start,
+        end=end,
+    )
+    if not workload.systems:
+        raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')
+    section.finish()
+    return workload
+
+
+def _named(section: StudySection, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
+    """Read labels of dispatchers or predictors that the plan has."""
+    known = {one.label: one for one in there}
+    named = section.texts(key)
+    for label in named:
+        if label not in known:
+            raise section.error(key, f"'{label}' is not one of: {', '.join(known)}")
+    return tuple(known[label] for label in dict.fromkeys(named))
+
+
+def _source(section: StudySection, file: Path) -> LogFile | Generated:
+    if ("file" in section) == ("generator" in section):
+        raise section.error("file", "give either a file or a generator")
+    if "generator" in section:
+        name = section.choice("generator", registry.names("generators"), None)
+        assert name is not None
+        return _generated(section, name)
+    path = _beside(file, section.text("file"))
+    if not path.is_file():
+        if path.is_dir():
+            raise section.error("file", f"{path} is a folder, a log is a file")
+        raise section.error("file", f"there is no file {path}")
+    formats = registry.names("traces")
+    return LogFile(
+        path=path,
+        format=section.choice("format", formats, None),
+        skip_bad_lines=section.flag("skip_bad_lines", False),
+    )
+
+
+def _generated(section: StudySection, name: str) -> Generated:
+    generator = registry.load("generators", name)
+    given = section.table("options")
+    known = [item.name for item in describe(generator.options)]
+    options = {key: given.plain(key) for key in known if key in given}
+    # Those that are left over are errors that name the closest one there is.
+    for key in known:
+        given.plain(key)
+    given.finish()
+    try:
+        generator.options(**options)
+    except ConfigError as error:
+        raise given.error("", str(error)) from error
+    except (TypeError, ValueError) as error:
+        raise given.error("", f"'{name}' does not take these values: {error}") from error
+    seeded = section.flag("seeded", False)
+    if seeded and ("seed" in options or "seed" not in known):
+        why = "has a seed of its own in options" if "seed" in options else "takes no seed"
+        raise section.error("seeded", f"is true, and '{name}' {why}")
+    return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
+
+
+def _settings(section: StudySection) -> Settings:
+    settings = Settings(
+        overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
+        correction=section.choice("correction", ("requested", "double"), "requested")
+        or "requested",
+        dispatch_interval=section.seconds("dispatch_interval"),
+        enforce_limits=section.flag("enforce_limits", True),
+        runtime_model=_runtime_model(section),
+    )
+    section.finish()
+    return settings
+
+
+def _runtime_model(section: StudySection) -> str:
+    spec = section.text("runtime_model", "recorded")
+    try:
+        return canonical("runtime_models", spec)
+    except CpschedError as error:
+        raise section.error("runtime_model", str(error)) from error
+
+
+def _baseline(
+    section: StudySection, dispatchers: Sequence[Choice], workloads: Sequence[StudyWorkload]
+) -> Baseline:
+    predictors = {one.label: one for workload in workloads for one in workload.predictors}
+    dispatcher = section.choice("dispatcher", [one.label for one in dispatchers], None)
+    predictor = section.choice("predictor", list(predictors), None)
+    section.finish()
+    if dispatcher is None and predictor is None:
+        dispatcher = dispatchers[0].label
+    return Baseline(dispatcher=dispatcher, predictor=predictor)
+
+
+def _distinct(section: StudySection, key: str, labels: Sequence[str]) -> None:
+    """Refuse labels that tables, or the files of figures, would not tell apart."""
+    by_name: dict[str, str] = {}
+    for label in labels:
+        other = by_name.get(alike(label))
+        if other == label:
+            raise section.error(key, f"two are called '{label}'; tell them apart by name")
+        if other is not None:
+            raise section.error(
+                key, f"'{other}' and '{label}' differ in case or hyphens only; name them apart"
+            )
+        by_name[alike(label)] = label
+
+
+def _beside(file: Path, path: str) -> Path:
+    """Return a path relative to the plan's folder; an absolute one stays."""
+    return (file.parent / path).absolute()

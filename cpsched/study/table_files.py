@@ -1,0 +1,110 @@
+"""Tables as files: CSV and Parquet for programs, Markdown and LaTeX for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cpsched import arrow
+from cpsched.atomic_files import write_all
+from cpsched.errors import RunError
+from cpsched.study.latex import latex
+from cpsched.study.readable import Titled, readable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.study.tables import Cell, Rows, Tables
+
+_TYPES = {int: np.int64, float: np.float64, bool: np.bool_}
+
+
+def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
+    """
+    Write the tables to a folder, all of them or none; return the files.
+
+    Equal runs give equal files, byte for byte, but for ``timing.*``.
+
+    Raises
+    ------
+    RunError
+        If the folder cannot be written to.
+    """
+    target = Path(folder)
+    files: dict[str, bytes] = {}
+    for name, rows in tables.named().items():
+        files[f"{name}.csv"] = as_csv(rows).encode()
+        files[f"{name}.parquet"] = as_parquet(rows)
+    for name, titled in readable(tables).items():
+        files[f"{name}.md"] = as_markdown(tables.results.title, titled).encode()
+        files[f"{name}.tex"] = as_latex(titled).encode()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        return write_all(target, files)
+    except OSError as error:
+        raise RunError(f"{target} cannot be written to: {error.strerror or error}") from error
+
+
+def as_csv(rows: Rows) -> str:
+    """Return a table as CSV: floats in full, an empty cell where nothing was measured."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows.columns)
+    for row in zip(*rows.columns.values(), strict=True):
+        writer.writerow([_csv_cell(cell) for cell in row])
+    return out.getvalue()
+
+
+def as_parquet(rows: Rows) -> bytes:
+    """Return a table as a Parquet file's content."""
+    arrays = [_array(values, rows.kinds[name]) for name, values in rows.columns.items()]
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(arrays, names=list(rows.columns)), out, compression="zstd")
+    return out.getvalue()
+
+
+def as_markdown(title: str, tables: Sequence[Titled]) -> str:
+    """Return tables as GitHub's Markdown, a section for each workload and system."""
+    lines, place = [f"# {_heading(title)}"], ""
+    for titled in tables:
+        if titled.place != place:
+            place = titled.place
+            lines.append(f"## {_heading(place)}")
+        lines.append(f"### {titled.title.capitalize()}")
+        lines.append(titled.table.markdown())
+    return "\n\n".join(lines) + "\n"
+
+
+def _heading(text: str) -> str:
+    """Return a text as Markdown that shows it as it is."""
+    return re.sub(r"([\\`*_{}\[\]<>#|!~&$])", r"\\\1", " ".join(text.split()))
+
+
+def as_latex(tables: Sequence[Titled]) -> str:
+    """Return tables as LaTeX, one ``table`` environment each."""
+    head = "% Needs \\usepackage{booktabs}."
+    parts = (latex(t.table, caption=f"{t.place}: {t.title}", label=t.label) for t in tables)
+    return "\n\n".join([head, *parts]) + "\n"
+
+
+def _array(values: Sequence[Cell], kind: type) -> pa.Array:
+    if kind is str:
+        return arrow.strings(values)  # type: ignore[arg-type]
+    known = np.array([value is not None for value in values], dtype=np.bool_)
+    filled = [kind() if value is None else value for value in values]
+    return arrow.numbers(np.array(filled, dtype=_TYPES[kind]), known)
+
+
+def _csv_cell(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return repr(cell) if isinstance(cell, float) else str(cell)

@@ -1,0 +1,204 @@
+"""An experiment's tables: figures a run, means over its repetitions, and what it cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+from cpsched.study.comparisons import COLUMNS, comparisons
+from cpsched.study.results import CLASSES, COUNTS, Results, collect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from cpsched.study.results import Figure, RunResult
+
+#: A cell; None where nothing was measured.
+Cell = str | int | float | bool | None
+LABELS = ("workload", "system", "dispatcher", "predictor")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """
+    A table for programs: columns by name, all of the same length, each of one type.
+
+    ``kinds`` has the type of each column: ``str``, ``int``, ``float`` or ``bool``.
+    """
+
+    columns: Mapping[str, tuple[Cell, ...]]
+    kinds: Mapping[str, type]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[Mapping[str, Cell]],
+        kinds: Mapping[str, type],
+        least: Iterable[str] = (),
+    ) -> Rows:
+        """
+        Build a table of rows; what a row does not have is None, other columns are floats.
+
+        ``least`` are columns that are there without a row, too.
+        """
+        names = list(dict.fromkeys([*least, *(name for row in rows for name in row)]))
+        whole = {name: kinds.get(name, float) for name in names}
+        return cls(
+            {name: tuple(_as(row.get(name), whole[name]) for row in rows) for name in names}, whole
+        )
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def rows(self) -> list[dict[str, Cell]]:
+        """Return the table row by row."""
+        return [
+            dict(zip(self.columns, row, strict=True))
+            for row in zip(*self.columns.values(), strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tables:
+    """
+    The tables of an experiment.
+
+    Attributes
+    ----------
+    runs
+        One row a run.
+    summary
+        One row for each workload, system, dispatcher and predictor: means over the repetitions.
+    classes
+        The same for short, medium and long jobs.
+    differences
+        Every figure against the baseline's, with intervals.
+    timing
+        What the runs cost; the only table that differs between equal experiments.
+    """
+
+    results: Results
+    runs: Rows
+    summary: Rows
+    classes: Rows
+    differences: Rows
+    timing: Rows
+
+    def named(self) -> dict[str, Rows]:
+        """Return the tables by name."""
+        return {
+            name: getattr(self, name)
+            for name in ("summary", "classes", "differences", "runs", "timing")
+        }
+
+
+def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
+    """
+    Return the tables of an experiment's folder, made of its run folders alone.
+
+    Parameters
+    ----------
+    baseline
+        Label of the dispatcher that others are compared with, instead of the experiment's own.
+
+    Raises
+    ------
+    ConfigError
+        If no run has that dispatcher.
+    RunError
+        If there is no run, or one is damaged.
+    """
+    results = _compared_with(baseline, collect(folder))
+    runs = results.runs
+    repeated = grouped(runs)
+    counts = dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int)
+    texts = ("folder", *LABELS, "class", "base_dispatcher", "base_predictor", "figure", "verdict")
+    kinds: dict[str, type] = {**counts, **dict.fromkeys(texts, str), "deterministic": bool}
+    classes = [_class_row(of, name) for of in repeated for name in CLASSES]
+    summary = [_summary_row(of) for of in repeated]
+    differences = comparisons(repeated, results.baseline)
+    return Tables(
+        results=results,
+        runs=Rows.of([_run_row(run) for run in runs], kinds),
+        summary=Rows.of(summary, kinds | _means_among(COUNTS, summary)),
+        classes=Rows.of(classes, kinds | _means_among(("jobs",), classes)),
+        differences=Rows.of(differences, kinds, least=COLUMNS),
+        timing=Rows.of([{**_labels(run), "seed": run.seed, **run.timing} for run in runs], kinds),
+    )
+
+
+def _compared_with(dispatcher: str | None, results: Results) -> Results:
+    if dispatcher is None:
+        return results
+    there = list(dict.fromkeys(run.dispatcher for run in results.runs))
+    if dispatcher not in there:
+        raise ConfigError(
+            f"no run is of '{dispatcher}'; there are: {', '.join(there)}", key="baseline"
+        )
+    return replace(results, baseline=replace(results.baseline, dispatcher=dispatcher))
+
+
+def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:
+    """Return the repetitions of each workload, system, dispatcher and predictor, in order."""
+    found: dict[tuple[str, ...], list[RunResult]] = {}
+    for run in runs:
+        found.setdefault(tuple(getattr(run, label) for label in LABELS), []).append(run)
+    return list(found.values())
+
+
+def mean(values: Iterable[Figure]) -> float | None:
+    """Return the mean of what was measured, None if nothing was; the sum is exact."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _labels(run: RunResult) -> dict[str, Cell]:
+    return {label: getattr(run, label) for label in LABELS}
+
+
+def _run_row(run: RunResult) -> dict[str, Cell]:
+    return {
+        **_labels(run),
+        "seed": run.seed,
+        "folder": run.folder,
+        "deterministic": run.deterministic,
+        **run.counts,
+        **run.figures,
+    }
+
+
+def _summary_row(of: Sequence[RunResult]) -> dict[str, Cell]:
+    first = of[0]
+    return {
+        **_labels(first),
+        "repetitions": len(of),
+        "deterministic": all(run.deterministic for run in of),
+        **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},
+        **{name: mean(run.figures.get(name) for run in of) for name in first.figures},
+    }
+
+
+def _class_row(of: Sequence[RunResult], name: str) -> dict[str, Cell]:
+    first = of[0]
+    figures: dict[str, Any] = {
+        key: mean(run.by_class[name][key] for run in of) for key in first.by_class[name]
+    }
+    figures["jobs"] = _mean_count([run.by_class[name]["jobs"] for run in of])
+    return {**_labels(first), "class": name, "repetitions": len(of), **figures}
+
+
+def _mean_count(counts: Sequence[Any]) -> int | float:
+    """Return a count that all repetitions have, or the mean: other seeds may be other jobs."""
+    return int(counts[0]) if len(set(counts)) == 1 else math.fsum(counts) / len(counts)
+
+
+def _means_among(names: Iterable[str], rows: Sequence[Mapping[str, Cell]]) -> dict[str, type]:
+    """Return the types of columns of counts of which some are means."""
+    return {name: float for name in names if any(isinstance(row[name], float) for row in rows)}
+
+
+def _as(value: Cell, kind: type) -> Cell:
+    return None if value is None else kind(value)

@@ -1,0 +1,181 @@
+"""One run, carried out by whichever process gets it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import traceback
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from cpsched.errors import ConfigError, RunError
+from cpsched.simulation.simulate import simulate
+from cpsched.study.folder import MARK
+from cpsched.study.sources import prepare
+from cpsched.study.status import StatusFile, die_with
+from cpsched.study.task import versions_here
+from cpsched.study.writer import save_run
+
+if TYPE_CHECKING:
+    from cpsched.study.status import Watch
+    from cpsched.study.task import Task
+
+#: Runs of one process take turns: threads would only wait for each other.
+_TURN = threading.Lock()
+_guarded: set[int] = set()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """
+    Where a campaign's runs go.
+
+    Attributes
+    ----------
+    folder
+        The campaign's, as the process sees it that began it.
+    token
+        A folder with this name is in its ``.work``: who finds it there shares the storage.
+    parent
+        Process that ends its workers when it dies, or None where it did not start them.
+    versions
+        Of the libraries there.
+    """
+
+    folder: Path
+    token: str
+    parent: int | None
+    versions: tuple[tuple[str, str], ...]
+
+    @property
+    def runs(self) -> Path:
+        """Folder of the finished runs."""
+        return self.folder / "runs"
+
+    @property
+    def work(self) -> Path:
+        """Folder of what is under way."""
+        return self.folder / ".work"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether this process sees the campaign's folder."""
+        return (self.work / self.token).is_dir()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """
+    What came of a run.
+
+    Attributes
+    ----------
+    error, trace
+        One line, and where it was raised; None if the run is there.
+    files
+        The run's files by name, if the worker could not write to the campaign's folder.
+    """
+
+    name: str
+    error: str | None = None
+    trace: str | None = None
+    files: dict[str, bytes] | None = None
+
+
+def work_on(task: Task, place: Place, watch: Watch | None, content: bytes | None = None) -> Done:
+    """
+    Carry a run out, and say what came of it; never raises what the run raises.
+
+    Parameters
+    ----------
+    content
+        The log's file, where workers cannot read it themselves.
+    """
+    if place.parent is not None and place.parent not in _guarded:
+        _guarded.add(place.parent)
+        threading.Thread(target=die_with, args=(place.parent,), daemon=True).start()
+    with _TURN:
+        try:
+            return _carried_out(task, place, watch, content)
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            return Done(name=task.name, error=reason, trace=traceback.format_exc())
+
+
+def _carried_out(task: Task, place: Place, watch: Watch | None, content: bytes | None) -> Done:
+    _check_versions(place)
+    if not place.is_shared:
+        with tempfile.TemporaryDirectory() as own:
+            run = _simulated(task, Path(own), None, content)
+            files = {path.name: path.read_bytes() for path in sorted(run.iterdir())}
+        return Done(name=task.name, files=files)
+    if (place.runs / task.name / MARK).is_file():
+        # Another worker, taken for lost, has finished it after all.
+        return Done(name=task.name)
+    # Nobody else writes here, not even a worker that was taken for lost with the same run.
+    folder = place.work / f"{task.key}-{uuid4().hex}"
+    folder.mkdir()
+    try:
+        move_in(_simulated(task, folder, watch, content), place.runs / task.name)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return Done(name=task.name)
+
+
+def move_in(run: Path, target: Path) -> None:
+    """Move a finished run to its place; if one is there already, it is the same one."""
+    try:
+        run.rename(target)
+    except OSError as error:
+        if not (target / MARK).is_file():
+            raise RunError(f"{target} is there and is no run; move it away") from error
+
+
+def _simulated(task: Task, folder: Path, watch: Watch | None, content: bytes | None) -> Path:
+    status = StatusFile(folder, task.name)
+    status.begin(0)
+    fitted = prepare(task.made_of, content)
+    status.begin(len(fitted.workload) - len(fitted.rejected))
+    observers = () if watch is None else (watch(status, 0, fitted.workload.epoch),)
+    run = simulate(
+        fitted,
+        dispatcher=task.dispatcher,
+        predictor=task.predictor,
+        settings=task.settings,
+        observers=observers,
+    )
+    save_run(run, folder / "run", arguments=arguments_of(task))
+    return folder / "run"
+
+
+def arguments_of(task: Task) -> dict[str, Any]:
+    """Return what ``run.json`` says of a run's place in its experiment, and of what made it."""
+    made_of = task.made_of
+    source = asdict(made_of.source)
+    if "options" in source:
+        source["options"] = dict(source["options"])
+    return {
+        **dict(task.labels),
+        "identity": task.identity,
+        "source": source,
+        "first": made_of.first,
+        "from": made_of.start,
+        "to": made_of.end,
+        "jitter": made_of.jitter,
+    }
+
+
+def _check_versions(place: Place) -> None:
+    """Refuse to work with other libraries: the run would not be what its name says."""
+    here = versions_here()
+    for library, version in place.versions:
+        if here.get(library) != version:
+            raise ConfigError(
+                f"this worker has {library} {here.get(library, 'not at all')}, the campaign"
+                f" {version}; install the same on both",
+                where=f"worker {os.uname().nodename}",
+            )

@@ -1,0 +1,52 @@
+"""The benchmark of campaigns: its plans are plans, and its arguments are checked."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpsched.study import load_study
+from cpsched.study.task import tasks_of
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script as a module."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module("experiments")
+
+
+def test_its_plans_have_the_runs_it_says(benchmark, tmp_path):
+    """Eight equal runs, a thousand tiny ones, twenty to be killed."""
+    (tmp_path / "small.toml").write_text(benchmark.SMALL)
+    (tmp_path / "small.swf").write_text(benchmark._small_log(40))
+    plans = {
+        8: benchmark.EQUAL.format(jobs=2000, dispatcher="easy"),
+        1000: benchmark.MANY.format(seeds=100),
+        20: benchmark.KILLED.format(jobs=2000),
+    }
+    for number, text in plans.items():
+        (tmp_path / "plan.toml").write_text(text)
+        assert len(tasks_of(load_study(tmp_path / "plan.toml"))) == number
+
+
+def test_equal_runs_are_of_the_same_jobs(benchmark, tmp_path):
+    """Without jitter a process reads and maps the workload once for all of them."""
+    (tmp_path / "plan.toml").write_text(benchmark.EQUAL.format(jobs=2000, dispatcher="easy"))
+    assert len({task.made_of for task in tasks_of(load_study(tmp_path / "plan.toml"))}) == 1
+
+
+@pytest.mark.parametrize("wrong", [("--runs", "0"), ("--many", "9"), ("--kill-jobs", "10")])
+def test_too_few_is_one_line(benchmark, monkeypatch, capsys, wrong):
+    """Exit code 2, as argparse has it."""
+    monkeypatch.setattr(sys, "argv", ["experiments.py", *wrong])
+    with pytest.raises(SystemExit) as stop:
+        benchmark.arguments()
+    assert stop.value.code == 2
+    assert "too few" in capsys.readouterr().err

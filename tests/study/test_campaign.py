@@ -1,0 +1,310 @@
+"""Campaigns: each run once, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cpsched.errors import ConfigError, RunError
+from cpsched.study import (
+    Choice,
+    carried_out,
+    carry_out,
+    load_run,
+    load_study,
+    make_tables,
+    write_tables,
+)
+from cpsched.study.folder import find_runs
+from cpsched.study.store import Store
+from cpsched.study.task import tasks_of
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Return the tables of a folder, without the one that may differ."""
+    files = write_tables(make_tables(folder), folder / "tables")
+    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
+
+
+def test_every_run_is_a_run_folder(place, plan):
+    """As ``simulate`` writes them; named by what they are, and with their place in the plan."""
+    outcome = carry_out(plan, place / "out")
+    assert (outcome.runs, outcome.kept, outcome.failed) == (12, 0, ())
+    folders = find_runs(place / "out" / "runs")
+    assert len(folders) == 12
+    assert folders[0].name.startswith("few-four-easy-actual-s1-")
+    run = load_run(folders[0])
+    assert run.about["arguments"]["dispatcher"] == "EASY"
+    assert run.about["settings"]["seed"] == 1
+    assert not list((place / "out" / ".work").iterdir())
+
+
+def test_what_is_complete_is_not_run_again(place, plan):
+    """Also after a label has changed; a new dispatcher is run beside it."""
+    carry_out(plan, place / "out")
+    before = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
+    again = replace(plan, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
+    outcome = carry_out(again, place / "out")
+    assert (outcome.runs, outcome.kept) == (12, 6)
+    after = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
+    assert len(after) == 18
+    assert all(after[path] == stamp for path, stamp in before.items())
+    assert {run.dispatcher for run in make_tables(place / "out").results.runs} == {"First", "S"}
+
+
+def test_a_run_is_named_by_all_that_determines_it(place, plan, monkeypatch):
+    """Log, part, machine, dispatcher, predictor, settings, seed, jitter, versions; not its path."""
+
+    def names(of: Any) -> set[str]:
+        return {task.identity for task in tasks_of(of)}
+
+    usual = names(plan)
+    assert usual == names(load_study(place / "plan.toml"))
+    (place / "copy.swf").write_text((place / "log.swf").read_text())
+    text = (place / "plan.toml").read_text()
+    (place / "plan2.toml").write_text(text.replace("log.swf", "copy.swf"))
+    assert names(load_study(place / "plan2.toml")) == usual
+    others = [
+        plan.narrowed(first=10),
+        replace(plan, jitter=4),
+        replace(plan, seeds=(4, 5, 6)),
+        replace(plan, settings=replace(plan.settings, overrun="extend")),
+        replace(plan, dispatchers=(Choice("FIFO", "ljf"), Choice("EASY", "sjf"))),
+    ]
+    (place / "four.toml").write_text((place / "four.toml").read_text().replace("3600", "60"))
+    others.append(plan)
+    for other in others[:-1]:
+        assert not names(other) & usual
+    assert not names(others[-1]) & usual
+    (place / "four.toml").write_text((place / "four.toml").read_text().replace("60\n", "3600\n"))
+    assert names(plan) == usual
+    monkeypatch.setattr("cpsched.study.task.versions_here", lambda: {"cpsched": "next"})
+    assert not names(plan) & usual
+
+
+def test_the_content_of_a_model_file_is_part_of_the_name(place, plan):
+    """A predictor trained anew is another one, under the same specification."""
+    model = place / "model.npz"
+
+    def identity() -> str:
+        one = replace(plan.workloads[0], predictors=(Choice("M", f"gbm-log:model={model}"),))
+        return tasks_of(replace(plan, workloads=(one,)))[0].identity
+
+    model.write_bytes(b"one")
+    first = identity()
+    model.write_bytes(b"two")
+    assert identity() != first
+
+
+def test_the_same_run_twice_is_refused(place, plan):
+    """Under two names it would be one folder and two rows."""
+    twin = replace(plan.workloads[0], label="twin")
+    with pytest.raises(ConfigError, match="few / four .* and twin / four .* are the same run"):
+        tasks_of(replace(plan, workloads=(*plan.workloads, twin)))
+
+
+def test_processes_give_what_one_gives(place, plan):
+    """The tables are the same, byte for byte."""
+    carry_out(plan, place / "one")
+    outcome = carry_out(plan, place / "two", jobs=2)
+    assert outcome.failed == ()
+    assert tables(place / "one") == tables(place / "two")
+
+
+def test_a_failed_run_is_written_down_and_the_rest_go_on(place, plan):
+    """A dispatch on a log that suits no machine fails alone; mended, it is run."""
+    (place / "bad.swf").write_text(
+        "; UnixStartTime: 0\n1 0 -1 x 3 -1 -1 3 4 -1 1 1 1 -1 1 -1 -1 -1\n"
+    )
+    text = (place / "plan.toml").read_text() + '\n[[workloads]]\nname = "bad"\nfile = "bad.swf"\n'
+    (place / "two.toml").write_text(text)
+    outcome = carry_out(load_study(place / "two.toml"), place / "out")
+    assert (outcome.runs, len(outcome.failed)) == (24, 12)
+    failure = outcome.failed[0]
+    assert "field" in failure.error
+    kept = json.loads(failure.file.read_text())
+    assert kept["error"] == failure.error
+    assert any("Traceback" in line for line in kept["trace"])
+    assert len(make_tables(place / "out").results.runs) == 12
+    assert len(make_tables(place / "out").results.missing) == 12
+    outcome = carry_out(plan, place / "out")
+    assert (outcome.kept, outcome.failed) == (12, ())
+
+
+def test_what_failed_is_tried_again(place, plan):
+    """And its error forgotten when it succeeds."""
+    log = (place / "log.swf").read_text()
+    one = replace(plan, dispatchers=plan.dispatchers[:1], seeds=(0,), jitter=0)
+    tasks = tasks_of(one)
+    store = Store(place / "out")
+    store.fail(tasks[0], "no reason", None)
+    assert log == (place / "log.swf").read_text()
+    assert carry_out(one, place / "out").failed == ()
+    assert not list((place / "out" / "failed").iterdir())
+
+
+def test_a_log_that_changes_under_the_campaign_is_an_error(place, plan, monkeypatch):
+    """Its runs would not be what their names say."""
+    from cpsched.study import campaign
+
+    def changing(of):
+        found = tasks_of(of)
+        (place / "log.swf").write_text((place / "log.swf").read_text() + "\n")
+        return found
+
+    monkeypatch.setattr(campaign, "tasks_of", changing)
+    one = replace(plan, seeds=(9,))
+    outcome = carry_out(one, place / "out")
+    assert len(outcome.failed) == 4
+    assert "is not the file it was when the campaign began" in outcome.failed[0].error
+
+
+def test_a_folder_that_is_something_else_is_left_alone(place, plan):
+    """Only an empty folder, or an experiment."""
+    (place / "full").mkdir()
+    (place / "full" / "mine").write_text("x")
+    with pytest.raises(RunError, match="is not empty and holds no experiment"):
+        carry_out(plan, place / "full")
+    with pytest.raises(RunError, match="is a file"):
+        carry_out(plan, place / "log.swf")
+
+
+def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, plan):
+    """Somebody moved folders about."""
+    carry_out(plan, place / "out")
+    one, two, *_ = sorted((place / "out" / "runs").iterdir())
+    mark = (two / "run.json").read_bytes()
+    (one / "run.json").write_bytes(mark)
+    with pytest.raises(RunError, match="is not the run its name says"):
+        carry_out(plan, place / "out")
+
+
+def test_what_is_not_whole_is_made_again(place, plan):
+    """A run without its description, or with one that cannot be read, is kept elsewhere."""
+    carry_out(plan, place / "out")
+    before = tables(place / "out")
+    one, two, *_ = sorted((place / "out" / "runs").iterdir())
+    (one / "run.json").unlink()
+    (two / "run.json").write_text('{"format"')
+    outcome = carry_out(plan, place / "out")
+    assert [path.name for path in outcome.damaged] == [one.name, two.name]
+    assert all((path / "jobs.parquet").is_file() for path in outcome.damaged)
+    assert (outcome.kept, outcome.failed) == (10, ())
+    assert tables(place / "out") == before
+    (one / "run.json").unlink()
+    assert carry_out(plan, place / "out").damaged[0].name.startswith(f"{one.name}-")
+
+
+def test_a_copied_folder_goes_on(place, plan):
+    """Hidden and empty folders get lost on the way."""
+    carry_out(plan, place / "out")
+    shutil.rmtree(place / "out" / ".work")
+    assert carry_out(plan, place / "out").kept == 12
+
+
+def test_nobody_begins_before_the_tables_are_written(place, plan):
+    with carried_out(plan, place / "out") as outcome:
+        assert outcome.runs == 12
+        with pytest.raises(RunError, match="another process is carrying out"):
+            carry_out(plan, place / "out")
+    assert carry_out(plan, place / "out").kept == 12
+
+
+def test_two_do_not_work_in_one_folder(place, plan):
+    """The second is told so."""
+    with (
+        Store(place / "out").locked(),
+        pytest.raises(RunError, match="another process is carrying out"),
+    ):
+        carry_out(plan, place / "out")
+
+
+def test_what_a_killed_campaign_left_is_cleared(place, plan):
+    """Half-written runs, and runs without the file that makes them one; and half a description."""
+    left = place / "out" / ".work" / "abc-1" / "run.partial"
+    left.mkdir(parents=True)
+    (left / "jobs.parquet").write_text("half")
+    (place / "out" / ".partial-experiment.json").write_text("{")
+    assert carry_out(plan, place / "out").failed == ()
+    assert not list((place / "out" / ".work").iterdir())
+
+
+COMMAND = "import sys; from cpsched.cli.main import main; main(sys.argv[1:])"
+
+
+def test_killed_and_resumed_is_as_if_nothing_had_been(place, plan):
+    """kill -9 in the middle of a campaign with two processes; also its children end."""
+    log = place / "log.swf"
+    log.write_text("".join(swf_lines(400)))
+    plan = load_study(place / "plan.toml")
+    carry_out(plan, place / "whole")
+    argv = [sys.executable, "-c", COMMAND, "compare", "plan.toml", "--out", "cut", "--jobs", "2"]
+    process = subprocess.Popen(argv, cwd=place, stdout=subprocess.DEVNULL)
+    runs = place / "cut" / "runs"
+    _until(lambda: runs.is_dir() and any(runs.iterdir()))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    made = len(list(runs.iterdir()))
+    assert 0 < made < 12
+    outcome = carry_out(plan, place / "cut")
+    assert outcome.kept >= made
+    assert outcome.failed == ()
+    assert tables(place / "cut") == tables(place / "whole")
+
+
+def swf_lines(num_jobs: int) -> list[str]:
+    """Return the lines of a log in which more queue up the longer it goes on."""
+    lines = ["; UnixStartTime: 1000000000\n"]
+    for job in range(1, num_jobs + 1):
+        runtime, size = 20 + job * 37 % 90, 1 + job * 7 % 4
+        lines.append(
+            f"{job} {job * 35} -1 {runtime} {size} -1 -1 {size} {2 * runtime} -1 1 1 1 -1 1 -1 -1 -1\n"
+        )
+    return lines
+
+
+def _until(condition: Any) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("nothing happened in 30 s")
+
+
+class Killer:
+    """Stands in for a run that brings its process down."""
+
+    def __init__(self, name: str, always: bool) -> None:
+        self._name, self._always = name, always
+
+    def __call__(self, display: Any, task: Any, epoch: int | None) -> Any:
+        from cpsched.simulation.observers import Observer
+
+        marker = display._path.parent.parent.parent / "was killed"
+        if self._name in display._name and (self._always or not marker.exists()):
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Observer()
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_killed_process_is_not_the_end(place, plan, always):
+    """The run is tried again alone; one that always kills its process has failed, the rest not."""
+    outcome = carry_out(plan, place / "out", jobs=2, watch=Killer("fifo-actual-s2", always))
+    failed = [failure.name for failure in outcome.failed]
+    assert len(list((place / "out" / "runs").iterdir())) == 12 - len(failed)
+    if always:
+        assert [name.rpartition("-")[0] for name in failed] == ["few-four-fifo-actual-s2"]
+        assert "killed, perhaps out of memory" in outcome.failed[0].error
+    else:
+        assert failed == []

@@ -1,0 +1,167 @@
+"""A real scheduler and two real workers on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cpsched.errors import ConfigError
+from cpsched.study import carry_out, load_study, make_tables, write_tables
+from cpsched.study.executor import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed (cpsched[dask])")
+pytestmark = [
+    pytest.mark.xdist_group("dask"),
+    # Of Dask itself, when a worker has gone.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+#: Dask's usual patience with a worker that is gone is half a minute.
+CONFIGURATION = {
+    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
+    "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3",
+}
+
+
+def _start(module: str, *arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
+        cwd=cwd,
+        env={**os.environ, **CONFIGURATION},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A scheduler, without workers."""
+    folder = tmp_path_factory.mktemp("scheduler")
+    file = folder / "scheduler.json"
+    process = _start(
+        "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+        "--scheduler-file", str(file), cwd=folder,
+    )  # fmt: skip
+    try:
+        _until(lambda: file.is_file() and file.stat().st_size > 0)
+        yield json.loads(file.read_text())["address"]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def workers(
+    address: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Two worker processes of one thread each."""
+    import distributed
+
+    options = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+    started = [
+        _start("dask_worker", address, *options, cwd=tmp_path_factory.mktemp("worker"))
+        for _ in range(2)
+    ]
+    try:
+        with distributed.Client(address, timeout=10, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=30)
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def _until(condition: Any) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing happened in 30 s")
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """Return the tables of a folder, without the one that may differ."""
+    files = write_tables(make_tables(folder), folder / "tables")
+    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
+
+
+class KillOnce:
+    """Has the second run that begins kill its worker, in the middle of the simulation."""
+
+    def __call__(self, display: Any, task: Any, epoch: int | None) -> Any:
+        from cpsched.simulation.observers import Observer
+
+        campaign = display._path.parent.parent.parent
+
+        class InTheMiddle(Observer):
+            def on_end(self, job: int, outcome: int, now: int) -> None:
+                if job == 20 and any((campaign / "runs").iterdir()):
+                    try:
+                        (campaign / "killed").mkdir()
+                    except FileExistsError:
+                        return
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        return InTheMiddle()
+
+
+def test_a_scheduler_that_does_not_answer(place, plan, monkeypatch):
+    """Or has no worker: one line."""
+    monkeypatch.setattr("cpsched.study.executor._PATIENCE", 1)
+    with pytest.raises(ConfigError, match="no Dask scheduler answers at tcp://127.0.0.1:1"):
+        carry_out(plan, place / "out", scheduler="tcp://127.0.0.1:1")
+
+
+def test_a_scheduler_without_workers(address, place, monkeypatch):
+    """One line that says how to start some. (The first test here: nobody has started any.)"""
+    monkeypatch.setattr("cpsched.study.executor._PATIENCE", 1)
+    with pytest.raises(ConfigError, match="has no worker; start some with: dask worker"):
+        carry_out(load_study(place / "plan.toml"), place / "out", scheduler=address)
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing(address, workers, place, plan):
+    """Its runs go to the other one, and the tables are those of one process."""
+    plan = replace(plan, seeds=(1, 2))
+    carry_out(plan, place / "here")
+    outcome = carry_out(plan, place / "there", scheduler=address, watch=KillOnce())
+    assert [process.poll() for process in workers].count(-signal.SIGKILL) == 1
+    assert outcome.failed == ()
+    assert tables(place / "here") == tables(place / "there")
+
+
+def test_workers_without_shared_storage_send_their_runs_back(
+    address, workers, place, plan, monkeypatch
+):
+    """And get the log once; here the one that is left is told of a folder that is not there."""
+    assert None in [process.poll() for process in workers]
+    plan = replace(plan, seeds=(1,))
+    carry_out(plan, place / "here")
+    usual = Cluster.__init__
+
+    def elsewhere(self: Any, *arguments: Any) -> None:
+        usual(self, *arguments)
+        self._place = replace(self._place, folder=Path("/nowhere"))
+
+    monkeypatch.setattr(Cluster, "__init__", elsewhere)
+    monkeypatch.setattr("cpsched.study.executor._unreadable", _nothing)
+    outcome = carry_out(plan, place / "there", scheduler=address)
+    assert outcome.failed == ()
+    assert tables(place / "here") == tables(place / "there")
+
+
+def _nothing(paths: list[str]) -> set[str]:
+    return set(paths)

@@ -1,0 +1,315 @@
+"""Run folders: whole or not at all, equal for equal runs, and read back as they were."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.errors import RunError
+from cpsched.model.schedule import Schedule
+from cpsched.report.reproduce import model_note
+from cpsched.simulation.simulate import Settings
+from cpsched.study import load_run, run_name, save_run
+from cpsched.study.consistency import contradictions
+from cpsched.study.folder import appearing, find_runs
+from cpsched.study.nodes import fold
+from cpsched.study.writer import job_columns
+from predictors.replay import starts_of
+from predictors.sample import sample
+from predictors.training import save as write_model
+from predictors.training import train
+
+FILES = {
+    "run.json", "system.json", "workload.parquet", "jobs.parquet", "allocations.parquet",
+    "queue.parquet", "metrics.json", "timing.json",
+}  # fmt: skip
+
+
+@pytest.fixture
+def simulated():
+    """Three jobs that run (one killed), and one that never can."""
+    workload = jobs(
+        (0, 3, 4), (1, 2, 9, 4), (2, 1, 2), (2, 99, 1), user=["ann", "bob", "<script>", ""]
+    )
+    return run(workload, machine((2,), (2,)), "fifo")
+
+
+def test_everything_is_read_back(simulated, tmp_path):
+    """Every array of the schedule survives the folder."""
+    save_run(simulated, tmp_path / "r")
+    assert {path.name for path in (tmp_path / "r").iterdir()} == FILES
+    back = load_run(tmp_path / "r").schedule
+    for name in ("start", "end", "outcome", "priority", "plan", "bound"):
+        assert np.array_equal(getattr(back, name), getattr(simulated.schedule, name)), name
+    for name in type(back.segments).__slots__:
+        found, written = (getattr(s.segments, name) for s in (back, simulated.schedule))
+        assert np.array_equal(found, written), name
+    assert back.workload.digest() == simulated.schedule.workload.digest()
+    assert back.system.digest() == simulated.schedule.system.digest()
+    assert back.rejected == simulated.schedule.rejected
+    assert isinstance(back, Schedule)
+
+
+def test_jobs_table_holds_what_users_look_for(simulated, tmp_path):
+    """A row a job, missing times are null, nodes are written as Slurm does."""
+    save_run(simulated, tmp_path / "r")
+    table = pq.read_table(tmp_path / "r" / "jobs.parquet").to_pylist()
+    first, second, third, fourth = table
+    assert (first["start"], first["end"], first["wait"], first["nodes"]) == (0, 4, 0, "n[0-1]")
+    assert (second["start"], second["wait"], second["outcome"]) == (4, 3, "timeout")
+    assert third["start"] == 4
+    assert (fourth["start"], fourth["wait"], fourth["nodes"]) == (None, None, None)
+    assert fourth["outcome"] == "rejected"
+    assert fourth["reason"]
+
+
+def test_queue_table_is_the_state_after_each_instant(simulated, tmp_path):
+    """One waits from 1, two from 2, none from 4."""
+    save_run(simulated, tmp_path / "r")
+    rows = pq.read_table(tmp_path / "r" / "queue.parquet").to_pylist()
+    seen = {row["time"]: (row["waiting"], row["running"], row["used.core"]) for row in rows}
+    assert seen == {
+        0: (0, 1, 3),
+        1: (1, 1, 3),
+        2: (2, 1, 3),
+        4: (0, 2, 3),
+        6: (0, 1, 2),
+        8: (0, 0, 0),
+    }
+
+
+def test_equal_runs_differ_in_timing_alone(tmp_path):
+    """Byte for byte."""
+    for name in ("a", "b"):
+        workload = jobs((0, 3, 4), (1, 2, 4), (2, 1, 2))
+        save_run(run(workload, machine((4,)), "easy:backfill=sjf"), tmp_path / name)
+    for name in FILES - {"timing.json"}:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def test_existing_folders_are_refused(simulated, tmp_path):
+    """A run is only replaced when asked to; anything else never."""
+    save_run(simulated, tmp_path / "r")
+    with pytest.raises(RunError, match="exists; name another folder, or add --overwrite"):
+        save_run(simulated, tmp_path / "r")
+    save_run(simulated, tmp_path / "r", overwrite=True)
+    other = tmp_path / "precious"
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match="is not a run"):
+        save_run(simulated, other, overwrite=True)
+    assert (other / "thesis.tex").exists()
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path):
+    """Whatever goes wrong while writing: no folder, no partial folder, and the old run stays."""
+    target = tmp_path / "r"
+
+    def interrupted():
+        with appearing(target) as folder:
+            (folder / "jobs.parquet").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_run_is_cleared_by_the_next(simulated, tmp_path):
+    """What a kill -9 leaves is called .partial, is no run, and does not disturb."""
+    (tmp_path / "r.partial").mkdir()
+    (tmp_path / "r.partial" / "jobs.parquet").write_text("half")
+    with pytest.raises(RunError, match="is no run and holds none"):
+        find_runs(tmp_path)
+    save_run(simulated, tmp_path / "r")
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"run.json"}))
+def test_missing_and_damaged_files_are_named(simulated, tmp_path, name):
+    """One line with the file, whichever it is."""
+    save_run(simulated, tmp_path / "r")
+    path = tmp_path / "r" / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(RunError, match=f"{name} is damaged"):
+        load_run(tmp_path / "r")
+    path.unlink()
+    with pytest.raises(RunError, match=f"{name} is missing: the run is incomplete"):
+        load_run(tmp_path / "r")
+
+
+def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
+    with pytest.raises(RunError, match=r"is not a run: there is no run\.json"):
+        load_run(tmp_path)
+    save_run(simulated, tmp_path / "r")
+    mark = tmp_path / "r" / "run.json"
+    mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
+    with pytest.raises(RunError, match="format is 99, this cpsched reads 1"):
+        load_run(tmp_path / "r")
+
+
+def test_run_names_are_readable_and_tell_runs_apart():
+    """The slug says what it is, the hash changes with everything that changes the run."""
+    base = ("prb:priority=slowdown", "requested", Settings(), "w", "s")
+    name = run_name(*base)
+    assert name.startswith("prb-priority-slowdown-requested-")
+    others = [
+        run_name(*base[:2], Settings(seed=1), "w", "s"),
+        run_name(*base[:3], "v", "s"),
+        run_name(*base[:3], "w", "t"),
+    ]
+    assert len({name, *others}) == 4
+    better = run_name("cph+:allocator=first-fit", *base[1:])
+    assert better.startswith("cph-plus-allocator-first-fit-requested-")
+
+
+def test_run_names_know_what_is_in_a_model(tmp_path):
+    """The same path with another content is another run."""
+    model = tmp_path / "model"
+    names = set()
+    for content in (b"one", b"two"):
+        model.write_bytes(content)
+        names.add(run_name("easy", f"gbm-log:model={model}", Settings(), "w", "s"))
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ([(0, 1)], "node001"),
+        ([(0, 3)], "node[001-003]"),
+        ([(0, 2), (4, 1)], "node[001-002,005]"),
+        ([(8, 3)], "node[009-011]"),
+        ([(11, 1)], "login"),
+        ([(10, 3)], "node011,login,gpu1"),
+        ([], ""),
+    ],
+)
+def test_node_lists_are_folded(runs, text):
+    """As Slurm writes them; names without a number stand alone."""
+    names = [f"node{index:03d}" for index in range(1, 12)] + ["login", "gpu1"]
+    assert fold(names, runs) == text
+
+
+def _plus_one(name, column):
+    def edit(folder):
+        table = pq.read_table(folder / name)
+        at = table.column_names.index(column)
+        values = [None if value is None else value + 1 for value in table.column(at).to_pylist()]
+        changed = pa.array(values, table.schema.field(at).type)
+        pq.write_table(table.set_column(at, column, changed), folder / name)
+
+    return edit
+
+
+def _without(name, column):
+    def edit(folder):
+        pq.write_table(pq.read_table(folder / name).drop_columns([column]), folder / name)
+
+    return edit
+
+
+def _json(name, **changes):
+    def edit(folder):
+        content = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps({**content, **changes}))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (_plus_one("jobs.parquet", "wait"), "jobs.parquet: column wait is not what follows"),
+        (_plus_one("jobs.parquet", "submit"), "jobs.parquet: column submit is not what follows"),
+        (_without("jobs.parquet", "nodes"), "jobs.parquet: column nodes is missing"),
+        (
+            _plus_one("queue.parquet", "waiting"),
+            "queue.parquet: column waiting is not what follows",
+        ),
+        (_without("queue.parquet", "time"), "queue.parquet: column time is missing"),
+        (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s is not what follows"),
+        (_json("run.json", counts={}), "run.json: counts are not what follows"),
+        (_json("run.json", workload={"digest": "0"}), "run.json: the workload is not the one"),
+        (_json("run.json", system=None), "run.json: the system is not the one"),
+    ],
+)
+def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, sentence):
+    """The columns people read are checked too, not only those a schedule is read from."""
+    save_run(simulated, tmp_path / "r")
+    assert contradictions(load_run(tmp_path / "r")) == []
+    edit(tmp_path / "r")
+    (found,) = contradictions(load_run(tmp_path / "r"))
+    assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", '{"a":', "it is no JSON (line 1, column 6: Expecting value)"),
+        ("run.json", "[]", "it is not a JSON object ({...})"),
+        ("run.json", '{"format": 1}', "settings.overrun is None, 'kill' or 'extend' is expected"),
+        (
+            "run.json",
+            '{"format": 1, "settings": {"overrun": "x"}}',
+            "settings.overrun is 'x', 'kill' or 'extend' is expected",
+        ),
+        ("system.json", "{}", "'nodes' is missing in it"),
+        ("system.json", '{"nodes": 1}', "a value in it is not of the kind it should be ("),
+        ("system.json", "\udcff", "it is not UTF-8 text (byte 1)"),
+        ("metrics.json", "nonsense", "it is no JSON (line 1, column 1: Expecting value)"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, content, message):
+    """Which file, what is wrong, what to do; it used to be the bare name of a key."""
+    save_run(simulated, tmp_path / "r")
+    path = tmp_path / "r" / name
+    path.write_bytes(content.encode(errors="surrogateescape"))
+    expected = re.escape(f"{path} is damaged: {message}")
+    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
+        load_run(tmp_path / "r")
+
+
+def test_reasons_of_rejection_stand_with_their_jobs(tmp_path):
+    """Each text is kept once and belongs to many jobs."""
+    log = jobs((0, 9, 1), (0, 1, 1), (0, 9, 1), (0, 8, 1), (0, 2, 1))
+    done = run(log, machine((2,)), "fifo")
+    reasons = job_columns(done.schedule)["reason"].to_pylist()
+    assert [reason is None for reason in reasons] == [False, True, False, False, True]
+    assert {row: text for row, text in enumerate(reasons) if text} == done.schedule.rejected
+
+
+def test_a_run_knows_the_model_it_was_predicted_with(tmp_path):
+    """Its hash and what it was trained on are in run.json; a run without one says nothing."""
+    path, fitted = tmp_path / "m", sample(250)
+    spec = "gbm-log:trees=3,start=60,window=300"
+    write_model(path, train(fitted, starts_of(fitted), spec), fitted, spec)
+    done = run(fitted, fitted.system, "easy", f"{spec},model={path}")
+    save_run(done, tmp_path / "r")
+    about = load_run(tmp_path / "r").about
+    assert about["provenance"]["model_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert about["provenance"]["trained_jobs"] == "250"
+    assert about["provenance"]["trained_to"] == str(int(fitted.workload.submit[-1]))
+    note = model_note(about)
+    assert note.startswith("# model ")
+    assert about["provenance"]["model_sha256"] in note
+    assert '"250" jobs of "sample"' in note
+    save_run(run(fitted, fitted.system, "easy"), tmp_path / "plain")
+    plain = load_run(tmp_path / "plain").about
+    assert plain["provenance"] == {}
+    assert model_note(plain) is None
+
+
+def test_a_hostile_model_stays_in_its_comment():
+    """A line end in a path or title does not end the comment."""
+    said = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
+    note = model_note({"provenance": said})
+    assert note.isprintable()
+    assert note.startswith("# ")

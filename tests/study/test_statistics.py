@@ -1,0 +1,140 @@
+"""Intervals: of paired repetitions, and of a bootstrap over weeks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tiny import jobs
+
+from cpsched.model.types import MISSING
+from cpsched.study.paired import Estimate, difference, ratio
+from cpsched.study.sources import jittered
+from cpsched.study.weeks import DRAWS, FEWEST, WEEK, WeekSums, intervals, week_of
+
+
+def test_a_ratio_and_its_interval_are_of_logarithms():
+    """Ratios 1/2 and 2 have the mean 1; t(0.975, 1) = 12.706 and s / sqrt(2) = ln 2."""
+    found = ratio([1, 4], [2, 2])
+    assert found.mean == pytest.approx(1)
+    assert math.log(found.high) == pytest.approx(12.7062 * math.log(2), rel=1e-4)
+    assert found.low == pytest.approx(1 / found.high)
+    assert found.number == 2
+
+
+def test_a_difference_and_its_interval():
+    """Differences 1, 2, 3: mean 2, s = 1, t(0.975, 2) = 4.3027."""
+    found = difference([11, 22, 33], [10, 20, 30])
+    assert found.mean == 2
+    assert found.high - 2 == pytest.approx(4.30265 / math.sqrt(3), rel=1e-4)
+    assert 2 - found.low == pytest.approx(found.high - 2)
+
+
+def test_one_pair_has_no_interval_and_zeros_no_ratio():
+    """There is no spread of one number, and no ratio to nothing."""
+    assert ratio([3], [2]) == Estimate(pytest.approx(1.5), None, None, 1)
+    assert difference([3], [2]) == Estimate(1.0, None, None, 1)
+    assert ratio([1, 0], [1, 1]) is None
+    assert ratio([], []) is None
+    assert difference([], []) is None
+
+
+def test_equal_pairs_have_an_interval_of_no_width():
+    """What never differs is known."""
+    assert difference([2, 2], [1, 1]) == Estimate(1.0, 1.0, 1.0, 2)
+
+
+def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
+    """The same seed gives the same log; recorded waits stay."""
+    log = jobs(*((i // 3, 1, 5) for i in range(300)))
+    started = log.submit + 7
+    started[5] = MISSING
+    log = log.with_columns(recorded_start=started)
+    later = jittered(log, 7, 5)
+    assert later.digest() == jittered(log, 7, 5).digest()
+    assert later.digest() != jittered(log, 8, 5).digest()
+    assert (np.diff(later.submit) >= 0).all()
+    before = dict(zip(log.job_id.tolist(), log.submit.tolist(), strict=True))
+    delay = [now - before[job] for job, now in zip(later.job_id, later.submit, strict=True)]
+    assert set(delay) == {0, 1, 2, 3, 4, 5}
+    known = later.recorded_start != MISSING
+    assert known.sum() == 299
+    assert set((later.recorded_start - later.submit)[known].tolist()) == {7}
+
+
+def test_weeks_are_counted_from_the_first_submit():
+    """A week is [0, 604800) after it."""
+    week, number = week_of(np.array([100, 100 + WEEK - 1, 100 + WEEK, 100 + 3 * WEEK]))
+    assert week.tolist() == [0, 0, 1, 3]
+    assert number == 4
+    assert week_of(np.array([], dtype=np.int64))[1] == 0
+
+
+def _sums(values, per_week=1):
+    week = np.repeat(np.arange(len(values)), per_week)
+    return WeekSums.of(week, np.repeat(values, per_week), len(values))
+
+
+def test_equal_weeks_have_an_interval_of_no_width():
+    """Whichever are drawn, the mean is the same."""
+    difference_, ratio_ = intervals(_sums([6.0] * 10, 3), _sums([4.0] * 10, 5))
+    assert (difference_.mean, difference_.low, difference_.high) == (2, 2, 2)
+    assert (ratio_.mean, ratio_.low, ratio_.high) == (1.5, 1.5, 1.5)
+    assert ratio_.number == 10
+
+
+def test_the_interval_is_that_of_a_mean_of_weeks():
+    """Of n independent weeks: 1.96 s / sqrt(n), give or take what 4,000 draws leave open."""
+    values = np.random.default_rng(3).normal(50, 8, size=200)
+    found, _ = intervals(_sums(values), _sums(np.zeros(200)))
+    half = 1.96 * values.std() / math.sqrt(200)
+    assert found.high - found.mean == pytest.approx(half, rel=0.1)
+    assert found.mean - found.low == pytest.approx(half, rel=0.1)
+    assert DRAWS == 4000
+
+
+def test_equals_of_few_weeks_are_seldom_told_apart():
+    """Percentiles of 2.5 and 97.5 would tell 8.5 % of these apart; 5 % are wanted."""
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(400):
+        values, base = rng.gamma(4, size=(2, FEWEST))
+        found, _ratio = intervals(_sums(values), _sums(base))
+        wrong += found.low > 0 or found.high < 0
+    assert 0.02 <= wrong / 400 <= 0.07
+
+
+def test_weeks_with_more_jobs_weigh_more():
+    """A mean over jobs, not over weeks."""
+    values = WeekSums(np.array([90.0, *[1.0] * 9]), np.array([9.0, *[1.0] * 9]))
+    base = WeekSums(np.ones(10), np.ones(10))
+    found, _ = intervals(values, base)
+    assert found.mean == pytest.approx(99 / 18 - 1)
+
+
+def test_both_dispatchers_see_the_same_draws():
+    """Twice the wait in every week is a ratio of 2 for sure, however much the weeks differ."""
+    values = np.random.default_rng(1).uniform(1, 100, size=20)
+    _, found = intervals(_sums(2 * values), _sums(values))
+    assert found.low == pytest.approx(2)
+    assert found.high == pytest.approx(2)
+
+
+def test_too_few_weeks_or_jobs_have_no_interval():
+    """Eight weeks are the least; no job, no mean; a mean of 0 has no ratio to it."""
+    assert intervals(_sums([1.0] * (FEWEST - 1)), _sums([2.0] * (FEWEST - 1))) == (None, None)
+    nobody = WeekSums(np.zeros(10), np.zeros(10))
+    assert intervals(nobody, nobody) == (None, None)
+    found, none = intervals(_sums([1.0] * 10), _sums([0.0] * 10))
+    assert (found.mean, none) == (1, None)
+    rare = WeekSums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
+    found, _ = intervals(rare, rare)
+    assert (found.low, found.high) == (0, 0)
+
+
+def test_repetitions_are_added_up():
+    """Jitter may move the last job into another week."""
+    both = _sums([1.0, 2.0]) + _sums([3.0, 4.0, 5.0])
+    assert both.total.tolist() == [4, 6, 5]
+    assert both.jobs.tolist() == [2, 2, 1]

@@ -1,0 +1,292 @@
+"""Plans: what they say is what is run, and what makes no sense is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.generators.esp import ESP as ESP_GENERATOR
+from cpsched.generators.esp import EspOptions
+from cpsched.study import Baseline, Choice, Generated, load_study, study_names
+from cpsched.study.sources import prepare
+from cpsched.study.study import as_label, system_label
+from cpsched.study.study_file import log_name
+from cpsched.study.task import tasks_of
+
+TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
+LOG = '[[workloads]]\nfile = "log.swf"\n'
+ESP = '[[workloads]]\ngenerator = "esp"\nseeded = true\n'
+
+
+def test_a_plan_is_all_combinations(plan):
+    """Workloads x systems x seeds x dispatchers x predictors, in this order."""
+    cases = [(c.seed, c.dispatcher.label, c.predictor.label) for c in plan.cases()]
+    assert cases == [
+        (seed, dispatcher, predictor)
+        for seed in (1, 2, 3)
+        for dispatcher in ("FIFO", "EASY")
+        for predictor in ("W", "R")
+    ]
+    assert plan.jitter == 5
+    assert plan.baseline == Baseline(dispatcher="FIFO")
+
+
+def test_what_is_left_out_has_a_usual_value(read):
+    """One run of the log as it is, requested times, the first dispatcher as the baseline."""
+    plan = read(TOP + LOG)
+    assert (plan.seeds, plan.jitter, plan.question) == ((0,), 0, "")
+    assert plan.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
+    assert plan.workloads[0].predictors == (Choice("requested", "requested"),)
+    assert plan.workloads[0].label == "log"
+    assert plan.settings.overrun == "kill"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("KTH-SP2-1996-2.1-cln.swf.gz", "KTH-SP2-1996-2.1-cln"),
+        ("eurora-2014.ext.csv.gz", "eurora-2014.ext"),
+        ("my.log", "my"),
+        ("v1.2", "v1.2"),
+        (".swf", ".swf"),
+    ],
+)
+def test_a_log_is_called_like_its_file(file, name):
+    """Without what says how it is written; a dot in a name stays."""
+    assert log_name(Path("somewhere") / file) == name
+
+
+def test_a_mark_of_the_encoding_is_no_error(place):
+    """Some editors begin a file with one."""
+    file = place / "marked.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + (place / "plan.toml").read_bytes())
+    assert load_study(file).workloads == load_study(place / "plan.toml").workloads
+
+
+def test_everything_can_be_said(read):
+    """Selections, settings, systems and predictors of one workload, options of a generator."""
+    plan = read(
+        """
+        title = "all"
+        dispatchers = ["easy:backfill=sjf", "prb"]
+        seeds = [0, 7]
+        jitter = 3
+        [predictors]
+        W = "requested"
+        R = "actual"
+        [run]
+        overrun = "extend"
+        correction = "double"
+        dispatch_interval = "0:00:30"
+        enforce_limits = false
+        [baseline]
+        predictor = "R"
+        [[workloads]]
+        name = "a"
+        generator = "eurora"
+        options = { jobs = 2000, load = 0.8 }
+        systems = ["eurora"]
+        first = 100
+        from = 2011-01-02
+        to = 99
+        [[workloads]]
+        file = "log.swf"
+        format = "swf"
+        skip_bad_lines = true
+        systems = ["four.toml"]
+        predictors = ["W"]
+        """
+    )
+    one, two = plan.workloads
+    assert one.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
+    assert (one.first, one.start, one.end) == (100, "2011-01-02", 99)
+    assert two.source.skip_bad_lines
+    assert [p.label for p in two.predictors] == ["W"]
+    assert len(list(plan.cases())) == 2 * 2 * 2 + 2 * 2
+    settings = plan.settings
+    assert (settings.overrun, settings.correction) == ("extend", "double")
+    assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
+    assert plan.baseline == Baseline(predictor="R")
+
+
+def test_a_workload_may_name_its_dispatchers(read):
+    """Two of log a, one of log b, three seeds."""
+    plan = read(
+        TOP + "seeds = 3\n" + LOG + 'name = "a"\n' + LOG + 'name = "b"\ndispatchers = ["easy"]\n'
+    )
+    cases = [(case.workload.label, case.dispatcher.label) for case in plan.cases()]
+    assert sorted(set(cases)) == [("a", "easy"), ("a", "fifo"), ("b", "easy")]
+    assert len(cases) == 9
+
+
+def test_a_seeded_workload_is_another_one_for_every_seed(read):
+    """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
+    plan = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
+    one, two = tasks_of(plan)
+    assert [dict(task.made_of.source.options)["seed"] for task in (one, two)] == [1, 2]
+    assert (one.made_of.jitter, one.made_of.seed) == (0, 0)
+    submits = [prepare(task.made_of).workload.submit for task in (one, two)]
+    assert submits[0].tolist() == ESP_GENERATOR.generate(EspOptions(seed=1)).submit.tolist()
+    assert submits[0].tolist() != submits[1].tolist()
+    mixed = read(TOP + "seeds = 2\n" + ESP + LOG)
+    assert [task.made_of.jitter for task in tasks_of(mixed)] == [0] * 4 + [5] * 4
+
+
+def test_the_runtime_model_is_the_same_for_all_runs(read):
+    """In its one form; another one is another run."""
+    plain = read(TOP + LOG)
+    scaled = read(TOP + '[run]\nruntime_model = "gpu-scaling: sigma=0.2"\n' + LOG)
+    assert plain.settings.runtime_model == "recorded"
+    assert scaled.settings.runtime_model == "gpu-scaling:sigma=0.2"
+    assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
+
+
+def test_the_plans_of_co_allocation_are_those_of_the_papers():
+    """
+    IPSCHED: six experiments and two with random sizes, seven seeds.
+
+    AUCSCHED: 8 methods on 5 workloads (A.2), 3 on 12 (A.3), 2 on 6 and the same on 5' and 6'
+    (A.4), 2 on 9 (A.5), seven seeds.
+    """
+    assert len(list(load_study("ipsched").cases())) == 7 * (6 + 2)
+    on_a_line, on_a_tree = load_study("aucsched"), load_study("aucsched-tree")
+    assert len(list(on_a_line.cases())) == 7 * (8 * 5 + 3 * 12)
+    assert len(list(on_a_tree.cases())) == 7 * 2 * (6 + 2 + 9)
+    for plan in (on_a_line, on_a_tree):
+        assert plan.settings.runtime_model == "gpu-scaling"
+        assert all(
+            isinstance(one.source, Generated) and one.source.seeded for one in plan.workloads
+        )
+        # Every workload has the backfilling that the others are compared with.
+        for workload in plan.workloads:
+            labels = [one.label for one in workload.dispatchers or plan.dispatchers]
+            assert plan.baseline.dispatcher in labels
+            assert len(labels) > 1
+
+
+def test_the_plan_of_the_thesis_has_42_runs():
+    """14 dispatchers x W, D, R, as they are counted for Remediani (2017)."""
+    plan = load_study("remediani")
+    assert len(list(plan.cases())) == 42
+    assert [c.label for c in plan.dispatchers[:6]] == ["FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"]
+    assert {c.spec for c in plan.workloads[0].predictors} == {
+        "requested",
+        "user-history",
+        "actual",
+    }
+    (workload,) = plan.workloads
+    assert dict(workload.source.options)["jobs"] == 372_320
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_shipped_plans_can_be_read(name):
+    """Every one of them, with a title and a question."""
+    plan = load_study(name)
+    assert plan.title
+    assert plan.question.endswith("?")
+
+
+def test_a_part_of_all_workloads(plan):
+    """What is given replaces what the plan says."""
+    narrowed = plan.narrowed(first=7, start="2001-09-09")
+    assert (narrowed.workloads[0].first, narrowed.workloads[0].start) == (7, "2001-09-09")
+    assert plan.narrowed() == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dispatchers = [", "is no valid TOML"),
+        ('dispatchers = ["fifo"]', "workloads: there are none"),
+        (LOG, "dispatchers: is missing; it must be a list such as"),
+        (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
+        (TOP + 'sedes = 3\n' + LOG, "sedes: there is no such key; .*Did you mean 'seeds'"),
+        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of seeds from 1 to 10000"),
+        (TOP + "seeds = true\n" + LOG, "seeds: is True, must be"),
+        (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
+        (TOP + "seeds = [-1]\n" + LOG, r"seeds: is \[-1\], must be"),
+        (TOP + "jitter = 5\n" + LOG, "jitter: is 5, and seed 0 moves no job"),
+        (TOP + "jitter = -5\n" + LOG, "jitter: is -5, must be a whole number from 0 to 86400"),
+        ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is none"),
+        (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'; .*easy'"),
+        (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
+        (TOP.replace("easy", "fifo") + LOG, "dispatchers: 'fifo' is there twice, as a label"),
+        ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
+        (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
+        (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart by name"),
+        (
+            TOP + LOG + 'name = "my log"\n' + LOG + 'name = "My-log"',
+            "workloads: 'my log' and 'My-log' differ in case or hyphens only",
+        ),
+        (
+            TOP.replace('"four.toml"', '"four.toml", "sub/four.toml"') + LOG,
+            "systems: two are called 'four'",
+        ),
+        (TOP + LOG + 'name = "=1+1"', r"name: '=1\+1' cannot stand in a table; .* begin with none of"),
+        (TOP + LOG + 'generator = "eurora"', "file: give either a file or a generator"),
+        (TOP + "[[workloads]]", "file: give either a file or a generator"),
+        (TOP + LOG + 'name = "<b>"', r"workloads\[1\].name: '<b>' cannot stand in a table"),
+        (TOP + LOG + 'name = ""', r"workloads\[1\].name: is '', must be text"),
+        (TOP + LOG + "first = 0", r"workloads\[1\].first: is 0, must be a whole number from 1"),
+        (TOP + LOG + 'from = "monday"', r"workloads\[1\].from: is 'monday', must be seconds"),
+        (TOP + LOG + "from = 9\nto = 9", r"workloads\[1\].to: the part of the log ends at 9, must be after"),
+        (
+            TOP + LOG + 'from = 2011-01-02\nto = "2011-01-01T23:00-01:00"',
+            r"workloads\[1\].to: the part of the log ends at 2011-01-01T23:00:00-01:00, must be after",
+        ),
+        (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
+        (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, eurora, heterogeneous"),
+        (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: there is no such key"),
+        (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has a seed of its own in options"),
+        (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
+        (TOP + '[run]\nruntime_model = "gpu"\n' + LOG, "run.runtime_model: no runtime model is called 'gpu'"),
+        (
+            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
+            r"workloads\[1\].options.job: there is no such key; .*Did you mean 'jobs'",
+        ),
+        (
+            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { jobs = 1 }',
+            r"workloads\[1\].options: jobs: 1 is not between 1000",
+        ),
+        (
+            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { load = "much" }',
+            r"workloads\[1\].options: 'eurora' does not take these values",
+        ),
+        (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
+        (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
+        (TOP + "dispatchers2 = 1\n" + LOG, "dispatchers2: there is no such key"),
+        ('sytems = ["eurora"]\n', "sytems: there is no such key; .*Did you mean 'systems'"),
+        (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),
+        ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot stand in a table"),
+        ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_one_line(read, text, message):
+    """File, key, value, and what would be right."""
+    with pytest.raises(ConfigError, match=message) as found:
+        read(text)
+    assert "\n" not in str(found.value)
+    assert "other.toml" in str(found.value)
+
+
+def test_labels_of_files_can_stand_in_tables():
+    """Long ones keep their end, which tells paths apart; no cell is a formula."""
+    assert as_label("=a|b") == "a-b"
+    long = as_label("/x" * 60 + "/model.txt")
+    assert (len(long), long[:3], long[-9:]) == (80, "...", "model.txt")
+    assert as_label("::") == "unnamed"
+    assert system_label("machines/a <b>.toml") == "a -b-"
+
+
+def test_a_plan_that_is_not_there(tmp_path):
+    """Names are looked up among the shipped plans, paths are read."""
+    with pytest.raises(UnknownNameError, match="Did you mean 'remediani'"):
+        load_study("remediany")
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        load_study(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_bytes(b"\xff")
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+        load_study(tmp_path / "bad.toml")
