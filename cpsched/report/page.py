@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.figures import FigureFile
-    from cpsched.tables import Column
     from cpsched.study.readable import Titled
+    from cpsched.tables import Column
 
 _HERE = Path(__file__).resolve().parent
 #: The smaller the better.

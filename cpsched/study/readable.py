@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.tables import Column, Number, Table, decimals_for
 from cpsched.study.identity import slug
 from cpsched.study.results import MEASURES, PLACES, STATISTICS, column
+from cpsched.tables import Column, Number, Table, decimals_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

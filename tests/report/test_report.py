@@ -17,7 +17,6 @@ pytest.importorskip("matplotlib")
 from tiny import jobs, machine, run
 
 from cpsched.errors import ConfigError, RunError
-from cpsched.tables import Column, Table
 from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, island
@@ -26,6 +25,7 @@ from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
 from cpsched.study.readable import Titled
 from cpsched.study.results import COUNTS
 from cpsched.study.study_file import parse_study
+from cpsched.tables import Column, Table
 
 PLAN = """\
 title = "two \\"rules\\""

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpsched.errors import RunError
-from cpsched.tables import Column, Table
 from cpsched.study import Baseline, carry_out, load_run, make_tables, write_tables
 from cpsched.study.latex import escaped, latex
 from cpsched.study.readable import main_table
 from cpsched.study.results import STATISTICS
+from cpsched.tables import Column, Table
 
 
 @pytest.fixture
