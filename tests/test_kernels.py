@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
-import numba
 import numpy as np
 import pytest
 import reference as ref
@@ -15,7 +10,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, starts
 
 from cpsched.dispatch.passes import fits_now, make_allocator
-from cpsched.kernels import arrays, compiling, ledger
+from cpsched.kernels import arrays, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
@@ -321,103 +316,3 @@ def test_record_runs_round_trip(taken):
     for before, after in zip(rows[: used - 1].tolist(), rows[1:used].tolist(), strict=False):
         same = before[:2] == after[:2] and before[4:] == after[4:]
         assert not (same and before[2] + before[3] == after[2])
-
-
-# --- where compiled kernels are kept -------------------------------------------------------------
-
-
-def test_cache_folder_is_keyed_by_the_sources(tmp_path, monkeypatch):
-    """Below XDG_CACHE_HOME, and the same for the same files."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = compiling._cache_folder()
-    assert folder is not None
-    assert folder.startswith(str(tmp_path / "cpsched"))
-    assert compiling._cache_folder() == folder
-
-
-def test_no_cache_where_nothing_can_be_written(tmp_path, monkeypatch):
-    """Kernels compile anew each time rather than fail."""
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(blocked))
-    assert compiling._cache_folder() is None
-
-
-def test_no_home_at_all_is_no_reason_to_fail(tmp_path, monkeypatch):
-    """A user without a home (a container run under a bare number) can import the kernels."""
-
-    def nowhere():
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(compiling.Path, "home", nowhere)
-    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(tmp_path))
-    compiling._cache_folder()
-
-
-KERNELS = """
-import sys
-import numpy as np
-from cpsched.kernels.compiling import kernel
-
-@kernel
-def total(values):
-    found = 0
-    for value in values:
-        found += value
-    return found
-
-@kernel
-def twice(values):
-    return 2 * total(values)
-
-print(total(np.arange(5)), "numba.np.linalg" in sys.modules)
-if len(sys.argv) > 1:
-    print(twice(np.arange(5)), total(np.arange(3.0)), "numba.np.linalg" in sys.modules)
-"""
-
-
-def test_kernels_from_disk_need_no_compiler(tmp_path):
-    """A second process loads what the first has compiled; what is new it can still compile."""
-    script = tmp_path / "kernels.py"
-    script.write_text(KERNELS)
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-
-    def run(*arguments):
-        command = [sys.executable, str(script), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
-
-    assert run() == "10 True\n"
-    assert run() == "10 False\n"
-    assert run("new") == "10 False\n20 3.0 True\n"
-
-
-UNTRIED = """\
-import sys
-import numba
-import numpy as np
-numba.__version__ = sys.argv[1]
-from cpsched.kernels import compiling, start_log
-one = np.ones((2, 2), dtype=np.int64)
-cols, shapes = np.ones((1, 40), dtype=np.int64), np.ones((2, 12), dtype=np.int64)
-log = np.array([0, 2, 0, 1, 1, 3], dtype=np.int64)
-packed = start_log.packed(log, 6, cols, shapes, one, -1, 0, np.zeros(2, dtype=np.int64))
-print(compiling.IS_TRIED, packed.tolist())
-"""
-
-
-def test_a_numba_that_was_not_tried_compiles_the_same(tmp_path):
-    """With nothing of its insides: kernels, those only kernels call, and what is kept of them."""
-    script = tmp_path / "untried.py"
-    script.write_text(UNTRIED)
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-
-    def run(version):
-        command = [sys.executable, str(script), version]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
-
-    tried = run(numba.__version__)
-    assert tried.startswith("True [1, 2, -1, 0, 0, 0, 0, 2, 0, 1, 1, 3,")
-    for _ in range(2):
-        assert run("1.0.0") == tried.replace("True", "False")

@@ -2,13 +2,17 @@
 How the kernels are compiled, and where the compiled ones are kept.
 
 numba's cache does not notice a changed callee in another file, so the cache folder is keyed by the
-text of every file of this package and of :mod:`cpsched.model.columns`.
+text of every file of this package and of :mod:`cpsched.model.columns`. numba unpickles what it
+finds there, so a folder that another user may have filled is never used.
+
+This leans on private parts of numba, which ``pyproject.toml`` bounds to a version known to work.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,39 +24,73 @@ from numba.core.caching import FunctionCache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Whether numba is one whose insides are known here; with any other, kernels are compiled and kept
-#: as numba does it, which takes longer.
-IS_TRIED = numba.__version__.startswith("0.68.")
-
 
 def _cache_folder() -> str | None:
-    """Return where compiled kernels are kept, or None if nothing can be written."""
+    """
+    Return where compiled kernels are kept, or None if they must be compiled anew each time.
+
+    ``NUMBA_CACHE_DIR`` is taken as given. Without it: the user's cache folder, or a folder below
+    the temporary one, each only if nobody else can write there.
+    """
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        chosen = Path(given) / "cpsched" / _key()
+        return str(chosen) if _is_made(chosen) and os.access(chosen, os.W_OK) else None
+    private = Path(tempfile.gettempdir(), f"cpsched-{os.getuid()}")
+    for parent in (_user_cache(), private):
+        if parent is not None and _is_private(parent) and _is_private(parent / _key()):
+            return str(parent / _key())
+    return None
+
+
+def _key() -> str:
+    """Return a name for the present sources of the kernels."""
     here = Path(__file__).parent
     sources = (*sorted(here.glob("*.py")), here.parent / "model" / "columns.py")
     key = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
     key.update(numba.__version__.encode())
-    for base in (_user_cache(), Path(tempfile.gettempdir())):
-        if base is None:
-            continue
-        folder = base / "cpsched" / key.hexdigest()[:16]
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return str(folder)
-    return None
+    return key.hexdigest()[:16]
 
 
 def _user_cache() -> Path | None:
-    """Return the user's cache folder, or None for a user without a home."""
+    """Return our folder in the user's cache, or None for a user without a home."""
     given = os.environ.get("XDG_CACHE_HOME")
     if given:
-        return Path(given)
+        return Path(given) / "cpsched"
     try:
-        return Path.home() / ".cache"
+        return Path.home() / ".cache" / "cpsched"
     except RuntimeError:
         return None
+
+
+def _is_made(folder: Path, mode: int = 0o777) -> bool:
+    """Make a folder unless it exists; return whether that worked."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=mode, exist_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _is_private(folder: Path) -> bool:
+    """
+    Return whether a folder is ours and only we can write to it, making it if there is none.
+
+    Nobody else may be able to replace it either: others can write to its parent only where the
+    sticky bit keeps them from renaming what is not theirs.
+    """
+    if not _is_made(folder, 0o700):
+        return False
+    found, above = folder.lstat(), folder.parent.stat()
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    can_be_replaced = above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX
+    return (
+        is_ours
+        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        and not can_be_replaced
+        and os.access(folder, os.W_OK)
+    )
 
 
 _FOLDER = _cache_folder()
@@ -63,8 +101,8 @@ class _Cache(FunctionCache):
     Kernels on disk, loaded without making the compiler ready.
 
     numba teaches its compiler every function it knows before it loads a compiled one, which takes
-    longer than all the loading. A compiled kernel needs the runtime alone; what has to be compiled
-    makes the compiler ready itself.
+    0.4 s, longer than all else of a short command. A compiled kernel needs the runtime alone; what
+    has to be compiled makes the compiler ready itself.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -84,7 +122,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         before = settings.CACHE_DIR
         settings.CACHE_DIR = _FOLDER
         try:
-            compiled._cache = (_Cache if IS_TRIED else FunctionCache)(function)
+            compiled._cache = _Cache(function)
         finally:
             settings.CACHE_DIR = before
     return compiled  # type: ignore[no-any-return]

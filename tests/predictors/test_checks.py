@@ -33,6 +33,7 @@ SMALL = {
 VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
 #: ``actual`` is given the truth, and learned predictors are checked beside their own tests.
 NAMES = ("requested", "scaled", *SMALL, *VARIANTS)
+LEARNED = ("linear", "gbm-log", "gbm-ratio", "gbm-quantile", "stack")
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -42,9 +43,9 @@ def test_predictors_keep_the_contract(name, check):
     check(lambda: build("predictors", SMALL.get(name, name)))
 
 
-def test_no_baseline_is_forgotten():
+def test_no_predictor_is_forgotten():
     """What is registered is checked, here or with the learned predictors."""
-    assert {"requested", "actual", "scaled", *SMALL} <= set(registry.names("predictors"))
+    assert {"requested", "actual", "scaled", *SMALL, *LEARNED} == set(registry.names("predictors"))
 
 
 def test_the_sample_has_everything_in_it():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lightgbm
 import numpy as np
 import pytest
 
@@ -42,7 +43,6 @@ def test_a_forest_predicts_as_scikit_learn(quantile):
 @pytest.mark.parametrize("quantile", [None, 0.5, 0.9])
 def test_a_forest_predicts_as_lightgbm(quantile):
     """The same with LightGBM's text."""
-    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM, an extra, is not installed")
     rows, target = data()
     objective = {None: "regression", 0.5: "regression_l1", 0.9: "quantile"}[quantile]
     settings = {"objective": objective, "alpha": 0.9, "verbosity": -1, "num_threads": 1}
@@ -55,8 +55,6 @@ def test_a_forest_predicts_as_lightgbm(quantile):
 @pytest.mark.parametrize("backend", ["sklearn", "lightgbm"])
 def test_growing_is_repeatable_and_rows_can_be_left_out(backend):
     """Equal input, equal forest; rows left out teach nothing; a constant is learnt."""
-    if backend == "lightgbm":
-        pytest.importorskip("lightgbm", reason="LightGBM, an extra, is not installed")
     rows, target = data()
     odd = np.arange(len(rows)) % 2
     tasks = [Task(target), Task(np.where(odd, 5.0, 1.0), None, odd == 0), Task(0 * target + 3)]

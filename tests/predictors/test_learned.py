@@ -19,15 +19,7 @@ from predictors.learned import Learned
 from predictors.replay import starts_of
 from predictors.sample import sample
 
-BACKENDS = (
-    "sklearn",
-    pytest.param(
-        "lightgbm",
-        marks=pytest.mark.skipif(
-            choose("auto") != "lightgbm", reason="LightGBM, an extra, is not installed"
-        ),
-    ),
-)
+BACKENDS = ("sklearn", "lightgbm")
 BOOSTED = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
 #: So small that a model is fitted within the 400 jobs of the checks, and memory is soon full.
 SMALL = "trees=3,start=100,window=300,limit=150"

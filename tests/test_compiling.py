@@ -1,0 +1,145 @@
+"""Where compiled kernels are kept, and that they load without the compiler."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cpsched.kernels import compiling
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A user's cache folder and a temporary folder, both below the test's own."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o1777)
+    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(tmp_path / "shared"))
+    return tmp_path
+
+
+def test_cache_folder_is_keyed_by_the_sources(cache):
+    """Below XDG_CACHE_HOME, for us alone, and the same for the same files."""
+    folder = compiling._cache_folder()
+    assert folder == str(cache / "user" / "cpsched" / compiling._key())
+    assert Path(folder).stat().st_mode & 0o777 == 0o700
+    assert compiling._cache_folder() == folder
+
+
+def test_numbas_own_variable_is_honoured(cache, monkeypatch):
+    """NUMBA_CACHE_DIR says where, before anything else."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / "chosen"))
+    folder = compiling._cache_folder()
+    assert folder == str(cache / "chosen" / "cpsched" / compiling._key())
+    assert Path(folder).is_dir()
+
+
+def test_numbas_own_variable_has_no_fallback(cache, monkeypatch):
+    """Where the chosen folder cannot be made, nothing is kept elsewhere."""
+    (cache / "file").write_text("not a folder")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / "file"))
+    assert compiling._cache_folder() is None
+
+
+def test_without_a_users_cache_a_private_temporary_folder_serves(cache):
+    """Named after the user, and nobody else can enter it."""
+    (cache / "user").write_text("not a folder")
+    folder = cache / "shared" / f"cpsched-{os.getuid()}"
+    assert compiling._cache_folder() == str(folder / compiling._key())
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def _of_somebody_else(folder, monkeypatch):
+    another = os.getuid() + 1
+    folder.with_name(f"cpsched-{another}").mkdir(mode=0o700)
+    monkeypatch.setattr(compiling.os, "getuid", lambda: another)
+
+
+def _open_to_all(folder, _):
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def _a_link(folder, _):
+    (folder.parent / "elsewhere").mkdir(mode=0o700)
+    folder.symlink_to(folder.parent / "elsewhere")
+
+
+def _replaceable(folder, _):
+    folder.parent.chmod(0o777)  # no sticky bit: anybody may rename the folder
+
+
+@pytest.mark.parametrize("plant", [_of_somebody_else, _open_to_all, _a_link, _replaceable])
+def test_a_planted_folder_is_not_used(cache, monkeypatch, plant):
+    """numba unpickles what it finds, so a folder others can write to would run their code."""
+    (cache / "user").write_text("not a folder")
+    plant(cache / "shared" / f"cpsched-{os.getuid()}", monkeypatch)
+    assert compiling._cache_folder() is None
+
+
+def test_a_planted_folder_of_these_sources_is_not_used(cache):
+    """The inner folder, too, must be ours alone."""
+    inner = cache / "user" / "cpsched" / compiling._key()
+    inner.mkdir(parents=True)
+    inner.chmod(0o770)
+    assert str(compiling._cache_folder()).startswith(str(cache / "shared"))
+
+
+def test_no_cache_where_nothing_can_be_written(cache, monkeypatch):
+    """Kernels compile anew each time rather than fail."""
+    (cache / "user").write_text("not a folder")
+    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(cache / "user"))
+    assert compiling._cache_folder() is None
+
+
+def test_no_home_at_all_is_no_reason_to_fail(cache, monkeypatch):
+    """A user without a home (a container run under a bare number) can import the kernels."""
+
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(compiling.Path, "home", nowhere)
+    assert str(compiling._cache_folder()).startswith(str(cache / "shared"))
+
+
+KERNELS = """
+import sys
+import numpy as np
+from cpsched.kernels.compiling import kernel
+
+@kernel
+def total(values):
+    found = 0
+    for value in values:
+        found += value
+    return found
+
+@kernel
+def twice(values):
+    return 2 * total(values)
+
+print(total(np.arange(5)), "numba.np.linalg" in sys.modules)
+if len(sys.argv) > 1:
+    print(twice(np.arange(5)), total(np.arange(3.0)), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_kernels_from_disk_need_no_compiler(tmp_path):
+    """A second process loads what the first has compiled; what is new it can still compile."""
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(*arguments):
+        command = [sys.executable, str(script), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+
+    assert run() == "10 True\n"
+    assert run() == "10 False\n"
+    assert run("new") == "10 False\n20 3.0 True\n"
