@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from cpsched.arguments import RemembersArguments
 from cpsched.errors import DispatchError
 from cpsched.model.types import MAX_TIME
 
@@ -97,7 +98,7 @@ class Outcome(NamedTuple):
     killed: AnyArray
 
 
-class RuntimePredictor(ABC):
+class RuntimePredictor(RemembersArguments, ABC):
     """
     Predicts how long jobs will run.
 
@@ -121,26 +122,26 @@ class RuntimePredictor(ABC):
     clipped: bool = True
     is_request: bool = False
 
-    def on_epoch(self, epoch: int | None) -> None:  # noqa: B027
+    def on_epoch(self, epoch: int | None) -> None:
         """
         Take note of the Unix time of second 0, None where it is not known; before :meth:`reset`.
 
         So that what was learnt of one log's hours holds for another's.
         """
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: B027
+    def reset(self, system: System, seed: int) -> None:
         """Forget everything learnt, before a run starts."""
 
-    def on_submit(self, jobs: JobTable, now: int) -> None:  # noqa: B027
+    def on_submit(self, jobs: JobTable, now: int) -> None:
         """Take note of jobs that have just arrived."""
 
-    def on_start(self, jobs: JobTable, now: int) -> None:  # noqa: B027
+    def on_start(self, jobs: JobTable, now: int) -> None:
         """Take note of jobs that have just started."""
 
-    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: B027
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
         """Learn from jobs that have just ended."""
 
-    def on_cancel(self, jobs: JobTable, now: int) -> None:  # noqa: B027
+    def on_cancel(self, jobs: JobTable, now: int) -> None:
         """Forget jobs that were cancelled while they waited; they will not be observed."""
 
     @abstractmethod
@@ -167,7 +168,7 @@ class RuntimePredictor(ABC):
         """
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave, in a predictor made and reset like that one."""
 
 

@@ -2,16 +2,19 @@
 Specifications like ``easy:priority=slowdown,backfill=sjf``: a name and its options.
 
 Options are the keyword parameters of the thing's constructor; their types come from its
-annotations, so a new option needs no code here.
+annotations, so a new option needs no code here. A value with a comma, a quote or spaces at its ends
+is written in double quotes, as in JSON: ``gbm-log:model="a,b.npz"``.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
@@ -19,10 +22,13 @@ from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
+#: An option that names a file is annotated with this: its content counts, not its name.
+File = str
+#: Options in front of a comma or the end: a quoted value, or text without a comma.
+_OPTION = re.compile(r'\s*([^=,]*?)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*?)?\s*(?:,|$)')
 
 
 @dataclass(frozen=True)
@@ -53,19 +59,45 @@ class Spec:
         """
         name, _, rest = text.strip().partition(":")
         options: dict[str, str] = {}
-        for part in filter(None, (piece.strip() for piece in rest.split(","))):
-            key, equals, value = (piece.strip() for piece in part.partition("="))
-            if not equals or not key or not value:
-                raise ConfigError(f"'{part}' is not an option; write key=value", where=text)
+        at = 0
+        while at < len(rest):
+            match = _OPTION.match(rest, at)
+            if match is None or not match[1] or not match[2]:
+                part, comma, _ = rest[at:].partition(",")
+                at += len(part + comma)
+                if part.strip():
+                    raise ConfigError(
+                        f"'{part.strip()}' is not an option; write key=value", where=text
+                    )
+                continue
+            key, value, at = match[1], match[2], match.end()
             if key in options:
                 raise ConfigError("the option is given twice", where=text, key=key)
-            options[key] = value
+            options[key] = _unquoted(text, key, value)
         return cls(name, tuple(sorted(options.items())))
 
     def __str__(self) -> str:
         if not self.options:
             return self.name
-        return f"{self.name}:{','.join(f'{key}={value}' for key, value in self.options)}"
+        return f"{self.name}:{','.join(f'{key}={_quoted(value)}' for key, value in self.options)}"
+
+
+def _quoted(value: str) -> str:
+    """Return an option's value as it is written."""
+    if value and value == value.strip() and not set(value) & {",", '"'}:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _unquoted(text: str, key: str, value: str) -> str:
+    if not value.startswith('"'):
+        return value
+    try:
+        return str(json.loads(value))
+    except ValueError:
+        raise ConfigError(
+            f"{value} is not text in quotes, as in JSON", where=text, key=key
+        ) from None
 
 
 def is_file(path: Path) -> bool:
@@ -98,18 +130,77 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
     maker = registry.load(group, spec.name)
-    parameters = inspect.signature(maker).parameters
+    signature = inspect.signature(maker)
     options = {
-        key: _convert(spec, key, value, parameters, set(given)) for key, value in spec.options
+        key: _convert(spec, key, value, signature.parameters, set(given))
+        for key, value in spec.options
     }
     withheld = set() if getattr(maker, "needs_truth", False) else {"truth"}
-    known = {key: given[key] for key in given if key in parameters and key not in withheld}
+    known = {
+        key: given[key] for key in given if key in signature.parameters and key not in withheld
+    }
     try:
+        signature.bind(**known, **options)
+    except TypeError as error:
+        raise ConfigError(str(error), where=spec) from error
+    try:
+        # A TypeError from here on is a defect of what is made, and stays one.
         return maker(**known, **options)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         if isinstance(error, UnknownNameError) or getattr(error, "where", None) is not None:
             raise
         raise ConfigError(str(error), where=spec) from error
+
+
+def spec_of(group: str, thing: Any) -> Spec | None:
+    """
+    Return the specification that makes an object again; None where none does.
+
+    An object has one if its class is registered under its name and its arguments can be written as
+    options.
+    """
+    if isinstance(thing, str):
+        return Spec.parse(thing)
+    entry = registry.entries(group).get(getattr(thing, "name", ""))
+    made_with = getattr(thing, "made_with", None)
+    if entry is None or made_with is None or entry.load() is not type(thing):
+        return None
+    parameters = inspect.signature(type(thing)).parameters
+    options = []
+    for key, value in made_with.items():
+        if key == "truth" and getattr(thing, "needs_truth", False):
+            continue
+        if value == parameters[key].default:
+            continue
+        if not isinstance(value, str | int | float | None):
+            return None
+        options.append((key, _as_text(value)))
+    return Spec(entry.name, tuple(sorted(options)))
+
+
+def _as_text(value: str | float | None) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def resolved(group: str, spec: Spec) -> dict[str, Any]:
+    """Return all options of a specification with their values, defaults included."""
+    parameters = inspect.signature(registry.load(group, spec.name)).parameters
+    given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
+    return options_of(group, spec.name) | given
+
+
+def files_of(group: str, spec: Spec) -> dict[str, Path]:
+    """Return the files that options of a specification name, by option."""
+    parameters = inspect.signature(registry.load(group, spec.name)).parameters
+    return {
+        key: Path(value)
+        for key, value in spec.options
+        if key in parameters and re.search(r"\bFile\b", _wanted(parameters[key]))
+    }
 
 
 def canonical(group: str, text: str) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray
+    from cpsched.spec import File
     from predictors.window import Window
 
 REQUESTED = FEATURES.index("requested")
@@ -45,7 +46,7 @@ class Boosted(Learned):
 
     def __init__(
         self,
-        model: str | None = None,
+        model: File | None = None,
         frozen: bool = False,
         refit: float = 7.0,
         start: int = 500,
@@ -159,7 +160,7 @@ class GbmQuantile(Boosted):
 
     def __init__(
         self,
-        model: str | None = None,
+        model: File | None = None,
         frozen: bool = False,
         refit: float = 7.0,
         start: int = 500,

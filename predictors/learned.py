@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray
+    from cpsched.spec import File
 
 _DAY = 86_400
 _COMPLETED = int(Status.COMPLETED)
@@ -111,7 +112,7 @@ class Learned(RuntimePredictor):
 
     def __init__(
         self,
-        model: str | None = None,
+        model: File | None = None,
         frozen: bool = False,
         refit: float = 7.0,
         start: int = 500,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.model.types import AnyArray, FloatArray
+    from cpsched.spec import File
     from predictors.window import Window
 
 _HOUR = 3600.0
@@ -78,7 +79,7 @@ class Linear(Learned):
         self,
         loss: str = "share",
         rate: float | None = None,
-        model: str | None = None,
+        model: File | None = None,
         frozen: bool = False,
         start: int = 500,
         prefix: str = "stem",

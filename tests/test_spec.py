@@ -276,3 +276,22 @@ def test_hostile_text_is_refused_politely(text):
     """Whatever is typed, the answer is one of our own errors."""
     with pytest.raises(CpschedError):
         build("dispatchers", text)
+
+
+@pytest.mark.parametrize("value", ["a,b", ' "x', "a=b", "\\", "tail ", ","])
+def test_a_value_may_hold_anything(value):
+    """In quotes, with a comma too; what is written is read back."""
+    spec = Spec("thing", (("label", value), ("text", "z")))
+    assert Spec.parse(str(spec)) == spec
+    assert build("dispatchers", spec).values[5] == value
+
+
+def test_a_defect_of_a_constructor_is_not_disguised(monkeypatch):
+    """A TypeError inside it used to come out as bad input."""
+
+    def broken(self, **options):
+        return len(3)
+
+    monkeypatch.setattr(Thing, "__init__", broken)
+    with pytest.raises(TypeError, match="has no len"):
+        build("dispatchers", "thing")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cpsched.arguments import RemembersArguments
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
 
 
-class Dispatcher(ABC):
+class Dispatcher(RemembersArguments, ABC):
     """
     Decides which jobs start now, and where.
 
@@ -42,7 +44,7 @@ class Dispatcher(ABC):
     chooses_together: ClassVar[bool] = False
     interval: int | None = None
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: B027
+    def reset(self, system: System, seed: int) -> None:
         """Forget everything and prepare for a system, before a run starts."""
 
     @abstractmethod
@@ -57,5 +59,5 @@ class Dispatcher(ABC):
         """Return what is remembered between decisions, as arrays and scalars."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""

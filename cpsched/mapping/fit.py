@@ -40,6 +40,8 @@ class Fitted:
     rejected
         Row and reason of every job that can never run here, in row order. These jobs are in
         ``workload`` all the same.
+    enforce_limits
+        Whether jobs that ask for more time than their queue allows are among these.
     """
 
     workload: Workload
@@ -47,6 +49,7 @@ class Fitted:
     eligible_class: IntArray
     eligible: BoolArray
     rejected: tuple[tuple[int, str], ...]
+    enforce_limits: bool = True
 
 
 def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> Fitted:
@@ -97,4 +100,5 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
         eligible_class=classes.of_job,
         eligible=classes.nodes,
         rejected=tuple(sorted(rejected.items())),
+        enforce_limits=enforce_limits,
     )

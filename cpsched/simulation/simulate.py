@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from cpsched.mapping import Fitted, fit
 from cpsched.simulation import checkpoint as checkpoints
+from cpsched.simulation.identity import describe
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import Spec, build
-from cpsched.versions import versions
+from cpsched.spec import build, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +37,8 @@ class Settings:
         None: the dispatcher's own (:attr:`~cpsched.dispatch.contract.Dispatcher.interval`), which
         most do not have. A finished run's settings say which one it was.
     enforce_limits
-        Whether jobs that ask for more time than their queue allows are rejected.
+        Whether jobs that ask for more time than their queue allows are rejected. For a workload
+        that is mapped already, the mapping decided that, and a finished run's settings say how.
     runtime_model
         Specification of how long jobs run, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
@@ -75,7 +75,7 @@ class Run:
     Attributes
     ----------
     dispatcher, predictor
-        Canonical specifications.
+        Canonical specifications; of an object without one, its name.
     schedule
         When and where every job ran.
     decisions, predictions
@@ -130,13 +130,17 @@ def simulate(
 
     Raises
     ------
+    TypeError
+        If a mapped workload comes with a system, or another one without.
     ConfigError
-        If an option or the mapping of the workload makes no sense.
+        If an option or the mapping of the workload makes no sense; or if there is a checkpoint, and
+        a dispatcher or predictor has no specification, so that nothing tells the run from others.
     DispatchError
         If the dispatcher breaks an invariant.
     """
     settings = settings or Settings()
     fitted = _fitted(workload, system, settings)
+    settings = replace(settings, enforce_limits=fitted.enforce_limits)
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
     if settings.dispatch_interval is None:
         settings = replace(settings, dispatch_interval=decides.interval)
@@ -162,15 +166,15 @@ def simulate(
     if checkpoint is None:
         simulator.run()
     else:
-        _run_with(checkpoint, simulator, (_spec(dispatcher), _spec(predictor), settings))
+        _run_with(checkpoint, simulator, (dispatcher, predictor, settings))
     timing = {
         "loop_s": perf_counter() - wall,
         "loop_cpu_s": process_time() - cpu,
         **decisions.timing(),
     }
     return Run(
-        dispatcher=_spec(dispatcher),
-        predictor=_spec(predictor),
+        dispatcher=_called("dispatchers", dispatcher),
+        predictor=_called("predictors", predictor),
         settings=settings,
         schedule=schedule_of(fitted, simulator, allocations),
         decisions=decisions.counts(),
@@ -181,16 +185,13 @@ def simulate(
 
 
 def _run_with(
-    checkpoint: Checkpoint, simulator: Simulator, what: tuple[str, str, Settings]
+    checkpoint: Checkpoint,
+    simulator: Simulator,
+    what: tuple[str | Dispatcher, str | RuntimePredictor, Settings],
 ) -> None:
     """Run, keeping the state in a file; go on from it if it is there."""
-    dispatcher, predictor, settings = what
-    workload = simulator.arrivals.workload.digest()
-    system = simulator.system.digest()
-    learnt = dict(simulator.predictor.provenance())
-    identity = json.dumps(
-        [dispatcher, predictor, learnt, vars(settings), workload, system, versions()]
-    )
+    jobs, system = simulator.arrivals.workload.digest(), simulator.system.digest()
+    identity = describe(jobs, system, *what).identity
     if checkpoint.path.exists():
         checkpoints.restore(simulator, checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval
@@ -212,11 +213,14 @@ class _Truth:
 
 def _fitted(workload: Workload | Fitted, system: System | None, settings: Settings) -> Fitted:
     if isinstance(workload, Fitted):
+        if system is not None:
+            raise TypeError("a workload that is mapped onto a system already takes no other one")
         return workload
     if system is None:
         raise TypeError("a workload that is not mapped onto a system needs one")
     return fit(workload, system, enforce_limits=settings.enforce_limits)
 
 
-def _spec(thing: Any) -> str:
-    return str(Spec.parse(thing)) if isinstance(thing, str) else str(thing.name)
+def _called(group: str, thing: Any) -> str:
+    """Return a canonical specification; of an object without one, its name."""
+    return str(spec_of(group, thing) or thing.name)
