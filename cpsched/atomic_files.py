@@ -1,13 +1,45 @@
-"""Files that appear when they are complete, and not at all where writing them fails."""
+"""Files to write: checked before the work begins, and complete when they appear."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from cpsched.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+
+def check_new_file(
+    path: Path, *, overwrite: bool, suffixes: tuple[str, ...] = (), key: str | None = None
+) -> None:
+    """
+    Check that a file can be written, before time is spent on its content.
+
+    Parameters
+    ----------
+    suffixes
+        What its name must end in; anything if there are none.
+    key
+        The option that named it, for messages.
+
+    Raises
+    ------
+    ConfigError
+        If its name ends in something else, its folder does not exist, or there is something of
+        this name that is not to be (or cannot be) replaced.
+    """
+    if suffixes and not path.name.endswith(suffixes):
+        raise ConfigError(f"must end in {', '.join(suffixes)}", where=path, key=key)
+    if not path.absolute().parent.is_dir():
+        raise ConfigError("its folder does not exist", where=path, key=key)
+    if path.exists() and not path.is_file():
+        raise ConfigError("is not a regular file; choose another name", where=path, key=key)
+    if path.exists() and not overwrite:
+        message = "the file exists; choose another name, or add --overwrite"
+        raise ConfigError(message, where=path, key=key)
 
 
 def partial_name(name: str) -> str:

@@ -97,14 +97,19 @@ class ConfigError(CpschedError, ValueError):
         super().__init__(": ".join([*parts, message]))
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the closest known name, or nothing if none is close."""
+    close = get_close_matches(name, list(known), n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
 class UnknownNameError(ConfigError):
     """A name that is not registered; lists what is, closest first."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
         names = sorted(known)
-        close = get_close_matches(name, names, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
+        hint = did_you_mean(name, names)
         super().__init__(f"no {kind} is called '{name}'; there are: {', '.join(names)}.{hint}")
 
 

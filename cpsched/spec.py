@@ -12,13 +12,12 @@ import inspect
 import json
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.errors import ConfigError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,12 +247,9 @@ def _convert(
     """Turn an option's text into the type its parameter is annotated with."""
     accepted = sorted(name for name in parameters if name not in hidden)
     if key not in accepted:
-        close = get_close_matches(key, accepted, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
         there = ", ".join(accepted) or "none"
-        raise ConfigError(
-            f"no such option; '{spec.name}' takes: {there}.{hint}", where=spec, key=key
-        )
+        message = f"no such option; '{spec.name}' takes: {there}.{did_you_mean(key, accepted)}"
+        raise ConfigError(message, where=spec, key=key)
     wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:
         return None

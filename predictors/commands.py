@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.atomic_files import replacing
+from cpsched.atomic_files import check_new_file, replacing
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
@@ -102,7 +102,9 @@ def evaluate_command(
             raise ConfigError("needs a --system to simulate on", key="--dispatcher")
         build("dispatchers", dispatcher)
     if out is not None:
-        _check_out(out, overwrite=overwrite)
+        check_new_file(
+            out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
+        )
     if plots is not None:
         _check_plots(plots, overwrite=overwrite)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
@@ -150,16 +152,6 @@ def fitted_to(jobs: Workload, system: str | None) -> Fitted:
     return fit(jobs, systems.load(system), enforce_limits=False)
 
 
-def _check_out(out: Path, *, overwrite: bool) -> None:
-    """Refuse a file before minutes are spent."""
-    if not out.name.endswith((".csv", ".csv.gz", ".parquet")):
-        raise ConfigError("must end in .csv, .csv.gz or .parquet", where=out, key="--out")
-    if out.exists() and not (overwrite and out.is_file()):
-        raise ConfigError("the file exists; name another, or add --overwrite", where=out)
-    if not out.absolute().parent.is_dir():
-        raise ConfigError("its folder does not exist", where=out, key="--out")
-
-
 def _check_plots(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder, or to draw at all, before minutes are spent."""
     from predictors import plots
@@ -172,10 +164,8 @@ def _check_plots(folder: Path, *, overwrite: bool) -> None:
     for name in plots.FIGURES:
         for suffix in plots.SUFFIXES:
             path = folder / f"{name}{suffix}"
-            if path.exists() and not (overwrite and path.is_file()):
-                raise ConfigError(
-                    "the file exists; name another folder, or add --overwrite", where=path
-                )
+            if path.exists():
+                check_new_file(path, overwrite=overwrite, key="--plots")
 
 
 def _draw(folder: Path, fitted: Fitted, evaluations: list[Evaluation]) -> list[Path]:

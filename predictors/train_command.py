@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched import registry
+from cpsched.atomic_files import check_new_file
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
@@ -90,11 +91,8 @@ def train_command(
 def _check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse a file before minutes are spent."""
     if "," in str(out):
-        raise ConfigError("a model's path may hold no comma; name it otherwise", where=out)
-    if out.exists() and not (overwrite and out.is_file()):
-        raise ConfigError("the file exists; name another, or add --overwrite", where=out)
-    if not out.absolute().parent.is_dir():
-        raise ConfigError("its folder does not exist", where=out, key="--out")
+        raise ConfigError("a model's path must not contain a comma; choose another name", where=out)
+    check_new_file(out, overwrite=overwrite, key="--out")
 
 
 def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:

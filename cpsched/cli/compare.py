@@ -14,7 +14,7 @@ import typer
 
 from cpsched.cli.errors import complain
 from cpsched.cli.model_files import with_models
-from cpsched.cli.options import First, Format, From, SkipBadLines, To
+from cpsched.cli.options import CorrectionRule, First, Format, From, OverrunRule, SkipBadLines, To
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError, UnknownNameError
 
@@ -82,12 +82,14 @@ def command(
     start: From = None,
     end: To = None,
     overrun: Annotated[
-        str | None,
-        typer.Option(help="For a log: at the requested time kill or extend. [kill]"),
+        OverrunRule | None,
+        typer.Option(help="For a log: what happens at the requested time. [kill]"),
     ] = None,
     correction: Annotated[
-        str | None,
-        typer.Option(help="For a log: expected end after that: requested or double. [requested]"),
+        CorrectionRule | None,
+        typer.Option(
+            help="For a log: expected end of a job that outlives its prediction. [requested]"
+        ),
     ] = None,
     dispatch_interval: Annotated[
         int | None,

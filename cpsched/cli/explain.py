@@ -10,10 +10,12 @@ import typer
 
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
+    Correction,
     EnforceLimits,
     First,
     Format,
     From,
+    Overrun,
     RuntimeModel,
     SkipBadLines,
     SystemName,
@@ -52,12 +54,8 @@ def command(
     first: First = None,
     start: From = None,
     end: To = None,
-    overrun: Annotated[
-        str, typer.Option(help="At the requested time: kill or extend (run on as recorded).")
-    ] = "kill",
-    correction: Annotated[
-        str, typer.Option(help="End expected after a prediction has passed: requested or double.")
-    ] = "requested",
+    overrun: Overrun = "kill",
+    correction: Correction = "requested",
     dispatch_interval: Annotated[
         int | None,
         typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
@@ -71,7 +69,6 @@ def command(
 ) -> None:
     """Simulate up to a moment and say why a job does not start there, or why it does."""
     from cpsched import systems
-    from cpsched.cli.choice import one_of
     from cpsched.cli.progress import progress_bar
     from cpsched.cli.report import width
     from cpsched.explain import explain
@@ -80,8 +77,6 @@ def command(
     from cpsched.simulation.simulate import Settings
     from cpsched.spec import Spec, canonical
 
-    one_of("--overrun", overrun, ("kill", "extend"))
-    one_of("--correction", correction, ("requested", "double"))
     settings = Settings(
         overrun=overrun,
         correction=correction,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from cpsched.cli.choice import one_of
 from cpsched.cli.output import echo, escaped
 from cpsched.errors import ConfigError
 
-_KINDS = (
+Kind = Literal[
     "dispatchers",
     "predictors",
     "allocators",
@@ -21,14 +20,13 @@ _KINDS = (
     "generators",
     "runtime_models",
     "systems",
-)
+]
 
 
 def command(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(_KINDS)}.")],
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
 ) -> None:
     """List what is registered, with a line on each and the options it takes."""
-    one_of("KIND", kind, _KINDS)
     rows = _systems() if kind == "systems" else _registered(kind)
     width = max((len(name) for name, _, _ in rows), default=0)
     for name, summary, options in rows:

@@ -21,7 +21,6 @@ from cpsched.cli import (
     workload,
 )
 from cpsched.cli.errors import complain, guarded
-from cpsched.cli.parameters import read_plainly
 
 # Before numpy is imported: nothing here multiplies large matrices, and the threads that wait for
 # one spin for a tenth of a second. Nor does a sum of floats then depend on how many there are.
@@ -31,7 +30,6 @@ app = typer.Typer(
     name="cpsched",
     help="Simulate, compare and verify schedules of HPC batch jobs.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
@@ -77,12 +75,12 @@ def build(arguments: list[str]) -> Any:
             registry.load("commands", name)(app)
         except Exception as error:
             complain(f"command left out: '{name}': {error}")
-    if "generate" in arguments:
-        # Their options come from the generators, which are costly to import.
+    # The generators' options come from the generators, which take time to import. While the shell
+    # completes a command, its words are in the environment.
+    completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    if "generate" in arguments or "generate" in completing:
         workload.add_generators()
-    command = typer.main.get_command(app)
-    read_plainly(command)
-    return command
+    return typer.main.get_command(app)
 
 
 def main(arguments: list[str] | None = None) -> None:

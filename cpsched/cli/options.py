@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,7 +22,7 @@ Format = Annotated[
 ]
 SkipBadLines = Annotated[
     bool,
-    typer.Option("--skip-bad-lines", help="Set lines that cannot be true aside and count them."),
+    typer.Option("--skip-bad-lines", help="Skip and count invalid lines."),
 ]
 First = Annotated[
     int | None, typer.Option("--first", min=1, help="Only the first N jobs.", metavar="N")
@@ -43,6 +43,16 @@ EnforceLimits = Annotated[
         "--enforce-limits/--no-enforce-limits",
         help="Reject jobs that ask for more time than their queue allows.",
     ),
+]
+OverrunRule = Literal["kill", "extend"]
+Overrun = Annotated[
+    OverrunRule,
+    typer.Option("--overrun", help="At the requested time: kill, or extend (run on as recorded)."),
+]
+CorrectionRule = Literal["requested", "double"]
+Correction = Annotated[
+    CorrectionRule,
+    typer.Option("--correction", help="Expected end of a job that outlives its prediction."),
 ]
 RuntimeModel = Annotated[
     str,

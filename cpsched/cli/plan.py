@@ -61,15 +61,16 @@ def command(
 ) -> None:
     """Plan all jobs of a log at once on the empty machine, and compare with the list plan."""
     from cpsched import systems
+    from cpsched.atomic_files import check_new_file
     from cpsched.cli.report import width
     from cpsched.mapping import fit
     from cpsched.planning import plan, write
     from cpsched.planning.report import report
-    from cpsched.planning.write import check_target, figures
+    from cpsched.planning.write import SUFFIXES, figures
     from cpsched.spec import Spec
 
     if out is not None:
-        check_target(out, overwrite=overwrite)
+        check_new_file(out, overwrite=overwrite, suffixes=SUFFIXES)
     machine = systems.load(system)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
     made: OfflinePlan = plan(

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,8 +34,7 @@ def command(
         typer.Option("--out", "-o", help="Where report, figures and tables go. [DIR]"),
     ] = None,
     form: Annotated[
-        str,
-        typer.Option("--format", help="Of the figures' files: svg, png or pdf.", metavar="FORMAT"),
+        Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the figures.")
     ] = "svg",
     baseline: Annotated[
         str | None,
@@ -45,11 +44,8 @@ def command(
     ] = None,
 ) -> None:
     """Make tables, figures and a report (one HTML file) of finished runs."""
-    from cpsched.cli.choice import one_of
-    from cpsched.figures.style import FORMATS
     from cpsched.report.make import make_report
 
-    one_of("--format", form, FORMATS)
     with _progress() as progress:
         report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)
     size = report.page.stat().st_size / 1e6

@@ -7,14 +7,16 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
+    Correction,
     First,
     From,
+    Overrun,
     RuntimeModel,
     SkipBadLines,
     To,
@@ -64,18 +66,15 @@ def command(
     first: First = None,
     start: From = None,
     end: To = None,
-    overrun: Annotated[
-        str, typer.Option(help="At the requested time: kill or extend (run on as recorded).")
-    ] = "kill",
-    correction: Annotated[
-        str, typer.Option(help="End expected after a prediction has passed: requested or double.")
-    ] = "requested",
+    overrun: Overrun = "kill",
+    correction: Correction = "requested",
     dispatch_interval: Annotated[
         int | None,
         typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
     ] = None,
     on_infeasible: Annotated[
-        str, typer.Option(help="Jobs that can never run here: reject (and count) or error.")
+        Literal["reject", "error"],
+        typer.Option(help="Jobs that can never run here: reject and count them, or stop."),
     ] = "reject",
     enforce_limits: Annotated[
         bool, typer.Option(help="Reject jobs that ask for more time than their queue allows.")
@@ -104,14 +103,10 @@ def command(
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
     from cpsched import systems
-    from cpsched.cli.choice import one_of
     from cpsched.mapping import fit
     from cpsched.simulation.simulate import Checkpoint, Settings
     from cpsched.spec import canonical
 
-    one_of("--on-infeasible", on_infeasible, ("reject", "error"))
-    one_of("--overrun", overrun, ("kill", "extend"))
-    one_of("--correction", correction, ("requested", "double"))
     settings = Settings(
         overrun=overrun,
         correction=correction,

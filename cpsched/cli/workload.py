@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpsched.atomic_files import check_new_file
 from cpsched.cli.errors import complain
 from cpsched.cli.options import (
     First,
@@ -67,17 +68,10 @@ def convert(
     """Write a job log in another format, or a part of it."""
     from cpsched import traces
 
-    _refuse(target, overwrite=overwrite)
+    check_new_file(target, overwrite=overwrite)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
     _say_lost(target, traces.write(jobs, target, format=to_format))
     echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
-
-
-def _refuse(target: Path, *, overwrite: bool) -> None:
-    if target.exists() and not target.is_file():
-        raise ConfigError("is there already and is no ordinary file; name another", where=target)
-    if target.exists() and not overwrite:
-        raise ConfigError("the file exists; name another, or add --overwrite", where=target)
 
 
 def _say_lost(target: Path, lost: Iterable[str]) -> None:
@@ -106,7 +100,7 @@ def _generate_command(generator: Generator) -> Any:
     def command(out: Path, overwrite: bool, **options: Any) -> None:
         from cpsched import traces
 
-        _refuse(out, overwrite=overwrite)
+        check_new_file(out, overwrite=overwrite)
         workload = generator.generate(generator.options(**options))
         _say_lost(out, traces.write(workload, out))
         echo(f"{escaped(str(out))}: {counted(len(workload), 'job')}")

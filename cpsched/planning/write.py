@@ -18,25 +18,6 @@ if TYPE_CHECKING:
 SUFFIXES = (".csv", ".parquet", ".json")
 
 
-def check_target(path: Path, *, overwrite: bool) -> None:
-    """
-    Say early whether a plan can be written to a file.
-
-    Raises
-    ------
-    ConfigError
-        If its name says no format, its folder is not there, or it exists already.
-    """
-    if path.suffix not in SUFFIXES:
-        raise ConfigError(
-            f"the name asks for no format; end it in {', '.join(SUFFIXES)}", where=path
-        )
-    if not path.absolute().parent.is_dir():
-        raise ConfigError("its folder does not exist", where=path)
-    if path.exists() and (not overwrite or not path.is_file()):
-        raise ConfigError("is there already; name another file, or add --overwrite", where=path)
-
-
 def write(plan: OfflinePlan, path: Path) -> None:
     """
     Write a plan; the file's name says how.

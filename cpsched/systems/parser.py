@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology
 from cpsched.model.types import Split
@@ -157,7 +156,6 @@ def _check_known(section: Section, key: str, what: str, name: str, known: Collec
     """Raise ConfigError, with the closest name, if a name is not among the known ones."""
     if name in known:
         return
-    close = get_close_matches(name, known, n=1)
-    hint = f". Did you mean '{close[0]}'?" if close else ""
     there = ", ".join(known) or "none"
-    raise section.error(key, f"there is no {what} {name!r}; there are: {there}{hint}")
+    hint = did_you_mean(name, known)
+    raise section.error(key, f"there is no {what} {name!r}; there are: {there}.{hint}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME
 
 if TYPE_CHECKING:
@@ -66,10 +65,9 @@ class Section:
         """Raise ConfigError if a key is left that nobody asked for."""
         left = [key for key in self._data if key not in self._asked]
         if left:
-            close = get_close_matches(left[0], self._asked, n=1)
-            hint = f". Did you mean '{close[0]}'?" if close else ""
             keys = ", ".join(sorted(self._asked))
-            raise self.error(left[0], f"there is no such key; the keys here are: {keys}{hint}")
+            hint = did_you_mean(left[0], self._asked)
+            raise self.error(left[0], f"there is no such key; the keys here are: {keys}.{hint}")
 
     def expect(self, *keys: str) -> None:
         """Raise ConfigError for a key that is not one of ``keys``, before any other complaint."""

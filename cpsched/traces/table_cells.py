@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from cpsched.errors import TraceError
+from cpsched.errors import TraceError, did_you_mean
 from cpsched.model.types import MAX_TIME
 from cpsched.model.workload import Labels
 
@@ -188,9 +187,8 @@ def check_columns(
     """
     for name in table.columns:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise table.wrong_column(name, f"{what} has no such column{hint}")
+            hint = did_you_mean(name, known)
+            raise table.wrong_column(name, f"{what} has no such column.{hint}")
     for name in required:
         if name not in table.columns:
             raise table.wrong_column(name, f"{what} needs this column")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -124,13 +125,11 @@ def test_part_of_a_log(files, cpsched):
         ),
         ((*SIMULATE, "-p", "oracle"), "no predictor is called 'oracle'"),
         ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0, must be above 0 and at most 1000"),
-        ((*SIMULATE, "--overrun", "forgive"), "--overrun: 'forgive' is not one of: kill, extend"),
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after --first, --from and --to"),
         ((*SIMULATE, "--format", "excel"), "no trace format is called 'excel'"),
         (("verify", "."), "is no run and holds none"),
-        (("list", "things"), "'things' is not one of: dispatchers"),
         (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("workload", "convert", "log.swf", "log.xyz"),
@@ -148,6 +147,50 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
     assert message in err
     assert err.startswith("cpsched: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*SIMULATE, "--overrun", "forgive"), "'forgive' is not one of 'kill', 'extend'"),
+        ((*SIMULATE, "--first", "0"), "'--first'"),
+        ((*SIMULATE, "--first", "x"), "'--first'"),
+        ((*SIMULATE, "--nope"), "No such option: --nope"),
+        (("list", "things"), "'things' is not one of 'dispatchers', "),
+        (("explain", "log.swf", "--correction", "halve"), "not one of 'requested', 'double'"),
+    ],
+)
+def test_wrong_options_are_named_with_exit_code_2(files, cpsched, arguments, message):
+    """The command line's own complaints: the option, the value and what is accepted."""
+    code, out, err = cpsched(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("cpsched simu", ["simulate"]),
+        ("cpsched workload generate eu", ["eurora"]),
+        ("cpsched simulate --overrun ", ["kill", "extend"]),
+    ],
+)
+def test_the_shell_completes_commands_options_and_values(words, completed):
+    """``--install-completion`` installs a script that asks the command itself like this."""
+    environment = {
+        **os.environ,
+        "_CPSCHED_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
+    program = [sys.executable, "-c", "from cpsched.cli.main import main; main()"]
+    answer = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == completed
+
+
+def test_help_offers_to_install_completion(cpsched):
+    _, out, _ = cpsched("--help")
+    assert "--install-completion" in out
 
 
 def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
@@ -301,7 +344,7 @@ def test_simulate_imports_nothing_it_does_not_need(files):
         "import sys; from cpsched.cli.main import main\n"
         f"try: main([*{SIMULATE!r}, '-d', 'fifo', '--out', 'run'])\n"
         "except SystemExit: pass\n"
-        "names = ('pandas', 'rich', 'pydantic', 'ortools', 'matplotlib', 'numba.np.linalg')\n"
+        "names = ('pandas', 'rich', 'ortools', 'matplotlib', 'numba.np.linalg')\n"
         "print([name for name in names if name in sys.modules])"
     )
     for _ in range(2):  # kernels that are not in the cache are compiled, which needs more

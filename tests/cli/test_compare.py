@@ -99,7 +99,6 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
         (("compare", "log.swf", "--out", "o"), "--system: is missing"),
         ((*QUICK, "-d", "esay"), "no dispatcher is called 'esay'"),
         ((*QUICK, "--baseline", "prb"), "baseline.dispatcher: is 'prb', must be one of: easy"),
-        ((*QUICK, "--overrun", "x"), "run.overrun: is 'x', must be one of: kill, extend"),
         ((*QUICK, "--jitter", "3"), "jitter: is 3, and seed 0 moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
         ((*QUICK, "-j", "2", "--scheduler", "tcp://x:1"), "--jobs: is for this machine"),

@@ -192,8 +192,11 @@ def test_plan_of_part_of_a_log_with_submits(files, cpsched):
             "--dump-model: there is no model: job 5 can never run on this system: needs 99 units",
         ),
         ((*MAKE_PLAN, "-d", "cph-2", "--keep-submits"), "--keep-submits: 'cph-2' plans jobs that"),
-        ((*MAKE_PLAN, "-d", "cph-2", "-o", "plan.xls"), "plan.xls: the name asks for no format"),
-        ((*MAKE_PLAN, "-d", "cph-2", "-o", "log.swf"), "log.swf: the name asks for no format"),
+        (
+            (*MAKE_PLAN, "-d", "cph-2", "-o", "plan.xls"),
+            "plan.xls: must end in .csv, .parquet, .json",
+        ),
+        ((*MAKE_PLAN, "-d", "cph-2", "-o", "log.swf"), "log.swf: must end in .csv"),
         ((*MAKE_PLAN, "-d", "cph-2", "--limit", "0"), "limit is 0.0, must be above 0"),
     ],
 )

@@ -20,7 +20,7 @@ from cpsched.planning import plan, write
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import instance_of
 from cpsched.planning.report import report
-from cpsched.planning.write import check_target, figures
+from cpsched.planning.write import figures
 
 #: The instance most tests plan: A 2 cores for 10, B 4 for 4, C 1 for 6, D 1 for 8; submits differ.
 WORKLOAD = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
@@ -280,7 +280,6 @@ def test_plans_keep_capacity_and_are_no_worse_than_the_list_plan(system, workloa
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
 def test_files(tmp_path, suffix):
     path = tmp_path / f"plan{suffix}"
-    check_target(path, overwrite=False)
     write(planned("easy", jobs((0, 4, 3), (0, 4, 3), job_id=["A", 'b",\nB'])), path)
     if suffix == ".csv":
         assert path.read_bytes() == (
@@ -298,18 +297,6 @@ def test_files(tmp_path, suffix):
         "job_id": 'b",\nB', "release": 0, "start": 3, "end": 6, "units": 4, "nodes": "n0",
         "units_per_node": "4",
     }  # fmt: skip
-
-
-def test_targets_are_checked_before_anything_is_planned(tmp_path):
-    taken = tmp_path / "plan.csv"
-    taken.write_text("")
-    with pytest.raises(ConfigError, match="is there already"):
-        check_target(taken, overwrite=False)
-    check_target(taken, overwrite=True)
-    with pytest.raises(ConfigError, match=r"end it in \.csv, \.parquet, \.json"):
-        check_target(tmp_path / "plan.xls", overwrite=False)
-    with pytest.raises(ConfigError, match="its folder does not exist"):
-        check_target(tmp_path / "no" / "plan.csv", overwrite=False)
 
 
 def test_figures_are_json():

@@ -80,7 +80,7 @@ def test_writes_all_predictions(files, cpsched, name):
     assert sorted(path.name for path in files.iterdir()) == sorted([name, "four.toml", "log.swf"])
     code, _, err = cpsched(*arguments)
     assert code == 2
-    assert "the file exists; name another, or add --overwrite" in err
+    assert "the file exists; choose another name, or add --overwrite" in err
     assert cpsched(*arguments, "--overwrite")[0] == 0
 
 
@@ -98,7 +98,7 @@ def test_starts_can_be_simulated(files, cpsched):
         (("-p", "last:count=3"), "'last' takes: limit"),
         (("-d", "fifo"), "--dispatcher: needs a --system to simulate on"),
         (("--system", "four.toml", "-d", "lifo"), "no dispatcher is called 'lifo'"),
-        (("--out", "all.xls"), "must end in .csv, .csv.gz or .parquet"),
+        (("--out", "all.xls"), "must end in .csv, .csv.gz, .parquet"),
         (("--out", "nowhere/all.csv"), "its folder does not exist"),
         (("--out", "log.swf"), "must end in"),
         (("--warmup", "1"), "warmup is 1.0, must be at least 0 and below 1"),

@@ -382,7 +382,7 @@ def test_a_name_is_a_name_though_a_file_is_called_so(tmp_path, monkeypatch):
         with pytest.raises(ConfigError, match=r"name: gbm-log:model=weekly,frozen=yes"):
             with_models(f"weekly{mark}frozen=yes")
     (tmp_path / "a,b").write_bytes(b"")
-    with pytest.raises(ConfigError, match="may hold no comma"):
+    with pytest.raises(ConfigError, match="must not contain a comma"):
         with_models("a,b")
 
 
@@ -450,4 +450,4 @@ def test_a_file_called_like_a_predictor_is_named_by_its_path(tmp_path, monkeypat
     )  # fmt: skip
     status, _, complaint = run(capsys, *arguments, "a,b.model")
     assert status != 0
-    assert "may hold no comma" in complaint
+    assert "must not contain a comma" in complaint

@@ -53,7 +53,7 @@ def test_draws_every_figure(log, tmp_path, capsys):
     assert "requested" in (folder / "learning-curve.svg").read_text()
     code, _, err = run(capsys, *arguments)
     assert code == 2
-    assert "the file exists; name another folder, or add --overwrite" in err
+    assert "the file exists; choose another name, or add --overwrite" in err
     assert run(capsys, *arguments, "--overwrite", "--json")[0] == 0
 
 
