@@ -58,7 +58,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         What AccaSim checks before it shows a job, see its ``JobVerification``. What can never run
         is rejected here too.
     options
-        More options of the dispatcher: ``CpschedDispatcher("cph+", scenarios=20)``.
+        More options of the dispatcher: ``CpschedDispatcher("rollout", scenarios=20)``.
 
     Raises
     ------

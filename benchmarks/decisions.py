@@ -43,15 +43,14 @@ LOGS = {
     "CTC-SP2": ("CTC-SP2-1996-3.1-cln.swf.gz", "ctc-sp2"),
     "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", "hpc2n"),
 }
-#: ``cph+`` without what looks beyond the queue: its plan then has the thesis's objective alone.
-BARE = "cph+:trust=always,arrivals=0,patience=1000000000"
+#: ``plan`` without what looks beyond the queue: its plan then has the thesis's objective alone.
+BARE = "plan:arrivals=0,patience=1000000000"
 FAITHFUL = ("cph-0", "cph-3", "cp-0", "cp-3")
-PLUS = ("cph+", "cp+")
 #: What is timed, by estimate: those that remember are told whether to plan the whole queue, as
 #: what they remember is of a simulation that somebody else drives.
 SAMPLED = {
-    "actual": (*FAITHFUL, "cph+:trust=always", "cp+:trust=always", BARE),
-    "requested": (*FAITHFUL, "cph+:trust=never", "cp+:trust=never"),
+    "actual": (*FAITHFUL, "plan", BARE),
+    "requested": (*FAITHFUL, "rollout"),
 }
 #: How many jobs is planned for whom, where the objective is the slowdown; None: all.
 WINDOWS = {"cph-3": 100, "cp-3": 20, **dict.fromkeys(SAMPLED["actual"][4:])}
@@ -241,7 +240,7 @@ def year(args: argparse.Namespace) -> None:
     fitted = fit(part, system)
     found, lines = {}, []
     for predictor in args.predictor or ("requested",):
-        for name in args.dispatcher or ("cph-0", "cph-3", "cph+", "cp+", "cp-0"):
+        for name in args.dispatcher or ("cph-0", "cph-3", "rollout", "plan", "cp-0"):
             simulate(whole.select(first=1_000), system, dispatcher=name, predictor=predictor)
             run = simulate(fitted, dispatcher=name, predictor=predictor)
             found[f"{name} {predictor}"] = {**run.timing, **run.decisions}
@@ -275,10 +274,8 @@ def _year_row(name: str, predictor: str, jobs: int, run: Run) -> tuple[object, .
 SIZED = (
     ("cph-0", "CP-SAT on the pool"),
     ("cph-3", "CP-SAT on the pool"),
-    ("cph+:trust=always", "plans the queue"),
-    ("cph+:trust=never", "weighs proposals"),
-    ("cp+:trust=always", "plans the queue"),
-    ("cp+:trust=never", "weighs proposals"),
+    ("plan", "plans the queue"),
+    ("rollout", "weighs proposals"),
     ("easy", ""),
 )
 
@@ -339,7 +336,7 @@ def _one(args: argparse.Namespace, name: str, size: int, seed: int, waiting: int
 
 # --- live -----------------------------------------------------------------------------------------
 
-LIVE = ("cph-0", *(f"{name}:trust={trust}" for trust in ("always", "never") for name in PLUS))
+LIVE = ("cph-0", "plan", "rollout")
 
 
 def live(args: argparse.Namespace) -> None:
@@ -386,7 +383,7 @@ def arguments() -> argparse.Namespace:
     add("--traces", type=Path, required=True, help="folder with the logs")
     add("--log", action="append", choices=tuple(LOGS), help="only this one")
     add("--predictor", action="append", help="[actual and requested]; repeat for more")
-    add("--dispatcher", action="append", help="[the papers', cph+, cp+]; repeat for more")
+    add("--dispatcher", action="append", help="[the papers', rollout, plan]; repeat for more")
     add("--driver", default="easy", help="who drives the simulation [easy]")
     add("--jobs", type=int, default=5_000, help="first jobs of each log; 0: all [5000]")
     add("--step", type=int, default=5, help="every so many-th decision is taken [5]")
@@ -402,7 +399,9 @@ def arguments() -> argparse.Namespace:
     add("--jobs", type=int, default=20_000, help="jobs simulated from there on; 0: all [20000]")
     add("--seed", type=int, default=1, help="of the generator [1]")
     add("--predictor", action="append", help="[requested]; repeat for more")
-    add("--dispatcher", action="append", help="[cph-0, cph-3, cph+, cp+, cp-0]; repeat for more")
+    add(
+        "--dispatcher", action="append", help="[cph-0, cph-3, rollout, plan, cp-0]; repeat for more"
+    )
     add("--json", type=Path, help="file for every single figure")
     add = commands.add_parser("nodes", help="64 nodes against 20,000").add_argument
     add("--nodes", type=int, nargs=2, default=(64, 20_000), help="small and large [64 20000]")
@@ -417,7 +416,7 @@ def arguments() -> argparse.Namespace:
     add("--jobs", type=int, default=1_000, help="jobs simulated from there on [1000]")
     add("--seed", type=int, default=1, help="of the generator [1]")
     add("--predictor", default="requested", help="[requested]")
-    add("--dispatcher", action="append", help="[cph-0, cph+, cp+]; repeat for more")
+    add("--dispatcher", action="append", help="[cph-0, rollout, plan]; repeat for more")
     add("--runs", type=int, default=3, help="of each, the least CPU time counts [3]")
     args = parser.parse_args()
     numbers = ("step", "count", "repeats", "views", "running", "length", "runs")

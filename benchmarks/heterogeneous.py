@@ -47,7 +47,7 @@ DISPATCHERS = (
     "slurm-backfill",
     "ipsched",
     "aucsched2",
-    "cph+",
+    "rollout",
 )
 BASE = "easy"
 #: Jobs of a run that only warms up.

@@ -40,7 +40,7 @@ RULES = (
     "easy:priority=slowdown",
     "conservative",
 )
-PLUS = ("cph+", "cp+")
+OWN = ("rollout", "plan")
 #: ``cph`` and ``cp`` are ``cph-0`` and ``cp-0`` unless told otherwise.
 FAITHFUL = tuple(f"{kind}-{number}" for kind in ("cph", "cp") for number in range(4))
 BASE = "easy"
@@ -78,9 +78,9 @@ def panels(args: argparse.Namespace) -> list[Panel]:
     """Return what is to be run or reported."""
     predictors = tuple(args.predictor or ESTIMATES)
     sizes = {
-        "once": (RULES + PLUS + FAITHFUL, args.once_first, 0),
-        "paired": (RULES + PLUS, args.first, args.seeds),
-        "slow": ((BASE, *PLUS, *FAITHFUL), args.slow_first, args.slow_seeds),
+        "once": (RULES + OWN + FAITHFUL, args.once_first, 0),
+        "paired": (RULES + OWN, args.first, args.seeds),
+        "slow": ((BASE, *OWN, *FAITHFUL), args.slow_first, args.slow_seeds),
     }
     found = []
     for name in args.panel or PANELS:

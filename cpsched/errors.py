@@ -146,3 +146,16 @@ def _short(value: object, limit: int = 60) -> str:
     """Show a value from hostile input: escaped, and cut where it is long."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 4] + "...'"
+
+
+def check_range(name: str, value: float, least: float, most: float) -> None:
+    """
+    Check an option.
+
+    Raises
+    ------
+    ConfigError
+        If the value is not in ``[least, most]``.
+    """
+    if not least <= value <= most:
+        raise ConfigError(f"{name} is {value}, must be from {least} to {most}")

@@ -31,7 +31,7 @@ if __name__ == "__main__":
         simulator = Simulator(
             str(folder / "log.swf"),
             str(folder / "system.json"),
-            CpschedDispatcher("cph+", scenarios=5),
+            CpschedDispatcher("rollout", scenarios=5),
             additional_data=[CpschedPredictor("last-2"), ScheduleWriter(folder / "schedule")],
             scheduling_output=False,
             statistics_output=False,

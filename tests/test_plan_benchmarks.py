@@ -193,7 +193,7 @@ def test_decisions_are_sampled_and_timed() -> None:
     fitted = fit(log, systems.load("hpc2n"))
     seen: list[int] = []
     sample = views.Sample(
-        system=fitted.system, names=("cph-3:window=5", "cph+"), step=2, count=4, repeats=2,
+        system=fitted.system, names=("cph-3:window=5", "rollout"), step=2, count=4, repeats=2,
         look=lambda view, found: seen.append(len(found)), least=3, most=25,
     )  # fmt: skip
     simulate(fitted, dispatcher="easy", observers=(sample,))
@@ -212,7 +212,7 @@ def test_nodes_prints_a_table(
     import_module("decisions").main()
     printed = capsys.readouterr().out
     assert "### 4 against 6 nodes" in printed
-    assert printed.count("\n|") == 9
+    assert printed.count("\n|") == 7
 
 
 def test_a_log_among_more_nodes_runs_as_on_its_own() -> None:
@@ -248,10 +248,10 @@ def test_results_are_json_lines(few: Any, tmp_path: Path) -> None:
     """Others can read them."""
     results = few.Results(tmp_path / "plans.jsonl")
     few.carry_out(
-        [few.Case("HPC2N", 2, "actual", "cph+")], results, tmp_path, redo=frozenset(), minutes=9
+        [few.Case("HPC2N", 2, "actual", "rollout")], results, tmp_path, redo=frozenset(), minutes=9
     )
     row = json.loads(results.path.read_text())
     assert row["case"] == {
-        "log": "HPC2N", "jobs": 2, "predictor": "actual", "dispatcher": "cph+", "seed": 0,
+        "log": "HPC2N", "jobs": 2, "predictor": "actual", "dispatcher": "rollout", "seed": 0,
     }  # fmt: skip
     assert row["ended"] == 2

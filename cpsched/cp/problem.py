@@ -14,7 +14,8 @@ import numpy as np
 
 from cpsched.cp.objective import whole_weights
 from cpsched.cp.search import Candidate
-from cpsched.kernels import fit, pool
+from cpsched.dispatch.pooled import free_over_time, given_back, pooled_demand
+from cpsched.kernels import pool
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Pool:
         No job of it starts later than in those starts, if they are a plan.
         """
         order = np.argsort(starts, kind="stable")
-        again = pool.list_plan(order, self.duration, self.demand, self.times, self.level)
+        again = _listed(order, self.duration, self.demand, self.times, self.level)
         return Candidate(tuple(again.tolist()))
 
 
@@ -146,10 +147,7 @@ def pool_of(view: View, jobs: JobTable, divisors: IntArray, allocator: Allocator
 
     Jobs that could not start even on all that is up, with nothing running, are left out.
     """
-    store, running = view.waiting.store, view.running
-    back = pool.given_back(running.rows, store.columns, running.arena.amount)
-    now_free = np.maximum(view.free, 0).sum(axis=0)
-    times, level = pool.pool_profile(view.now, store.columns, running.rows, back, now_free)
+    times, level = free_over_time(view, given_back(view))
     times -= view.now
     duration = np.maximum(jobs.plan, 1)
     demand = pooled_demand(view, jobs, allocator)
@@ -162,7 +160,7 @@ def pool_of(view: View, jobs: JobTable, divisors: IntArray, allocator: Allocator
             jobs.take(able), divisors[able], duration[able], demand[able], earliest[able]
         )  # fmt: skip
     order = np.arange(len(jobs), dtype=np.int64)
-    listed = pool.list_plan(order, duration, demand, times, level)
+    listed = _listed(order, duration, demand, times, level)
     return Pool(
         jobs=jobs,
         duration=duration,
@@ -173,31 +171,13 @@ def pool_of(view: View, jobs: JobTable, divisors: IntArray, allocator: Allocator
     )
 
 
-def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
-    """
-    Return what each job takes of the machine at least, shape ``(n, R)``.
-
-    All its units, what it needs besides on each of the fewest nodes that can hold them, and whole
-    nodes (the smallest it may use) where it shares none.
-    """
-    demand = jobs.units[:, None] * jobs.request
-    per_node, exclusive = jobs.per_node, jobs.exclusive
-    rows = np.flatnonzero(per_node.any(axis=1) | (exclusive != 0))
-    if not len(rows):
-        return demand
-    capacity = allocator.capacity
-    store = view.waiting.store
-    units, nodes_min, shapes = jobs.units, jobs.nodes_min, jobs.shape
-    caps = np.empty(len(capacity), dtype=np.int64)
-    for row in rows.tolist():
-        shape = int(shapes[row])
-        fit.unit_capacity(capacity, capacity, view.eligible, store.shapes, shape, caps)
-        most = max(int(caps.max(initial=0)), 1)
-        nodes = max(int(nodes_min[row]), -(-int(units[row]) // most))
-        demand[row] += nodes * per_node[row]
-        if exclusive[row] and (caps > 0).any():
-            demand[row] = np.maximum(demand[row], nodes * capacity[caps > 0].min(axis=0))
-    return demand
+def _listed(
+    order: IntArray, duration: IntArray, demand: IntArray, times: IntArray, level: IntArray
+) -> IntArray:
+    """Return the list plan of jobs that may all start now."""
+    ready = np.zeros(len(duration), dtype=np.int64)
+    start: IntArray = pool.list_plan(order, duration, demand, ready, times, level)
+    return start
 
 
 def _alone(demand: IntArray, times: IntArray, level: IntArray) -> IntArray:

@@ -19,8 +19,9 @@ from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.nodes import NodePlan, Timeline
 from cpsched.cp.placement import Placement
 from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_pool
-from cpsched.cp.problem import Bounds, bounds, pooled_demand
+from cpsched.cp.problem import Bounds, bounds
 from cpsched.cp.search import BuiltModel, Candidate, add_cumulative, add_objective, answer
+from cpsched.dispatch.pooled import pooled_demand
 from cpsched.model.decision import Decision, Plan, Start
 
 if TYPE_CHECKING:

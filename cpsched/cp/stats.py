@@ -39,11 +39,11 @@ POSTPONED = "postponed"
 #: Decisions of ``cp`` whose exact model would have had too many counts of units on places.
 WINDOW_SHORTENED = "window_shortened"
 
-# --- cph+ and cp+ --------------------------------------------------------------------------------
+# --- plan and rollout ----------------------------------------------------------------------------
 
-#: Decisions, where something fits and not all does, that followed a plan of the whole queue.
+#: Decisions of ``plan`` where something fits and not all does.
 PLANNED = "planned"
-#: ... for which all rules proposed the same.
+#: Such decisions of ``rollout`` for which all rules proposed the same.
 AGREED = "agreed"
 #: ... whose proposals were judged in scenarios; and, with a rule's name behind, who was followed.
 JUDGED = "judged"

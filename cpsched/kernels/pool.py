@@ -15,17 +15,6 @@ from cpsched.model.columns import ALLOC_COUNT, ALLOC_FIRST, EXPECTED_END
 
 
 @kernel
-def sum_of(free, nodes):
-    """Return what some nodes have free in all, shape ``(R,)``; overdrawn nodes count as empty."""
-    num_kinds = free.shape[1]
-    total = np.zeros(num_kinds, dtype=np.int64)
-    for n in nodes:
-        for r in range(num_kinds):
-            total[r] += max(free[n, r], 0)
-    return total
-
-
-@kernel
 def pool_profile(now, cols, running, back, free):
     """
     Return free capacity over time as the running jobs end.
@@ -94,38 +83,62 @@ def find_window(begin, duration, need, times, level, count):
 
 
 @kernel
+def copied(times, level, more):
+    """Return a timeline's copy with room for ``more`` segments, and its length."""
+    count = len(times)
+    own_times = np.empty(count + more, dtype=np.int64)
+    own_level = np.empty((count + more, level.shape[1]), dtype=np.int64)
+    for i in range(count):
+        own_times[i] = times[i]
+        for r in range(level.shape[1]):
+            own_level[i, r] = level[i, r]
+    return own_times, own_level, count
+
+
+@kernel
+def split_at(time, begin, times, level, count):
+    """
+    Let a segment begin at a time.
+
+    Searched from segment ``begin`` on. Returns the first segment that does not begin before the
+    time, and the timeline's new length; before the first one there is nothing to split.
+    """
+    at = begin
+    while at < count and times[at] < time:
+        at += 1
+    if at > 0 and (at == count or times[at] > time):
+        for i in range(count, at, -1):
+            times[i] = times[i - 1]
+            for r in range(level.shape[1]):
+                level[i, r] = level[i - 1, r]
+        times[at] = time
+        for r in range(level.shape[1]):
+            level[at, r] = level[at - 1, r]
+        count += 1
+    return at, count
+
+
+@kernel
 def occupy_pool(at, end, need, times, level, count):
     """Take a job's needs off a timeline from segment ``at`` to ``end``; return its new length."""
-    num_kinds = level.shape[1]
-    last = at
-    while last < count and times[last] < end:
-        last += 1
-    if last == count or times[last] > end:
-        for i in range(count, last, -1):
-            times[i] = times[i - 1]
-            for r in range(num_kinds):
-                level[i, r] = level[i - 1, r]
-        times[last] = end
-        for r in range(num_kinds):
-            level[last, r] = level[last - 1, r]
-        count += 1
+    last, count = split_at(end, at, times, level, count)
     for i in range(at, last):
-        for r in range(num_kinds):
+        for r in range(level.shape[1]):
             level[i, r] -= need[r]
     return count
 
 
 @kernel
-def list_plan(order, duration, demand, times, level):
+def list_plan(order, duration, demand, ready, times, level):
     """
-    Give jobs, in order, the first time they fit for their duration behind those before them.
+    Give jobs, in order, the first time from ``ready`` on they fit behind those before them.
 
     Parameters
     ----------
     order
         Positions of the n jobs, best first.
-    duration, demand
-        Seconds and amounts of each job, shapes ``(n,)`` and ``(n, R)``.
+    duration, demand, ready
+        Seconds, amounts and earliest start of each job, shapes ``(n,)``, ``(n, R)``, ``(n,)``.
     times, level
         The timeline; not changed.
 
@@ -134,20 +147,13 @@ def list_plan(order, duration, demand, times, level):
     ndarray
         Planned start of each job (not in ``order``'s order), -1 where it never fits.
     """
-    num_kinds = level.shape[1]
-    count = len(times)
-    size = count + len(order)
-    own_times = np.empty(size, dtype=np.int64)
-    own_level = np.empty((size, num_kinds), dtype=np.int64)
-    for i in range(count):
-        own_times[i] = times[i]
-        for r in range(num_kinds):
-            own_level[i, r] = level[i, r]
+    own_times, own_level, count = copied(times, level, 2 * len(order))
     start = np.empty(len(duration), dtype=np.int64)
     for j in range(len(start)):
         start[j] = -1
     for job in order:
-        at = find_window(0, duration[job], demand[job], own_times, own_level, count)
+        begin, count = split_at(ready[job], 0, own_times, own_level, count)
+        at = find_window(begin, duration[job], demand[job], own_times, own_level, count)
         if at >= 0:
             start[job] = own_times[at]
             count = occupy_pool(
@@ -173,29 +179,9 @@ def pool_left(start, duration, demand, taken, times, level):
     times, level
         Levels may rise and fall.
     """
-    num_kinds = level.shape[1]
-    count = len(times)
-    size = count + 2 * len(start)
-    own_times = np.empty(size, dtype=np.int64)
-    own_level = np.empty((size, num_kinds), dtype=np.int64)
-    for i in range(count):
-        own_times[i] = times[i]
-        for r in range(num_kinds):
-            own_level[i, r] = level[i, r]
+    own_times, own_level, count = copied(times, level, 2 * len(start))
     for j in range(len(start)):
-        if not taken[j] or start[j] < 0:
-            continue
-        at = 0
-        while at < count and own_times[at] < start[j]:
-            at += 1
-        if at == count or own_times[at] > start[j]:
-            for i in range(count, at, -1):
-                own_times[i] = own_times[i - 1]
-                for r in range(num_kinds):
-                    own_level[i, r] = own_level[i - 1, r]
-            own_times[at] = start[j]
-            for r in range(num_kinds):
-                own_level[at, r] = own_level[at - 1, r]
-            count += 1
-        count = occupy_pool(at, start[j] + duration[j], demand[j], own_times, own_level, count)
+        if taken[j] and start[j] >= 0:
+            at, count = split_at(start[j], 0, own_times, own_level, count)
+            count = occupy_pool(at, start[j] + duration[j], demand[j], own_times, own_level, count)
     return own_times[:count], own_level[:count]

@@ -11,7 +11,6 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.pool import find_window, occupy_pool
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
@@ -56,47 +55,6 @@ def cost_slope(wait, runtime, patience):
 
 
 @kernel
-def plan_with_arrivals(order, duration, demand, ready, times, level):
-    """
-    Give jobs, in order, the first time from ``ready`` on they fit behind those before them.
-
-    As :func:`cpsched.kernels.pool.list_plan`, for jobs that may not start at once.
-    """
-    num_kinds = level.shape[1]
-    count = len(times)
-    size = count + 2 * len(order)
-    own_times = np.empty(size, dtype=np.int64)
-    own_level = np.empty((size, num_kinds), dtype=np.int64)
-    for i in range(count):
-        own_times[i] = times[i]
-        for r in range(num_kinds):
-            own_level[i, r] = level[i, r]
-    start = np.empty(len(duration), dtype=np.int64)
-    for j in range(len(start)):
-        start[j] = -1
-    for job in order:
-        begin = 0
-        while begin < count and own_times[begin] < ready[job]:
-            begin += 1
-        if (begin == count or own_times[begin] > ready[job]) and begin > 0:
-            for i in range(count, begin, -1):
-                own_times[i] = own_times[i - 1]
-                for r in range(num_kinds):
-                    own_level[i, r] = own_level[i - 1, r]
-            own_times[begin] = ready[job]
-            for r in range(num_kinds):
-                own_level[begin, r] = own_level[begin - 1, r]
-            count += 1
-        at = find_window(begin, duration[job], demand[job], own_times, own_level, count)
-        if at >= 0:
-            start[job] = own_times[at]
-            count = occupy_pool(
-                at, own_times[at] + duration[job], demand[job], own_times, own_level, count
-            )
-    return start
-
-
-@kernel
 def plan_cost(start, duration, submit, patience):
     """Return the sum of :func:`job_cost` over a plan; a job that never starts costs most."""
     total = 0.0
@@ -106,75 +64,6 @@ def plan_cost(start, duration, submit, patience):
         else:
             total += job_cost(start[j] - submit[j], duration[j], patience)
     return total
-
-
-@kernel
-def propose(order, behind, depth, barred, duration, demand, times, level):
-    """
-    Start jobs in order, reserve for the first that do not fit, start others behind these.
-
-    Parameters
-    ----------
-    order, behind
-        Positions of jobs: who comes first, and in which order the others are tried.
-    depth
-        How many reservations; 0: whatever fits starts.
-    barred
-        bool, shape ``(n,)``: jobs that cannot start now, wherever the pool has room.
-
-    Returns
-    -------
-    starts, held, shadow, extra
-        bool, shape ``(n,)``; the first job reserved for (-1: none), the second it is reserved
-        from, and what is free then beside it, shape ``(R,)``.
-    """
-    num_kinds = level.shape[1]
-    count = len(times)
-    size = count + len(order)
-    own_times = np.empty(size, dtype=np.int64)
-    own_level = np.empty((size, num_kinds), dtype=np.int64)
-    for i in range(count):
-        own_times[i] = times[i]
-        for r in range(num_kinds):
-            own_level[i, r] = level[i, r]
-    starts = np.zeros(len(duration), dtype=np.bool_)
-    seen = np.zeros(len(duration), dtype=np.bool_)
-    extra = np.zeros(num_kinds, dtype=np.int64)
-    held, shadow = -1, 0
-    reserved = 0
-    for job in order:
-        if reserved == depth and depth > 0:
-            break
-        fits = not barred[job] and fits_beside(demand[job], own_level[0])
-        if not fits and depth == 0:
-            continue
-        at = find_window(int(barred[job]), duration[job], demand[job], own_times, own_level, count)
-        if at < 0 or (at > 0 and depth == 0):
-            continue
-        seen[job] = True
-        begin = own_times[at]
-        count = occupy_pool(at, begin + duration[job], demand[job], own_times, own_level, count)
-        if at == 0:
-            starts[job] = True
-            continue
-        reserved += 1
-        if held < 0:
-            held, shadow = job, begin
-    for job in behind:
-        if seen[job] or barred[job] or not fits_beside(demand[job], own_level[0]):
-            continue
-        if find_window(0, duration[job], demand[job], own_times, own_level, count) == 0:
-            starts[job] = True
-            count = occupy_pool(
-                0, own_times[0] + duration[job], demand[job], own_times, own_level, count
-            )
-    if held >= 0:
-        last = 0
-        while last + 1 < count and own_times[last + 1] <= shadow:
-            last += 1
-        for r in range(num_kinds):
-            extra[r] = own_level[last, r]
-    return starts, held, shadow, extra
 
 
 @kernel

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp.problem import pooled_demand
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.pooled import pooled_demand
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision

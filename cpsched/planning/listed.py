@@ -34,6 +34,7 @@ def list_plan(dispatcher: Dispatcher, view: View, instance: Instance) -> IntArra
         np.arange(len(rows)) if order is None else np.searchsorted(rows, order),
         instance.duration,
         instance.demand,
+        np.zeros(len(rows), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.array(view.free.sum(axis=0)[None]),
     )

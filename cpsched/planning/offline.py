@@ -154,11 +154,10 @@ def plan(
 
 
 #: What decisions are counted as that the solver proved nothing about: neighbourhoods say nothing
-#: of the whole, and rules that agree may be wrong together.
-_UNPROVEN = ("planned", "agreed", "judged")
-#: Options of a dispatcher that plans as deep as it trusts predictions: here they are the truth.
+#: of the whole.
+_UNPROVEN = "planned"
+#: How many groups of jobs the whole-queue plan replans here, where nothing comes after it.
 _NEIGHBOURHOODS = 50
-_THOROUGH = {"trust": "always", "neighbourhoods": str(_NEIGHBOURHOODS), "arrivals": "0"}
 
 
 def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, Dispatcher]:
@@ -170,16 +169,11 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
     # Dispatchers that plan the queue have a limit, and a window that can be all of it.
     if "limit" in known and may_be_none("dispatchers", spec.name, "window"):
         given = {"window": "all", "limit": repr(limit)} | given
-    if "trust" in known:
-        # Their limit is of one neighbourhood.
-        asked = given.get("neighbourhoods", "")
+    if "neighbourhoods" in known:
+        # The limit is of one neighbourhood, and nobody else arrives.
+        asked = given.get("neighbourhoods", str(_NEIGHBOURHOODS))
         each = limit / max(int(asked) if asked.isdecimal() else _NEIGHBOURHOODS, 1)
-        given = _THOROUGH | {"limit": repr(each)} | given
-        if given["trust"] != "always":
-            raise ConfigError(
-                f"trust is '{given['trust']}', and a plan of all jobs needs trust=always",
-                where=dispatcher,
-            )
+        given = {"neighbourhoods": asked, "arrivals": "0", "limit": repr(each)} | given
     spec = Spec(spec.name, tuple(sorted(given.items())))
     return str(spec), build("dispatchers", spec)
 
@@ -250,7 +244,7 @@ def _solved(
             f" (--first), or {why}",
             where=spec,
         )
-    proven = stats.keys().isdisjoint(_UNPROVEN) and (
+    proven = _UNPROVEN not in stats and (
         not stats.get("solver_calls") or bool(stats.get("proven_optimal"))
     )
     objective = getattr(decides, "objective", "slowdown")

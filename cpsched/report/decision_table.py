@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ALWAYS = frozenset({"decisions", "starts"})
 _SKIPPED = "skipped_"
 _FIRST = ("skipped_all_fit", "skipped_none_fit", "skipped_bound")
-#: The three ways in which ``cph+`` and ``cp+`` decide where something fits and not all does.
+#: How ``plan`` (the first) and ``rollout`` decide where something fits and not all does.
 _WAYS = ("planned", "agreed", "judged")
 
 #: A run's dispatcher, predictor, decision counts and timing.
@@ -62,12 +62,8 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
 
 def _proposals(counts: Sequence[Mapping[str, Any]]) -> list[Column]:
     """Return how often plans were followed and proposals judged, and what that is worth."""
-    # Where a run has one of these, what it does not have has not happened.
-    never = dict.fromkeys((*_WAYS, "gain_over_first"), 0)
-    counts = [never | dict(one) if one.keys() & set(_WAYS) else one for one in counts]
     return [
         *(_counts(f"decisions {way}", way, counts) for way in _WAYS),
-        _shares("trust", "planned", _WAYS, counts),
         _shares("gain over first", "gain_over_first", ("planned", "judged"), counts),
     ]
 

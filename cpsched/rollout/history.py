@@ -1,5 +1,5 @@
 """
-What a dispatcher has seen: how long jobs ran of what was predicted, and what was submitted lately.
+How long jobs ran of what was predicted, as a dispatcher sees it.
 
 Nothing here is asked of a predictor or the simulator: a job that no longer runs has ended, and its
 runtime is known from then on.
@@ -8,11 +8,10 @@ runtime is known from then on.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.cp.problem import pooled_demand
 from cpsched.kernels.likely import likely_runtimes
 from cpsched.model import columns as c
 from cpsched.rollout.likely import Likely
@@ -20,8 +19,6 @@ from cpsched.rollout.likely import Likely
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.dispatch.reservation_view import ReservationView
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import FloatArray, IntArray
@@ -29,45 +26,12 @@ if TYPE_CHECKING:
 
 #: Ended jobs remembered of each user, and of all.
 _OWN, _ALL = 10, 500
-#: Ended jobs before their ratios say anything.
-_ENOUGH = 20
-#: Nine in ten predictions closer than this factor: they can be taken as the truth.
-_EXACT = 1.05
 
 
-class Arrivals(NamedTuple):
-    """
-    Jobs as they may arrive: those submitted last, once more from now on; n jobs.
+class RuntimeHistory:
+    """Ratios of runtime to prediction, of each user and of all."""
 
-    Attributes
-    ----------
-    ready, plan, limit, reserved, user
-        When (sorted), for how long as predicted, at most and in reservations, and of which user
-        (our number), shape ``(n,)``.
-    demand
-        Shape ``(n, R)``.
-    """
-
-    ready: IntArray
-    plan: IntArray
-    limit: IntArray
-    reserved: IntArray
-    user: IntArray
-    demand: IntArray
-
-
-class Experience:
-    """
-    Ratios of runtime to prediction, of each user and of all, and the last arrivals.
-
-    Parameters
-    ----------
-    num_arrivals
-        How many of the last arrivals are remembered.
-    """
-
-    def __init__(self, num_arrivals: int) -> None:
-        self._num_arrivals = num_arrivals
+    def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
@@ -80,9 +44,6 @@ class Experience:
         self.user_count: IntArray = np.zeros(16, dtype=np.int64)
         self._past: FloatArray = np.zeros((4, _ALL))
         self._num_past = 0
-        self._last = -1
-        self._arrivals: list[tuple[Any, ...]] = []
-        self._summed_at = -1
 
     def users(self, jobs: JobTable) -> IntArray:
         """Return our number for the user of each job, -1 where unknown."""
@@ -143,25 +104,6 @@ class Experience:
             self.user_ratio[user, self.user_count[user] % _OWN] = ratio
             self.user_count[user] += 1
 
-    def note_arrivals(self, view: View, allocator: Allocator, reserving: ReservationView) -> None:
-        """Remember waiting jobs submitted since the last that was remembered."""
-        if not self._num_arrivals:
-            return
-        jobs = view.waiting
-        new = np.flatnonzero(jobs.submit > self._last)
-        if not len(new):
-            return
-        jobs = jobs.take(new[-self._num_arrivals - 1 :])
-        plan, limit = np.maximum(jobs.plan, 1), np.maximum(jobs.requested_time, 1)
-        reserved = np.maximum(reserving.durations(jobs), 1)
-        demand = pooled_demand(view, jobs, allocator)
-        columns = (jobs.submit, plan, limit, reserved, self.users(jobs), demand)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        self._arrivals += [(*known, tuple(demand)) for *known, demand in rows]
-        self._arrivals.sort()
-        del self._arrivals[: -self._num_arrivals - 1]
-        self._last = self._arrivals[-1][0]
-
     @property
     def past(self) -> FloatArray:
         """The jobs that ended last, see :func:`cpsched.kernels.likely.likely_runtimes`."""
@@ -175,39 +117,10 @@ class Experience:
         ratios: FloatArray = self.past[0]
         return ratios
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether predictions have lately been as good as the truth."""
-        if self._summed_at != self._num_past:
-            enough = self._num_past >= _ENOUGH
-            spread = np.abs(np.log(self.ratios)) if enough else np.ones(1)
-            self._exact = bool(np.quantile(spread, 0.9) <= np.log(_EXACT))
-            self._summed_at = self._num_past
-        return self._exact
-
     def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
         """Return the likely runtimes of jobs with these users, predictions and requests."""
         found = likely_runtimes(user, plan, limit, self.past, self.user_ratio, self.user_count)
         return Likely(np.minimum(plan, limit), *found)
-
-    def arrivals(self, now: int, num_kinds: int) -> Arrivals:
-        """Return the last arrivals as if they came again, from the second after now on."""
-        known = self._arrivals
-        if len(known) < 2:
-            empty = np.zeros(0, dtype=np.int64)
-            return Arrivals(
-                empty, empty, empty, empty, empty, np.zeros((0, num_kinds), dtype=np.int64)
-            )
-        first = known[0][0]
-        submit, plan, limit, reserved, user, demand = zip(*known[1:], strict=True)
-        return Arrivals(
-            np.array(submit, dtype=np.int64) - first + now + 1,
-            np.array(plan, dtype=np.int64),
-            np.array(limit, dtype=np.int64),
-            np.array(reserved, dtype=np.int64),
-            np.array(user, dtype=np.int64),
-            np.array(demand, dtype=np.int64),
-        )
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""
@@ -219,10 +132,6 @@ class Experience:
             "user_count": self.user_count.copy(),
             "past": self._past.copy(),
             "num_past": self._num_past,
-            "last": self._last,
-            "arrivals": np.array(
-                [(*known, *demand) for *known, demand in self._arrivals], dtype=np.int64
-            ),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -235,7 +144,3 @@ class Experience:
         self.user_count = np.array(state["user_count"], dtype=np.int64)
         self._past = np.array(state["past"], dtype=np.float64)
         self._num_past = int(state["num_past"])
-        self._last = int(state["last"])
-        self._arrivals = [
-            (*row[:5], tuple(row[5:])) for row in np.asarray(state["arrivals"]).tolist()
-        ]

@@ -19,11 +19,12 @@ from cpsched.kernels import scenarios
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.dispatch.arrivals import Arrivals, RecentArrivals
+    from cpsched.dispatch.decision_state import DecisionState
     from cpsched.model.types import BoolArray, FloatArray, IntArray
-    from cpsched.rollout.history import Experience
+    from cpsched.rollout.history import RuntimeHistory
     from cpsched.rollout.likely import Likely
     from cpsched.rollout.rules import Proposal
-    from cpsched.rollout.state import Situation
 
 #: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.
 _WINDOW = 64
@@ -35,8 +36,10 @@ class Judge:
 
     Parameters
     ----------
-    experience
-        Knows past errors and the last arrivals.
+    history
+        Knows past errors of predictions.
+    arrivals
+        The last ones.
     num_scenarios
         How many.
     patience
@@ -48,19 +51,22 @@ class Judge:
         Of the run: what is drawn depends on it and on the second.
     """
 
-    def __init__(self, experience: Experience, num_scenarios: int, patience: int) -> None:
-        self._experience = experience
+    def __init__(
+        self, history: RuntimeHistory, arrivals: RecentArrivals, num_scenarios: int, patience: int
+    ) -> None:
+        self._history = history
+        self._arrivals = arrivals
         self._num = num_scenarios
         self._patience = float(patience)
         self.seed = 0
 
     def cheapest(
         self,
-        situation: Situation,
+        state: DecisionState,
         likely: Likely,
         proposals: Sequence[Proposal],
         ranked: IntArray,
-        barred: BoolArray,
+        unplaceable_now: BoolArray,
     ) -> tuple[Proposal, dict[str, float]]:
         """
         Return the proposal that is expected to cost least, the first of equals, and statistics.
@@ -71,12 +77,12 @@ class Judge:
             The runtimes of all jobs.
         ranked
             All jobs' positions, most urgent first.
-        barred
-            Jobs that cannot start now.
+        unplaceable_now
+            Which jobs find no nodes now.
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
-        cost = self._costs(situation, likely, proposals, ranked, barred)
+        cost = self._costs(state, likely, proposals, ranked, unplaceable_now)
         best = int(np.argmin(cost))
         return proposals[best], {
             stats.JUDGED: 1,
@@ -87,50 +93,53 @@ class Judge:
 
     def _costs(
         self,
-        situation: Situation,
+        state: DecisionState,
         likely: Likely,
         proposals: Sequence[Proposal],
         ranked: IntArray,
-        barred: BoolArray,
+        unplaceable_now: BoolArray,
     ) -> FloatArray:
-        """Return what each proposal is expected to cost."""
-        seed = (self.seed * 1_000_003 + situation.now) % 2**48
-        picked, held = _picked(proposals, ranked, barred)
-        cast = _Cast.of(situation, likely, self._experience, picked)
+        """Return what each proposal is expected to cost; infinite where it is not the least."""
+        seed = (self.seed * 1_000_003 + state.now) % 2**48
+        picked, held = _picked(proposals, ranked, unplaceable_now)
+        coming = self._arrivals.again(state.now, state.demand.shape[1])
+        come = self._history.likely(coming.user, coming.estimate, coming.limit)
+        played = ScenarioJobs.of(state, picked, likely.take(picked), coming, come)
         cost: FloatArray = scenarios.judge(
-            situation.now,
+            state.now,
             len(picked),
             np.array([proposal.starts[picked] for proposal in proposals]),
             held,
             np.array([proposal.shadow for proposal in proposals], dtype=np.int64),
             np.array([proposal.extra for proposal in proposals]),
-            cast.draw(self._num, seed),
-            cast.reserved,
-            cast.typical,
-            cast.submit,
-            cast.demand,
-            cast.ready,
-            self._remaining(situation, _another(seed)),
-            situation.back,
-            situation.level[0],
+            played.draw(self._num, seed),
+            played.reserved,
+            played.typical,
+            played.submit,
+            played.demand,
+            played.ready,
+            self._remaining(state, _another(seed)),
+            state.back,
+            state.level[0],
             self._patience,
         )
         return cost
 
-    def _remaining(self, situation: Situation, seed: int) -> IntArray:
+    def _remaining(self, state: DecisionState, seed: int) -> IntArray:
         """Draw how much longer the running jobs run, shape ``(num_scenarios, B)``."""
-        running = situation.view.running
-        elapsed = situation.now - running.start
-        limit = np.maximum(running.requested_time, 1)
-        likely = self._experience.likely(
-            self._experience.users(running), np.maximum(running.plan, 1), limit
+        running = state.view.running
+        elapsed = state.now - running.start
+        likely = self._history.likely(
+            self._history.users(running),
+            np.maximum(running.plan, 1),
+            np.maximum(running.requested_time, 1),
         )
         expected = running.expected_end - running.start
         remaining: IntArray = likely.draw(self._num, seed, elapsed, expected) - elapsed
         return remaining
 
 
-class _Cast(NamedTuple):
+class ScenarioJobs(NamedTuple):
     """
     The jobs that scenarios play: those picked of the queue, then those that arrive.
 
@@ -141,7 +150,7 @@ class _Cast(NamedTuple):
     typical
         Their medians.
     reserved, submit, demand
-        As in :class:`~cpsched.rollout.state.Situation`.
+        As in :class:`~cpsched.dispatch.decision_state.DecisionState`.
     ready
         Now, or when they arrive.
     """
@@ -155,19 +164,22 @@ class _Cast(NamedTuple):
 
     @classmethod
     def of(
-        cls, situation: Situation, likely: Likely, experience: Experience, picked: IntArray
-    ) -> _Cast:
-        """Put them together."""
-        coming = experience.arrivals(situation.now, situation.demand.shape[1])
-        here, there = likely.take(picked), experience.likely(coming.user, coming.plan, coming.limit)
-        now = np.full(len(picked), situation.now, dtype=np.int64)
+        cls,
+        state: DecisionState,
+        picked: IntArray,
+        likely: Likely,
+        coming: Arrivals,
+        come: Likely,
+    ) -> ScenarioJobs:
+        """Put them together, with the likely runtimes of those picked and of those that come."""
+        now = np.full(len(picked), state.now, dtype=np.int64)
         join = np.concatenate
         return cls(
-            likely=(here, there),
-            reserved=join([situation.reserved[picked], coming.reserved]),
-            typical=join([here.typical(), there.typical()]),
-            submit=join([situation.submit[picked], coming.ready]),
-            demand=join([situation.demand[picked], coming.demand]),
+            likely=(likely, come),
+            reserved=join([state.reserved[picked], coming.reserved]),
+            typical=join([likely.typical(), come.typical()]),
+            submit=join([state.submit[picked], coming.ready]),
+            demand=join([state.demand[picked], coming.demand]),
             ready=join([now, coming.ready]),
         )
 
@@ -175,8 +187,8 @@ class _Cast(NamedTuple):
         """Draw runtimes, shape ``(num, N)``."""
         drawn = []
         for likely, own_seed in zip(self.likely, (seed, _another(seed + 1)), strict=True):
-            nothing_run = np.zeros(len(likely.plan), dtype=np.int64)
-            drawn.append(likely.draw(num, own_seed, nothing_run, likely.plan))
+            nothing_run = np.zeros(len(likely.estimate), dtype=np.int64)
+            drawn.append(likely.draw(num, own_seed, nothing_run, likely.estimate))
         return np.concatenate(drawn, axis=1)
 
 
@@ -186,7 +198,7 @@ def _another(seed: int) -> int:
 
 
 def _picked(
-    proposals: Sequence[Proposal], ranked: IntArray, barred: BoolArray
+    proposals: Sequence[Proposal], ranked: IntArray, unplaceable_now: BoolArray
 ) -> tuple[IntArray, IntArray]:
     """
     Return the jobs that scenarios play, and where among them the ones held for are.
@@ -194,9 +206,9 @@ def _picked(
     Half of the window is for jobs that can start now: they are what is decided about.
     """
     taken = np.zeros(len(ranked), dtype=np.bool_)
-    able = ranked[~barred[ranked]][: _WINDOW // 2]
-    taken[able] = True
-    taken[ranked[~taken[ranked]][: _WINDOW - len(able)]] = True
+    candidates = ranked[~unplaceable_now[ranked]][: _WINDOW // 2]
+    taken[candidates] = True
+    taken[ranked[~taken[ranked]][: _WINDOW - len(candidates)]] = True
     for proposal in proposals:
         taken |= proposal.starts
         if proposal.held >= 0:

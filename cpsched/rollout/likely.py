@@ -17,23 +17,23 @@ class Likely(NamedTuple):
 
     Attributes
     ----------
-    plan
+    estimate
         What is predicted, for where nothing is known; shape ``(n,)``.
     runtime, num
         Seconds, and how many there are, of two sources.
     """
 
-    plan: IntArray
+    estimate: IntArray
     runtime: IntArray
     num: IntArray
 
     def take(self, positions: IntArray) -> Likely:
         """Return those of some of the jobs."""
-        return Likely(self.plan[positions], self.runtime[positions], self.num[positions])
+        return Likely(self.estimate[positions], self.runtime[positions], self.num[positions])
 
     def typical(self) -> IntArray:
         """Return medians, seconds."""
-        typical: IntArray = likely.typical_runtimes(self.plan, self.runtime, self.num)
+        typical: IntArray = likely.typical_runtimes(self.estimate, self.runtime, self.num)
         return typical
 
     def draw(self, scenarios: int, seed: int, elapsed: IntArray, expected: IntArray) -> IntArray:
@@ -58,6 +58,6 @@ class Likely(NamedTuple):
         share
             The largest share of the machine each job takes, above 0.
         """
-        slope, mean = likely.expectations(self.plan, self.runtime, self.num)
+        slope, mean = likely.expectations(self.estimate, self.runtime, self.num)
         urgency: FloatArray = (slope + overdue_slope(waited, patience)) / (mean * share)
         return urgency

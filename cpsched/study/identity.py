@@ -47,7 +47,7 @@ def run_name(
 
 
 def slug_of(text: str) -> str:
-    """Return a text as part of a file's name; ``cph+`` is not ``cph``."""
+    """Return a text as part of a file's name; ``a+`` is not ``a``."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("+", "-plus ")).strip("-")
 
 

@@ -15,7 +15,7 @@ from cpsched.model.workload import Workload
 
 pytestmark = needs_accasim
 
-DISPATCHERS = ("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "cph+")
+DISPATCHERS = ("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "rollout")
 
 
 def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file, ours, tmp_path):
@@ -39,7 +39,7 @@ def test_predictors_give_the_same_starts_beside_the_dispatcher_and_inside(
         [
             ("easy:backfill=sjf", {**system, "predictor": "user-history"}),
             ("easy:backfill=sjf", {**system, "additional": "user-history"}),
-            ("cph+", {**system, "additional": "last-2"}),
+            ("rollout", {**system, "additional": "last-2"}),
             ("accasim:ShortestJobFirst", {"again": True, "additional": "last-2"}),
         ],
         tmp_path / "out",
@@ -49,7 +49,7 @@ def test_predictors_give_the_same_starts_beside_the_dispatcher_and_inside(
     assert inside == expected
     assert beside == expected
     assert inside != ours(log, machine_file, "easy:backfill=sjf")
-    assert planning == ours(log, machine_file, "cph+", "last-2")
+    assert planning == ours(log, machine_file, "rollout", "last-2")
     assert theirs == ours(log, machine_file, "sjf", "last-2")
 
 
@@ -99,7 +99,7 @@ def test_every_job_of_hpc2n_starts_at_the_same_second(shared, ours, tmp_path):
     log = shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz"
     machine = tmp_path / "hpc2n.json"
     machine.write_text('{"groups": {"node": {"core": 2}}, "resources": {"node": 120}}')
-    specs = [(name, {}) for name in ("prb", "easy", "conservative", "cph+")]
+    specs = [(name, {}) for name in ("prb", "easy", "conservative", "rollout")]
     found = accasim_starts(log, machine, specs, tmp_path / "out", first=1500)
     for (name, _), starts in zip(specs, found, strict=True):
         assert starts == ours(log, machine, name, first=1500), name
@@ -184,7 +184,7 @@ class Spied(Event):
         self._truth = value
 
 log, system, out = sys.argv[1:]
-for name, predicts in (("easy", "user-history"), ("cph+", "last-2")):
+for name, predicts in (("easy", "user-history"), ("rollout", "last-2")):
     Simulator(
         log, system, accasim_adapter.CpschedDispatcher(name), job_class=Spied,
         scheduling_output=False, statistics_output=False, show_statistics=False,
@@ -229,7 +229,7 @@ from accasim_adapter import CpschedDispatcher, CpschedPredictor, ScheduleWriter
 from accasim.base.simulator_class import Simulator
 
 log, system, out = sys.argv[1:]
-dispatcher, predictor = CpschedDispatcher("cph+"), CpschedPredictor("last-2")
+dispatcher, predictor = CpschedDispatcher("rollout"), CpschedPredictor("last-2")
 for turn in "ab":
     Simulator(
         log, system, dispatcher, additional_data=[predictor, ScheduleWriter(f"{out}/{turn}")],
@@ -254,7 +254,7 @@ def test_nothing_of_ours_reads_how_long_a_job_will_run(tmp_path):
     assert int(out) >= 160
 
 
-@pytest.mark.parametrize("name", ["easy", "cph+"])
+@pytest.mark.parametrize("name", ["easy", "rollout"])
 def test_decisions_are_the_same_whatever_happens_later(tmp_path, name):
     """AccaSim loads jobs before they are submitted: other ones must make no difference."""
     rows = _rows()

@@ -185,19 +185,18 @@ def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, 
 IN_TIME = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 17))
 
 
-@pytest.mark.parametrize("dispatcher", ["cph+", "cp+"])
 @pytest.mark.parametrize(("reserve", "promised"), [("plan", 10), ("bound", 14), ("requested", 20)])
-def test_what_reservations_of_the_better_ones_are_made_of(dispatcher, reserve, promised):
+def test_what_reservations_of_rollouts_are_made_of(reserve, promised):
     """B is held for until A has ended: by plan at 10, by its bound at 14, by its request at 20."""
     noted = Promises(1)
-    run(IN_TIME, machine((4,)), f"{dispatcher}:arrivals=0,reserve={reserve}", SAID, [noted])
+    run(IN_TIME, machine((4,)), f"rollout:arrivals=0,reserve={reserve}", SAID, [noted])
     assert noted.seen == [(3, promised)]
 
 
-def test_the_better_ones_reserve_by_the_request_unless_told_otherwise():
+def test_rollouts_reserve_by_the_request_unless_told_otherwise():
     """Whatever is predicted."""
     noted = Promises(1)
-    run(IN_TIME, machine((4,)), "cph+:arrivals=0", SAID, [noted])
+    run(IN_TIME, machine((4,)), "rollout:arrivals=0", SAID, [noted])
     assert noted.seen == [(3, 20)]
 
 
@@ -281,10 +280,10 @@ class Forgetful(Dispatcher):
         return decision
 
 
-@pytest.mark.parametrize("dispatcher", ["cph+", "cp+", "cp+:reserve=bound"])
+@pytest.mark.parametrize("dispatcher", ["plan", "rollout", "rollout:reserve=bound"])
 @given(machines(), st.data())
 @settings(max_examples=25, deadline=None)
-def test_what_the_better_ones_keep_besides_their_state_changes_none(dispatcher, system, data):
+def test_what_rollouts_and_plans_keep_besides_their_state_changes_none(dispatcher, system, data):
     """They look at a view and at its twin by turns."""
     workload = data.draw(workloads())
     pair = st.tuples(st.integers(1, 20), st.integers(0, 10))
@@ -305,5 +304,5 @@ def test_a_prediction_above_the_request_is_what_is_reserved():
 
     noted = Promises(1)
     said = Above((30, 30), (4, 4), (5, 5))
-    run(IN_TIME, machine((4,)), "cph+:arrivals=0", said, [noted])
+    run(IN_TIME, machine((4,)), "rollout:arrivals=0", said, [noted])
     assert noted.seen == [(3, 30)]

@@ -11,7 +11,6 @@ from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError
 from cpsched.explain import explain
-from cpsched.explain.dump import ModelDump
 from cpsched.explain.model import Cause, Fate
 from cpsched.explain.moment import halt
 from cpsched.explain.text import text
@@ -47,14 +46,13 @@ class Foretold(RuntimePredictor):
 
 @pytest.mark.parametrize(
     ("dispatcher", "could_start"),
-    [("cph+", 20), ("cp+", 20), ("cp+:reserve=bound", 14), ("cph+:trust=always", 10)],
+    [("rollout", 20), ("rollout:reserve=bound", 14), ("plan", 10)],
 )
-def test_the_better_ones_reserve_as_they_decide(dispatcher, could_start, monkeypatch):
+def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start, monkeypatch):
     """
     A holds all cores: B waits without a look at anything else.
 
-    A plan of the whole queue is made of predictions, and rules reserve by requests; a dump of the
-    model, which is of such a plan, changes no answer.
+    A plan of the whole queue is made of predictions, and rules reserve by requests.
     """
     monkeypatch.setattr(
         "cpsched.explain.moment.build",
@@ -63,9 +61,8 @@ def test_the_better_ones_reserve_as_they_decide(dispatcher, could_start, monkeyp
         ),
     )
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
-    for prepare in ({}, {"prepare": ModelDump()}):
-        about = explain(workload, job="B", time=1, dispatcher=dispatcher, **prepare)
-        assert about.waiting.could_start == could_start
+    about = explain(workload, job="B", time=1, dispatcher=dispatcher)
+    assert about.waiting.could_start == could_start
 
 
 @pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])

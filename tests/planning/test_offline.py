@@ -61,11 +61,11 @@ def test_windows_that_cannot_be_everybody_stay_as_they_are(dispatcher):
     assert made.start[0] == made.start[2] == made.start[3] == 0 < made.start[1]
 
 
-@pytest.mark.parametrize("dispatcher", ["cph+:trust=never", "cp+:trust=auto"])
-def test_rules_that_agree_are_no_plan(dispatcher):
-    """Nothing is proven there, and nobody who waits has a start."""
-    with pytest.raises(ConfigError, match="a plan of all jobs needs trust=always"):
-        planned(dispatcher)
+def test_rollouts_are_simulated():
+    """They plan nobody who waits."""
+    made = planned("rollout")
+    assert made.status == "simulated"
+    assert (made.start >= 0).all()
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), float("inf")])
@@ -208,7 +208,7 @@ def test_an_exact_model_has_its_size(monkeypatch):
 
 @pytest.mark.parametrize(("more", "limit"), [("", "0.02"), (",neighbourhoods=4", "0.25")])
 def test_the_limit_is_of_all_neighbourhoods_together(more, limit):
-    made = planned(f"cph+:patience=9{more}")
+    made = planned(f"plan:patience=9{more}")
     assert f"limit={limit}" in made.dispatcher
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.kernels import likely, scenarios
-from cpsched.rollout.history import Experience
+from cpsched.rollout.history import RuntimeHistory
 from cpsched.rollout.likely import Likely
 
 ratios = st.sampled_from([0.001, 0.05, 0.3, 0.5, 1.0, 1.7, 40.0])
@@ -19,15 +19,15 @@ users = st.integers(-1, 2)
 
 
 @st.composite
-def experiences(draw):
+def histories(draw):
     """Draw what has ended: (user, plan, limit, runtime), oldest first."""
     ended = st.tuples(users, seconds, seconds, seconds)
     return draw(st.lists(ended, max_size=50))
 
 
 def learnt(ended):
-    """Return an experience of them, with users 0 to 2."""
-    seen = Experience(0)
+    """Return a history of them, with users 0 to 2."""
+    seen = RuntimeHistory()
     seen._make_room(3)
     for one in ended:
         seen._note(*one)
@@ -54,7 +54,7 @@ def expected_runtimes(job, ended):
     return own if len(own) > 1 else [], like, far, runtime
 
 
-@given(experiences(), st.lists(st.tuples(users, seconds, seconds), min_size=1, max_size=5))
+@given(histories(), st.lists(st.tuples(users, seconds, seconds), min_size=1, max_size=5))
 @settings(max_examples=150, deadline=None)
 def test_likely_runtimes_are_the_users_last_and_those_of_jobs_most_alike(ended, queue):
     """Of the jobs as far away as the last one taken, up to rounding, any may be it."""
@@ -159,5 +159,5 @@ def test_no_runtime_is_beyond_the_limit():
     found = seen.likely(nobody, np.array([100, 100]), np.array([600, 50]))
     assert found.runtime[0, 1, :3].max() == 600
     assert found.runtime[1, 1, :3].max() == 50
-    unknown = Experience(0).likely(nobody, np.array([100, 100]), np.array([600, 50]))
+    unknown = RuntimeHistory().likely(nobody, np.array([100, 100]), np.array([600, 50]))
     assert unknown.typical().tolist() == [100, 50]

@@ -1,4 +1,4 @@
-"""Proposals and scenarios: the kernels against slow twins, on small cases of any kind."""
+"""Scenarios: the kernels against slow twins, on small cases of any kind."""
 
 from __future__ import annotations
 
@@ -29,27 +29,6 @@ def demands(tasks):
     return whole_numbers([task.demand for task in tasks], 2)
 
 
-def proposed(scene, order, behind, depth):
-    """Return what the kernel proposes."""
-    changes = scene.changes
-    starts, held, shadow, extra = scenarios.propose(
-        whole_numbers(order),
-        whole_numbers(behind),
-        depth,
-        np.array([task.barred for task in scene.waiting]),
-        column(scene.waiting, "plan"),
-        demands(scene.waiting),
-        whole_numbers(changes),
-        whole_numbers([scene.free_at(second) for second in changes], 2),
-    )
-    return slow.Proposed(
-        starts=frozenset(np.flatnonzero(starts).tolist()),
-        held=held,
-        shadow=shadow,
-        extra=tuple(extra.tolist()),
-    )
-
-
 def judged(scene, proposals, runtimes, remaining, patience):
     """Return what the kernel says each proposal costs over some scenarios."""
     tasks, num = scene.tasks, len(scene.waiting)
@@ -76,15 +55,6 @@ def judged(scene, proposals, runtimes, remaining, patience):
 def permuted(data, scene):
     """Draw an order of the waiting jobs."""
     return data.draw(st.permutations(range(len(scene.waiting))))
-
-
-@given(scene=slow.scenes(), depth=st.integers(0, 3), data=st.data())
-@often
-def test_proposals_are_those_of_the_twin(scene, depth, data):
-    """Any depth, two orders, two kinds, jobs that are barred or can never be placed."""
-    order, behind = permuted(data, scene), permuted(data, scene)
-    expected = slow.propose(order, behind, depth, scene)
-    assert proposed(scene, order, behind, depth) == expected
 
 
 @given(scene=slow.scenes(), patience=st.sampled_from([20.0, 300.0, 1e6]), data=st.data())

@@ -166,7 +166,7 @@ def test_run_names_are_readable_and_tell_runs_apart():
         run_name(*base[:3], "w", "t"),
     ]
     assert len({name, *others}) == 4
-    better = run_name("cph+:allocator=first-fit", *base[1:])
+    better = run_name("rollout:allocator=first-fit", *base[1:])
     assert better.startswith("cph-plus-allocator-first-fit-requested-")
 
 

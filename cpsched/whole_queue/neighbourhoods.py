@@ -21,7 +21,7 @@ from cpsched.kernels import pool, scenarios
 
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
-    from cpsched.rollout.whole_queue import QueuePlan, Tasks
+    from cpsched.whole_queue.tasks import QueuePlan, Tasks
 
 #: Jobs planned anew at once.
 _SIZE = 12

@@ -1,0 +1,80 @@
+"""The machine as one pool: what jobs take of it at least, and what is free over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.kernels import fit, pool
+
+if TYPE_CHECKING:
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+
+def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
+    """
+    Return what each job takes of the machine at least, shape ``(n, R)``.
+
+    All its units, what it needs besides on each of the fewest nodes that can hold them, and whole
+    nodes (the smallest it may use) where it shares none.
+    """
+    demand = jobs.units[:, None] * jobs.request
+    per_node, exclusive = jobs.per_node, jobs.exclusive
+    rows = np.flatnonzero(per_node.any(axis=1) | (exclusive != 0))
+    if not len(rows):
+        return demand
+    units, nodes_min, shapes = jobs.units, jobs.nodes_min, jobs.shape
+    known: dict[int, tuple[int, IntArray]] = {}
+    for row in rows.tolist():
+        shape = int(shapes[row])
+        if shape not in known:
+            known[shape] = _on_empty_nodes(view, shape, allocator)
+        most, smallest = known[shape]
+        nodes = max(int(nodes_min[row]), -(-int(units[row]) // most))
+        demand[row] += nodes * per_node[row]
+        if exclusive[row]:
+            demand[row] = np.maximum(demand[row], nodes * smallest)
+    return demand
+
+
+def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, IntArray]:
+    """Return the most units of a request one node can hold, and the least its nodes have."""
+    capacity = allocator.capacity
+    units = np.empty(len(capacity), dtype=np.int64)
+    store = view.waiting.store
+    fit.unit_capacity(capacity, capacity, view.eligible, store.shapes, shape, units)
+    usable = capacity[units > 0]
+    smallest = usable.min(axis=0) if len(usable) else np.zeros_like(capacity[0])
+    return max(int(units.max(initial=0)), 1), smallest
+
+
+def given_back(view: View) -> IntArray:
+    """Return what each of the B running jobs gives back when it ends, shape ``(B, R)``."""
+    running = view.running
+    back: IntArray = pool.given_back(running.rows, running.store.columns, running.arena.amount)
+    return back
+
+
+def free_over_time(view: View, back: IntArray) -> tuple[IntArray, IntArray]:
+    """
+    Return what the running jobs leave free, as they are expected to end.
+
+    Parameters
+    ----------
+    back
+        See :func:`given_back`.
+
+    Returns
+    -------
+    times, level
+        From second ``times[k]`` on ``level[k]`` is free; shapes ``(S,)`` and ``(S, R)``. The first
+        time is now, levels never decrease, and nodes that others overdraw count as empty.
+    """
+    running = view.running
+    free_now = np.maximum(view.free, 0).sum(axis=0)
+    times, level = pool.pool_profile(view.now, running.store.columns, running.rows, back, free_now)
+    return times, level

@@ -1,0 +1,1 @@
+"""A plan of the whole queue at every decision, for runtime estimates that are the truth."""

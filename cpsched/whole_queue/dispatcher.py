@@ -1,0 +1,161 @@
+"""
+``plan``: follow a plan of the whole queue, made anew at every decision.
+
+For runtime estimates that are the truth, or nearly: there it has a quarter to an eighth of EASY's
+mean bounded slowdown. With requested times no plan survives the next job that ends early;
+``rollout`` is for these. The plan that :mod:`cpsched.whole_queue.planner` finds cheapest on the
+machine as one pool gives the order in which jobs are planned on nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched import cpsat
+from cpsched.cp import stats
+from cpsched.dispatch.arrivals import RecentArrivals
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.decision_state import DecisionState
+from cpsched.dispatch.passes import (
+    decision_of,
+    fits_now,
+    frozen,
+    make_allocator,
+    start_in_order,
+)
+from cpsched.errors import check_range
+from cpsched.kernels import planning
+from cpsched.model.decision import NOTHING, Decision, Plan
+from cpsched.whole_queue.planner import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.cp.search import BuiltModel
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray
+    from cpsched.model.view import View
+
+#: As many reservations as there are jobs.
+_UNLIMITED = 2**62
+
+
+class WholeQueue(Dispatcher):
+    """
+    Plans every waiting job as if predicted runtimes were true, and starts what the plan starts now.
+
+    Parameters
+    ----------
+    patience
+        Seconds of waiting from which on a wait costs more than it slows a job down: as much as
+        ten times a job's own runtime at ``patience``, with the fourth power of the wait.
+    arrivals
+        How many of the last arrivals are planned once more, behind the jobs that wait.
+    neighbourhoods
+        How many groups of a dozen planned jobs CP-SAT plans anew in a decision. None by default:
+        the plans get better by a few percent, the schedules do not (docs/rollout.md).
+    limit
+        Deterministic time for each of them.
+    wall
+        Seconds of wall time as a net; a run that meets it may not be repeatable.
+    allocator
+        Name of the allocator.
+    """
+
+    name = "plan"
+
+    def __init__(
+        self,
+        patience: int = 64800,
+        arrivals: int = 10,
+        neighbourhoods: int = 0,
+        limit: float = 0.001,
+        wall: float | None = None,
+        allocator: str = "consolidate",
+    ) -> None:
+        check_range("patience", patience, 1, 2**40)
+        check_range("arrivals", arrivals, 0, 10_000)
+        check_range("neighbourhoods", neighbourhoods, 0, 10_000)
+        self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
+        self.allocator = make_allocator(allocator)
+        self.arrivals = RecentArrivals(arrivals)
+        self._planner = Planner(self.arrivals, patience, neighbourhoods)
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        self.allocator.reset(system)
+        self.arrivals.forget()
+        self._planner.last = {}
+        self.limits = replace(self.limits, seed=seed)
+
+    def decide(self, view: View) -> Decision:
+        """Make a plan and start what it starts now."""
+        if not len(view.waiting):
+            return NOTHING
+        self.arrivals.note(view, self.allocator)
+        fits = fits_now(view, view.waiting.rows, self.allocator)
+        if not fits.any():
+            return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
+        if fits.all():
+            decision = start_in_order(
+                view, view.waiting.rows, self.allocator, stop=True, again=True
+            )
+            if len(decision.actions) == len(view.waiting):
+                return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
+        return self._plan(DecisionState.of(view, view, self.allocator), ~fits)
+
+    def _plan(self, state: DecisionState, unplaceable_now: BoolArray) -> Decision:
+        """Follow the node by node plan in the order of the cheapest one."""
+        plan, numbers = self._planner.cheapest(state, unplaceable_now, self.limits)
+        view, store = state.view, state.jobs.store
+        packed, planned = planning.plan_pass(
+            self.allocator.policy,
+            view.now,
+            frozen(state.jobs.rows[plan.order]),
+            _UNLIMITED,
+            1,
+            store.columns,
+            store.shapes,
+            view.eligible,
+            self.allocator.capacity,
+            self.allocator.scarce,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        start = np.empty(len(plan.order), dtype=np.int64)
+        start[plan.order] = planned
+        handles = state.jobs.handle
+        self._planner.last = dict(zip(handles.tolist(), start.tolist(), strict=True))
+        later = start > view.now
+        return decision_of(view, packed)._replace(
+            plan=Plan(handles[later].tolist(), start[later].tolist()),
+            stats={stats.PLANNED: 1, **numbers},
+        )
+
+    def build(self, view: View) -> BuiltModel | None:
+        """
+        Return the model of a decision's first neighbourhood, for a look at it.
+
+        None if there is no group of jobs to plan anew. It is built whether or not :meth:`decide`
+        would need it, also without ``neighbourhoods``.
+        """
+        if not len(view.waiting):
+            return None
+        unplaceable_now = ~fits_now(view, view.waiting.rows, self.allocator)
+        state = DecisionState.of(view, view, self.allocator)
+        return self._planner.first_model(state, unplaceable_now)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the last plan and the last arrivals."""
+        planned = np.array(sorted(self._planner.last.items()), dtype=np.int64)
+        return {"planned": planned.reshape(-1, 2), **self.arrivals.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._planner.last = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
+        self.arrivals.restore(state)

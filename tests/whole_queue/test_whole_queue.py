@@ -1,0 +1,231 @@
+"""``plan``: a plan of the whole queue, on the pool and on nodes, and its neighbourhoods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, run, starts
+
+from cpsched import cpsat
+from cpsched.cp import stats
+from cpsched.errors import ConfigError
+from cpsched.generators.eurora import EURORA, EuroraOptions
+from cpsched.kernels import pool, scenarios
+from cpsched.mapping import fit
+from cpsched.verification.verify import verify
+from cpsched.simulation.observers import Observer
+from cpsched.spec import build
+from cpsched.systems import load
+from cpsched.whole_queue.neighbourhoods import improve
+from cpsched.whole_queue.tasks import Tasks
+
+
+@pytest.fixture(scope="module")
+def eurora():
+    """Return a busy piece of a generated year on the real machine's nodes."""
+    return fit(EURORA.generate(EuroraOptions(jobs=1000, seed=3, load=1.2)), load("eurora"))
+
+
+def timeline(*steps):
+    """Return times and levels of one kind from (time, free) pairs."""
+    return (
+        np.array([time for time, _ in steps], dtype=np.int64),
+        np.array([[free] for _, free in steps], dtype=np.int64),
+    )
+
+
+def columns(*rows):
+    """Return int64 columns of rows."""
+    return tuple(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+
+
+# --- whole runs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", ["", ":neighbourhoods=1"])
+def test_what_is_recorded_adds_up(eurora, options):
+    """Every decision is of one kind, and where plans are made there are five or six of them."""
+    done = run(eurora, None, f"plan{options}", "actual")
+    assert not verify(done.schedule)
+    found = done.decisions
+    planned = found[stats.PLANNED]
+    skipped = found.get(stats.SKIPPED_ALL_FIT, 0) + found.get(stats.SKIPPED_NONE_FIT, 0)
+    assert 0 < planned + skipped <= found["decisions"]
+    assert 5 * planned <= found[stats.PLANS] <= 6 * planned
+    assert 0 < found[stats.GAIN_OVER_FIRST] < planned
+    if options:
+        assert 0 < found[stats.IMPROVED] <= found[stats.PROVEN_OPTIMAL] + found[stats.LIMIT_HITS]
+        assert found[stats.SOLVER_CALLS] >= found[stats.IMPROVED]
+    else:
+        assert stats.SOLVER_CALLS not in found
+
+
+def test_with_true_runtimes_it_beats_easy_by_far(eurora):
+    """A plan for everybody, deterministic: not a matter of luck or of the machine's mood."""
+    ours, easy = (run(eurora, None, name, "actual").schedule for name in ("plan", "easy"))
+
+    def cost(schedule):
+        wait = schedule.start - schedule.workload.submit
+        runtime = schedule.end - schedule.start
+        return np.maximum((wait + runtime) / np.maximum(runtime, 10), 1).mean()
+
+    assert cost(ours) < 0.7 * cost(easy)
+
+
+def test_a_plan_waits_for_the_short_job_that_a_list_would_hold_up():
+    """
+    Two of four cores are taken until 10; A and B are known to the second.
+
+        core 3-4 |..........|BB|AAAAAAAAAA      A (4 cores, 100 s) first costs B fifty times
+        core 1-2 |xxxxxxxxxx|..|AAAAAAAAAA      its own 2 s
+    """
+    busy, wide, short = (100, 2, 10), (101, 4, 100), (102, 3, 2)
+    found = starts(jobs(busy, wide, short), machine((4,)), "plan", "actual")
+    assert found[-2:] == [112, 110]
+
+
+class Plans(Observer):
+    """Keeps the plans made."""
+
+    def __init__(self):
+        self.plans = []
+
+    def on_decision(self, view, decision, seconds):
+        if decision.plan:
+            self.plans.append(
+                (view.now, dict(zip(decision.plan.handle, decision.plan.start, strict=True)))
+            )
+
+
+def test_what_happens_is_never_worse_than_what_was_planned():
+    """With true runtimes and nobody new, the last plan is always there to be followed."""
+    rng = np.random.default_rng(11)
+    sizes = zip(rng.integers(1, 5, 40).tolist(), rng.integers(5, 300, 40).tolist(), strict=True)
+    late = [(100, units, runtime) for units, runtime in sizes]
+    seen = Plans()
+    found = run(jobs(*late), machine((4,)), "plan:arrivals=0", "actual", [seen])
+    start, runtime = found.schedule.start, found.schedule.workload.runtime
+    plan = next(plan for now, plan in seen.plans if now == 100)
+
+    def cost(handles, begins):
+        return sum(
+            scenarios.job_cost(begin - 100, runtime[handle], 64800.0)
+            for handle, begin in zip(handles, begins, strict=True)
+        )
+
+    assert len(plan) > 30
+    assert cost(plan, start[list(plan)]) <= cost(plan, plan.values()) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
+        ("plan:arrivals=-1", "arrivals is -1"),
+        ("plan:neighbourhoods=-2", "neighbourhoods is -2"),
+        ("plan:limit=0", "limit is 0"),
+    ],
+)
+def test_bad_options_are_named(spec, what):
+    with pytest.raises(ConfigError, match=what):
+        build("dispatchers", spec)
+
+
+def test_very_long_requests_are_planned_without_overflow():
+    rows = [(0, 3, 10, 2**50) for _ in range(12)]
+    assert starts(jobs(*rows), machine((4,)), "plan") == [10 * turn for turn in range(12)]
+
+
+# --- plans and neighbourhoods --------------------------------------------------------------------
+
+
+@st.composite
+def queues(draw, max_jobs=7):
+    """Draw a timeline of two kinds and jobs that fit its end."""
+    num = draw(st.integers(1, max_jobs))
+    whole = (8, 4)
+    steps = draw(st.integers(0, 3))
+    times, level = [0], [[draw(st.integers(0, 8)), draw(st.integers(0, 4))]]
+    for _ in range(steps):
+        times.append(times[-1] + draw(st.integers(1, 20)))
+        level.append(
+            [draw(st.integers(low, top)) for low, top in zip(level[-1], whole, strict=True)]
+        )
+    level[-1] = list(whole)
+    rows = st.tuples(st.integers(1, 30), st.integers(0, 8), st.integers(0, 4))
+    drawn = draw(st.lists(rows, min_size=num, max_size=num))
+    duration = np.array([row[0] for row in drawn], dtype=np.int64)
+    demand = np.array([row[1:] for row in drawn], dtype=np.int64).reshape(num, 2)
+    order = np.array(draw(st.permutations(range(num))), dtype=np.int64)
+    return order, duration, demand, np.array(times), np.array(level)
+
+
+def _respects(start, duration, demand, times, level):
+    """Whether no second of a plan needs more than the timeline has."""
+    for second in {*times.tolist(), *start.tolist()}:
+        used = demand[(start <= second) & (second < start + duration)].sum(axis=0)
+        at = np.searchsorted(times, second, side="right") - 1
+        if (used > level[at]).any():
+            return False
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(queues())
+def test_list_plans_keep_to_the_timeline(queue):
+    order, duration, demand, times, level = queue
+    ready = np.zeros(len(order), dtype=np.int64)
+    listed = pool.list_plan(order, duration, demand, ready, times, level)
+    assert _respects(listed, duration, demand, times, level)
+
+
+@settings(max_examples=150, deadline=None)
+@given(queues(), st.data())
+def test_nobody_is_planned_before_it_is_there(queue, data):
+    order, duration, demand, times, level = queue
+    ready = np.array([data.draw(st.integers(0, 50)) for _ in order], dtype=np.int64)
+    found = pool.list_plan(order, duration, demand, ready, times, level)
+    assert (found >= ready).all()
+    assert _respects(found, duration, demand, times, level)
+
+
+@settings(max_examples=100, deadline=None)
+@given(queues(), st.data())
+def test_what_a_plan_leaves_is_the_timeline_less_the_jobs(queue, data):
+    order, duration, demand, times, level = queue
+    ready = np.zeros(len(order), dtype=np.int64)
+    start = pool.list_plan(order, duration, demand, ready, times, level)
+    taken = np.array([data.draw(st.booleans()) for _ in order])
+    left_times, left = pool.pool_left(start, duration, demand, taken, times, level)
+    for second in range(int((start + duration).max()) + 2):
+        runs = taken & (start <= second) & (second < start + duration)
+        before = level[np.searchsorted(times, second, side="right") - 1]
+        now = left[np.searchsorted(left_times, second, side="right") - 1]
+        assert now.tolist() == (before - demand[runs].sum(axis=0)).tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(queues(), st.integers(0, 3))
+def test_neighbourhoods_never_make_a_plan_worse(queue, rounds):
+    order, duration, demand, times, level = queue
+    zeros = np.zeros(len(order), dtype=np.int64)
+    tasks = Tasks(len(order), order, duration, demand, zeros, zeros, times, level, 100.0)
+    plan = tasks.plan(order)
+    limits = cpsat.Limits(deterministic=0.01, presolve=False)
+    better, numbers = improve(tasks, plan, rounds, limits)
+    assert better.cost <= plan.cost
+    assert _respects(better.start, duration, demand, times, level)
+    assert numbers.get(stats.IMPROVED, 0) <= numbers.get(stats.SOLVER_CALLS, 0) <= rounds
+
+
+def test_a_neighbourhood_finds_the_exchange_that_lists_in_the_wrong_order_miss():
+    times, level = timeline((0, 1), (10, 4))
+    duration, units = columns((100, 4), (2, 3), (3, 1))
+    zeros = np.zeros(3, dtype=np.int64)
+    tasks = Tasks(3, zeros, duration, units[:, None], zeros, zeros, times, level, 1e6)
+    plan = tasks.plan(np.array([0, 1, 2]))
+    better, numbers = improve(tasks, plan, 1, cpsat.Limits(deterministic=0.1, presolve=False))
+    assert better.start.tolist() == [12, 10, 0]
+    assert numbers[stats.IMPROVED] == 1
