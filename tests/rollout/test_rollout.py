@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cpsched.verification.verify import verify
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
+from cpsched.engine.state import State
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import scenarios
 from cpsched.mapping import fit
-from cpsched.verification.verify import verify
 from cpsched.model.jobtable import JobTable
 from cpsched.rollout.dispatcher import Rollout
 from cpsched.rollout.rules import RULES
-from cpsched.engine.state import State
 from cpsched.spec import build
 from cpsched.systems import load
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cpsched.verification.verify import verify
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
@@ -14,7 +15,6 @@ from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
-from cpsched.verification.verify import verify
 from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 from cpsched.systems import load
