@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import frozen, make_allocator, start_in_order
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher, Reservation
+from cpsched.dispatch.passes import frozen, start_in_order
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import (
@@ -70,6 +71,7 @@ __all__ = [
     "Prediction",
     "Queue",
     "Request",
+    "Reservation",
     "Run",
     "RunError",
     "RunningTable",

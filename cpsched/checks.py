@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.check_sample import FixedPredictor, sample
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
+from cpsched.explain.causes import DecisionContext, why_waiting
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 _SEED = 42
 #: Shares of the log after which the future is changed, or the state saved.
 _POSITIONS = (0.1, 0.5, 0.8)
+#: Of so many decisions one is explained.
+_EXPLAINED = 10
 
 
 class CheckError(AssertionError):
@@ -154,6 +157,19 @@ def check_survives_saving(make: Maker) -> None:
         _same(whole.starts, first.starts + rest.starts, "differ after save and load")
 
 
+def check_describes_itself(make: Maker) -> None:
+    """
+    What it says of its decisions fits the views, changes nothing, and explains every wait.
+
+    Its order and the jobs it considers wait, each named once; reservations are of jobs that go on
+    waiting, are not in the past, and name nodes of the machine.
+    """
+    plain, asked = make(), make()
+    simulation = _Simulation(_Asked(asked), sample())
+    simulation.run()
+    _same(_starts(plain), simulation.starts, "differ when it is asked about them")
+
+
 #: All checks, for ``pytest.mark.parametrize``.
 CHECKS: tuple[Callable[[Maker], None], ...] = (
     check_answers_in_kind,
@@ -162,6 +178,7 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
     check_same_seed_same_schedule,
     check_leaves_its_input_alone,
     check_survives_saving,
+    check_describes_itself,
 )
 
 
@@ -254,6 +271,50 @@ class _Watched(Dispatcher):
         for name, array in _shown(view).items():
             _require(np.array_equal(before[name], array), f"decide changes the view: {name}")
         return decision
+
+
+class _Asked(Dispatcher):
+    """A dispatcher that is asked to describe each of its decisions."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._decisions = 0
+        self.name = dispatcher.name  # type: ignore[misc]
+        self.acts_when_idle = dispatcher.acts_when_idle  # type: ignore[misc]
+
+    def reset(self, system: System, seed: int) -> None:
+        self._dispatcher.reset(system, seed)
+
+    def decide(self, view: View) -> Decision:
+        decision = self._dispatcher.decide(view)
+        waiting = set(view.waiting.rows.tolist())
+        for what in ("ranking", "considered"):
+            rows = getattr(self._dispatcher, what)(view)
+            if rows is not None:
+                found = np.asarray(rows).tolist()
+                _require(len(set(found)) == len(found), f"{what} names a row twice")
+                _require(waiting.issuperset(found), f"{what} names a row that does not wait")
+        self._check_reservations(view, decision)
+        started = {action.handle for action in decision.actions if isinstance(action, Start)}
+        left = ~np.isin(view.waiting.handle, list(started))
+        # Finding out what a job waits for takes longer than deciding.
+        if left.any() and self._decisions % _EXPLAINED == 0:
+            row = int(view.waiting.rows[left][-1])
+            context = DecisionContext(self._dispatcher, view, decision, row, str)
+            reason = why_waiting(context).reason
+            _require(isinstance(reason, WaitReason), f"wait_reason gives {reason!r}")
+        self._decisions += 1
+        return decision
+
+    def _check_reservations(self, view: View, decision: Decision) -> None:
+        started = {action.handle for action in decision.actions if isinstance(action, Start)}
+        waiting = set(view.waiting.handle.tolist()) - started
+        for one in self._dispatcher.reservations(view, decision):
+            _require(one.handle in waiting, f"it reserves for job {one.handle}, not waiting")
+            _require(one.start >= view.now, f"it reserves second {one.start} at {view.now}")
+            nodes = np.zeros(0) if one.nodes is None else np.asarray(one.nodes)
+            inside = bool(((nodes >= 0) & (nodes < view.system.num_nodes)).all())
+            _require(inside, f"a reservation names nodes that do not exist: {nodes}")
 
 
 def _shown(view: View) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import UNBOUNDED
+from cpsched.spec import build
 
 #: Of a weight: points stay far from where floating point ends.
 _MOST_WEIGHT = 1e12
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray, IntArray
+    from cpsched.model.view import View
+
+
+def make_priority(spec: str) -> Priority:
+    """Return a registered priority."""
+    priority: Priority = build("priorities", spec)
+    return priority
 
 
 class Priority(ABC):
@@ -96,6 +104,11 @@ class Priority(ABC):
         if len(keys) == 1:
             return np.argsort(keys[0], kind="stable")
         return np.lexsort(keys[::-1])
+
+    def rows(self, view: View) -> IntArray:
+        """Return the job store's rows of the waiting jobs in order of priority."""
+        rows: IntArray = view.waiting.rows[self.order(view.waiting, view.now)]
+        return rows
 
 
 class Fifo(Priority):

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, starts
 
-from cpsched.dispatch.passes import fits_now, make_allocator
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.passes import fits_now
 from cpsched.kernels import arrays, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
-from cpsched.dispatch.passes import decision_of, frozen, make_allocator
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.kernels import arrays, fit, planning, profile, rooms, sleep
 from cpsched.model import columns as c
 from cpsched.model.types import UNBOUNDED

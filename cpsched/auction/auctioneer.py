@@ -14,8 +14,9 @@ from cpsched.auction.auction import Auction, Program, places_of
 from cpsched.auction.bids import BidMaker
 from cpsched.auction.search import best_greedy, search
 from cpsched.cp import stats
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import fits_now, frozen, make_allocator, make_priority
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.passes import fits_now, frozen
 from cpsched.dispatch.window import (
     SCALES,
     Window,
@@ -27,6 +28,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
+from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +77,7 @@ class Auctioneer(Dispatcher):
         Otherwise the best selection found wins.
     """
 
-    chooses_together = True
+    selects_sets = True
     #: Whether generic resources are bid for in ranges.
     ranges: ClassVar[bool]
     #: The program.
@@ -144,9 +146,24 @@ class Auctioneer(Dispatcher):
             return self._solved(view, jobs, auction, known)
         return self._searched(view, jobs, auction, known, {})
 
-    def looked_at(self, view: View) -> IntArray:
+    def considered(self, view: View) -> IntArray:
         """Return the window, as rows of the job store."""
         return self._jobs(view).rows
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
+        return self.priority.rows(view)
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Say that nothing starts where the limit passed before there was an answer."""
+        missed = decision.stats.get(stats.WINDOW_HALVED)
+        return WaitReason.UNDECIDED if missed else derived
 
     def build(self, view: View) -> Program | None:
         """

@@ -12,16 +12,12 @@ from cpsched import cpsat
 from cpsched.cp import stats
 from cpsched.cp.objective import Objective
 from cpsched.cp.search import check_search
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import (
-    fits_now,
-    frozen,
-    make_allocator,
-    make_priority,
-    start_in_order,
-)
+from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.errors import ConfigError
 from cpsched.model.decision import NOTHING, Decision
+from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from cpsched.cp.search import BuiltModel
@@ -110,6 +106,14 @@ class PlanningDispatcher(Dispatcher):
             # Everybody who was planned has started, which says nothing of those who were not.
             return decision._replace(again_at=view.now + 1)
         return decision
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue in the order of the search priority."""
+        return self.priority.rows(view)
+
+    def considered(self, view: View) -> IntArray:
+        """Return the window."""
+        return self._in_window(view).rows
 
     @abstractmethod
     def build(self, view: View) -> BuiltModel | None:

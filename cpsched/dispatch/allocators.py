@@ -19,11 +19,18 @@ from cpsched.kernels import fit
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.types import Split
+from cpsched.spec import build
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, IntArray
     from cpsched.model.view import View
+
+
+def make_allocator(spec: str) -> Allocator:
+    """Return a registered allocator."""
+    allocator: Allocator = build("allocators", spec)
+    return allocator
 
 
 class Allocator:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import decision_of, frozen, make_allocator, make_priority
+from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
 from cpsched.model.decision import Plan
+from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
@@ -100,6 +102,14 @@ class Conservative(Dispatcher):
             return decision
         handles = view.waiting.handle[order]
         return decision._replace(plan=Plan(handles[later].tolist(), planned[later].tolist()))
+
+    def ranking(self, view: View) -> IntArray | None:
+        """Return the order in which jobs are planned; None where the best of several decides."""
+        return self.priorities[0].rows(view) if len(self.priorities) == 1 else None
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view with the runtimes that reservations are made of."""
+        return self.reserving.view(view)
 
     def _plan(self, view: View, order: IntArray, *, full: bool) -> tuple[IntArray, IntArray]:
         store = view.waiting.store

@@ -2,23 +2,68 @@
 The contract of a dispatcher: from what is known now to what starts now.
 
 A dispatcher reads no clock, prints nothing and touches no file. What it remembers between
-decisions is in :meth:`Dispatcher.state`.
+decisions is in :meth:`Dispatcher.state`. Only :meth:`Dispatcher.decide` must be written; the
+methods behind it describe a decision to those who explain, plan or forecast, and their defaults
+are right for a dispatcher that says nothing about itself.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from cpsched.arguments import RemembersArguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
+
+
+class WaitReason(StrEnum):
+    """Why a waiting job does not start."""
+
+    NO_ROOM = "no-room"
+    """It does not fit into what is free."""
+    OTHERS_START = "others-start"
+    """It would fit, but jobs that start now take the room."""
+    RESERVATION = "reservation"
+    """It would fit, but would delay a job with a reservation."""
+    ORDER = "order"
+    """It would fit, but a job ahead of it does not, and may not be overtaken."""
+    NOT_CONSIDERED = "not-considered"
+    """It would fit, but the dispatcher considers only some jobs, and this is not one of them."""
+    NOT_SELECTED = "not-selected"
+    """It would fit, but the dispatcher selected a set of jobs without it."""
+    UNDECIDED = "undecided"
+    """It would fit, but the dispatcher reached its limit without an answer: nothing starts."""
+    PLANNED_LATER = "planned-later"
+    """It would fit, but the dispatcher plans to start it later, or gives no reason."""
+
+
+class Reservation(NamedTuple):
+    """
+    A waiting job's planned start.
+
+    Attributes
+    ----------
+    handle
+        Which job.
+    start
+        The second it is planned to start.
+    nodes, units
+        Node indices and the units on each of them; None where that is open.
+    """
+
+    handle: int
+    start: int
+    nodes: IntArray | None = None
+    units: IntArray | None = None
 
 
 class Dispatcher(RemembersArguments, ABC):
@@ -31,17 +76,17 @@ class Dispatcher(RemembersArguments, ABC):
         As registered.
     acts_when_idle
         Whether it wants to be asked when no job waits (to resize running ones, say).
-    chooses_together
-        Whether it chooses among sets of jobs to start now, and plans nobody else. Then a job may
-        wait for no other reason than that a set without it is better.
+    selects_sets
+        Whether it chooses among sets of jobs to start now and plans no others. Then a job may wait
+        for no other reason than that a set without it is better.
     interval
-        Seconds of the grid on which it decides where nobody says otherwise; None: at every event.
-        Who runs it may choose another grid, so it is a wish and not a promise.
+        Seconds of the grid on which it decides; None: at every event. The caller may choose
+        another grid.
     """
 
     name: ClassVar[str]
     acts_when_idle: ClassVar[bool] = False
-    chooses_together: ClassVar[bool] = False
+    selects_sets: ClassVar[bool] = False
     interval: int | None = None
 
     def reset(self, system: System, seed: int) -> None:
@@ -51,13 +96,70 @@ class Dispatcher(RemembersArguments, ABC):
     def decide(self, view: View) -> Decision:
         """Answer one view."""
 
-    def looked_at(self, view: View) -> IntArray | None:  # noqa: ARG002
-        """Return the rows of the job store that it looks at now; None where it does not say."""
-        return None
-
     def state(self) -> Mapping[str, Any]:
         """Return what is remembered between decisions, as arrays and scalars."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
+
+    def ranking(self, view: View) -> IntArray | None:  # noqa: ARG002
+        """Return the waiting jobs' rows of the job store in its order; None: it has no order."""
+        return None
+
+    def considered(self, view: View) -> IntArray | None:  # noqa: ARG002
+        """Return the rows of the job store that it considers for a start now; None: all waiting."""
+        return None
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view with the runtimes and expected ends that its reservations go by."""
+        return view
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:  # noqa: ARG002
+        """Return what it reserves for waiting jobs; by default the plan of its decision."""
+        plan = decision.plan
+        if plan is None:
+            return ()
+        return [
+            Reservation(int(handle), int(start), plan.nodes.get(handle), plan.units.get(handle))
+            for handle, start in zip(plan.handle, plan.start, strict=True)
+        ]
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,  # noqa: ARG002
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """
+        Return why a job waits for which there is room beside all that start.
+
+        Parameters
+        ----------
+        view, decision
+            What it was shown and what it answered, before that is carried out.
+        row
+            The job's row of the job store.
+        derived
+            The reason that follows from :meth:`considered`, :meth:`reservations`,
+            ``selects_sets`` and :meth:`ranking`, in this order.
+        """
+        return derived
+
+
+class DecisionModel(Protocol):
+    """The solver model of one decision."""
+
+    def dump(self, path: Path | str) -> None:
+        """Write the model as a CP-SAT proto."""
+        ...
+
+
+@runtime_checkable
+class BuildsModel(Protocol):
+    """A dispatcher that solves a model and can show it."""
+
+    def build(self, view: View) -> DecisionModel | None:
+        """Return the model of a decision; None if there is nothing to decide."""
+        ...

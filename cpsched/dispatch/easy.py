@@ -11,18 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import (
-    decision_of,
-    easy_pass,
-    frozen,
-    list_pass,
-    make_allocator,
-    make_priority,
-)
+from cpsched.dispatch.passes import decision_of, easy_pass, frozen, list_pass
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.dispatch.static_order import StaticOrder
-from cpsched.priority import Fifo
+from cpsched.priority import Fifo, make_priority
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
@@ -84,6 +78,14 @@ class Easy(Dispatcher):
                 return decision_of(view, packed)
         behind = self.backfill.rows(view) if self.backfill else rows
         return decision_of(view, easy_pass(planned, rows, behind, self.allocator, again=alone))
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
+        return self.queue.rows(view)
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view with the runtimes that the reservation is made of."""
+        return self.reserving.view(view)
 
 
 class _Queue:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
 from cpsched.kernels import backfill, kinds, start_log
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -17,27 +15,6 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
     from cpsched.priority import Priority
-
-
-def make_allocator(name: str) -> Allocator:
-    """Return a registered allocator."""
-    allocator: Allocator = build("allocators", name)
-    return allocator
-
-
-def make_priority(text: str) -> Priority:
-    """
-    Return a registered priority.
-
-    Options stand in brackets, because this is itself an option: ``multifactor(age_weight=2)``,
-    several separated by ``;``.
-    """
-    name, bracket, rest = text.partition("(")
-    if bracket and not rest.endswith(")"):
-        raise ConfigError("the bracket is not closed", where=text)
-    options = rest.removesuffix(")").replace(";", ",")
-    priority: Priority = build("priorities", f"{name}:{options}" if options else name)
-    return priority
 
 
 def start_in_order(

@@ -10,14 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cpsched import priority
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import able, frozen, make_allocator, make_priority, start_in_order
+from cpsched.dispatch.passes import able, frozen, start_in_order
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
+from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
+    from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.priority import Priority
 
@@ -45,6 +48,10 @@ class Fifo(Dispatcher):
         """Start from the head of the queue on."""
         return start_in_order(view, view.waiting.rows, self.allocator, stop=True)
 
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue as it is."""
+        return view.waiting.rows
+
 
 class _ByLength(Dispatcher):
     """Jobs by predicted runtime; stop at the first that does not fit."""
@@ -63,6 +70,10 @@ class _ByLength(Dispatcher):
     def decide(self, view: View) -> Decision:
         """Start from the first by length on; ties in queue order."""
         return start_in_order(view, self.queue.rows(view), self.allocator, stop=True)
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by length."""
+        return self.queue.rows(view)
 
 
 class Sjf(_ByLength):
@@ -127,3 +138,7 @@ class Prb(Dispatcher):
             jobs = JobTable(view.waiting.store, rows)
             rows = rows[self.priority.order(jobs, view.now)]
         return start_in_order(view, frozen(rows), self.allocator, stop=False)
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
+        return self.priority.rows(view)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import decision_of, frozen, make_priority
+from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.errors import ConfigError
 from cpsched.kernels import slurm
 from cpsched.model import columns as c
 from cpsched.model.decision import Plan
-from cpsched.priority import Basic, Fifo
+from cpsched.priority import Basic, Fifo, make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,7 +119,7 @@ class SlurmBackfill(Dispatcher):
         backfill = self._is_due(view.now)
         packed, left, planned = slurm.slurm_pass(
             view.now,
-            self._rows(view),
+            self.ranking(view),
             backfill,
             self.depth,
             self.window,
@@ -165,8 +165,18 @@ class SlurmBackfill(Dispatcher):
         self._due = _NEVER
         return True
 
-    def _rows(self, view: View) -> IntArray:
-        waiting = view.waiting
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
         if type(self.priority) in (Basic, Fifo):
-            return waiting.rows
-        return frozen(waiting.rows[self.priority.order(waiting, view.now)])
+            return view.waiting.rows
+        return frozen(self.priority.rows(view))
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,  # noqa: ARG002
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Say that the main pass stops at the first job without room, until the backfill pass."""
+        return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived

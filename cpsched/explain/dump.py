@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from cpsched.dispatch.contract import BuildsModel
 from cpsched.errors import ConfigError
-from cpsched.explain.model import Fate
+from cpsched.explain.model import JobState
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.dispatch.contract import DecisionModel, Dispatcher
     from cpsched.explain.model import Explanation
     from cpsched.model.view import View
 
 _SUFFIXES = (".pb", ".pb.txt")
-
-
-class Model(Protocol):
-    """What a dispatcher's ``build(view)`` gives."""
-
-    def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto."""
-        ...
 
 
 class ModelDump:
@@ -34,7 +27,7 @@ class ModelDump:
     """
 
     def __init__(self) -> None:
-        self._model: Model | None = None
+        self._model: DecisionModel | None = None
 
     def check(self, dispatcher: Dispatcher, path: Path) -> None:
         """
@@ -45,7 +38,7 @@ class ModelDump:
         ConfigError
             If the dispatcher builds no model, or the file's name or folder is none.
         """
-        if not callable(getattr(dispatcher, "build", None)):
+        if not isinstance(dispatcher, BuildsModel):
             raise ConfigError(
                 f"'{dispatcher.name}' builds no model that could be written; dispatchers that plan"
                 " with CP-SAT do (cp, cph and their variants, ipsched, the auctions)",
@@ -60,7 +53,8 @@ class ModelDump:
 
     def __call__(self, dispatcher: Dispatcher, view: View) -> None:
         """Build the model of a view."""
-        self._model = dispatcher.build(view)  # type: ignore[attr-defined]
+        if isinstance(dispatcher, BuildsModel):
+            self._model = dispatcher.build(view)
 
     @property
     def subject(self) -> str:
@@ -76,7 +70,7 @@ class ModelDump:
         ConfigError
             If there was no decision, or nothing to plan in it.
         """
-        if about.fate is Fate.REJECTED:
+        if about.state is JobState.REJECTED:
             raise ConfigError(
                 f"there is no model: {about.summary}, so nothing is decided about it",
                 key="--dump-model",

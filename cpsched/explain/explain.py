@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.explain.causes import Scene, why_waiting
+from cpsched.explain.causes import DecisionContext, why_waiting
 from cpsched.explain.find import find_job
-from cpsched.explain.model import Asked, Explanation, Fate, Place, Waiting
+from cpsched.explain.model import Asked, Explanation, JobState, Place, Waiting
 from cpsched.explain.moment import Moment, halt
 from cpsched.explain.room import places
 from cpsched.explain.sentences import summary_of, why_starting
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from cpsched.simulation.simulator import Simulator
 
 _OUTCOMES = {
-    JobOutcome.COMPLETED: Fate.ENDED,
-    JobOutcome.TIMEOUT: Fate.ENDED,
-    JobOutcome.CANCELLED: Fate.CANCELLED,
+    JobOutcome.COMPLETED: JobState.ENDED,
+    JobOutcome.TIMEOUT: JobState.ENDED,
+    JobOutcome.CANCELLED: JobState.CANCELLED,
 }
 
 
@@ -89,7 +89,7 @@ def explain(
         return Explanation(
             decided=None,
             job=_asked(fitted.workload, row, None),
-            fate=Fate.REJECTED,
+            state=JobState.REJECTED,
             reason=rejected,
             summary=f"job {safe(job)} can never run on this system: {rejected}",
             **common,
@@ -101,7 +101,7 @@ def explain(
     moment = halt(
         fitted,
         time,
-        _Sight.of(handle, fitted.workload.job_id[accepted]),
+        Snapshot.of(handle, fitted.workload.job_id[accepted]),
         dispatcher=dispatcher,
         predictor=predictor,
         settings=settings,
@@ -124,7 +124,7 @@ class _Note(Observer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sight:
+class Snapshot:
     """What is written down of a decision while the dispatcher's view is still valid."""
 
     rank: int | None
@@ -135,24 +135,26 @@ class _Sight:
     reason: str | None
 
     @staticmethod
-    def of(handle: int, names: Any) -> Callable[[Dispatcher, View, Decision], _Sight | None]:
+    def of(handle: int, names: Any) -> Callable[[Dispatcher, View, Decision], Snapshot | None]:
         """Return the function that looks at decisions for one job."""
 
-        def look(dispatcher: Dispatcher, view: View, decision: Decision) -> _Sight | None:
+        def look(dispatcher: Dispatcher, view: View, decision: Decision) -> Snapshot | None:
             at = np.flatnonzero(view.waiting.handle == handle)
             if not len(at):
                 return None
             row = int(view.waiting.rows[at[0]])
             handles = view.waiting.store.columns[:, c.HANDLE]
-            scene = Scene(dispatcher, view, decision, row, lambda other: str(names[handles[other]]))
-            started = scene.own_start is not None
-            return _Sight(
-                rank=scene.rank_of.get(row),
+            context = DecisionContext(
+                dispatcher, view, decision, row, lambda other: str(names[handles[other]])
+            )
+            started = context.own_start is not None
+            return Snapshot(
+                rank=context.rank_of.get(row),
                 queue_length=len(view.waiting),
                 num_running=len(view.running),
                 stats=dict(decision.stats),
-                waiting=None if started else why_waiting(scene),
-                reason=why_starting(scene) if started else None,
+                waiting=None if started else why_waiting(context),
+                reason=why_starting(context) if started else None,
             )
 
         return look
@@ -162,13 +164,13 @@ def _explanation(
     workload: Workload,
     row: int,
     handle: int,
-    moment: Moment[_Sight | None],
+    moment: Moment[Snapshot | None],
     note: _Note,
     common: dict[str, Any],
 ) -> Explanation:
     simulator = moment.simulator
-    sights = [sight for sight in moment.seen if sight is not None]
-    sight = next((one for one in sights if one.reason), sights[-1] if sights else None)
+    snapshots = [snapshot for snapshot in moment.seen if snapshot is not None]
+    snapshot = next((one for one in snapshots if one.reason), snapshots[-1] if snapshots else None)
     start, end = (
         None if value == MISSING else int(value)
         for value in (simulator.start_time[handle], simulator.end_time[handle])
@@ -176,35 +178,39 @@ def _explanation(
     if start is not None and end is None:
         end = int(simulator.state.store.columns[handle, c.EXPECTED_END])
     # Later events may have called for no decision; then its start is history.
-    fate = _fate(simulator, handle, starts=start == simulator.now)
+    state = _state(simulator, handle, starts=start == simulator.now)
+    waits = state is JobState.WAITING
+    next_decision = _next_decision(simulator, common["time"]) if waits else None
     about = Explanation(
         decided=moment.decided,
         job=_asked(workload, row, int(simulator.state.store.columns[handle, c.PLAN])),
-        fate=fate,
+        state=state,
         summary="",
-        rank=sight.rank if sight else None,
-        queue_length=sight.queue_length if sight else None,
-        num_running=sight.num_running if sight else None,
-        next_decision=_next_decision(simulator, common["time"]) if fate is Fate.WAITING else None,
+        rank=snapshot.rank if snapshot else None,
+        queue_length=snapshot.queue_length if snapshot else None,
+        num_running=snapshot.num_running if snapshot else None,
+        next_decision=next_decision,
         start=start,
         end=end,
         places=_places(simulator, note),
-        reason=_held(simulator, handle, workload, row) if fate is Fate.HELD else None,
+        reason=_held(simulator, handle, workload, row) if state is JobState.HELD else None,
         **common,
     )
-    if sight is not None and fate in (Fate.STARTS, Fate.WAITING):
-        about = replace(about, reason=sight.reason, waiting=sight.waiting, stats=sight.stats)
+    if snapshot is not None and state in (JobState.STARTS, JobState.WAITING):
+        about = replace(
+            about, reason=snapshot.reason, waiting=snapshot.waiting, stats=snapshot.stats
+        )
     return replace(about, summary=summary_of(about))
 
 
-def _fate(simulator: Simulator, handle: int, *, starts: bool) -> Fate:
+def _state(simulator: Simulator, handle: int, *, starts: bool) -> JobState:
     if starts:
-        return Fate.STARTS
+        return JobState.STARTS
     outcome = JobOutcome(int(simulator.outcome[handle]))
     if outcome in _OUTCOMES:
         return _OUTCOMES[outcome]
     state = int(simulator.state.store.columns[handle, c.STATE])
-    return {c.WAITING: Fate.WAITING, c.HELD: Fate.HELD}.get(state, Fate.RUNNING)
+    return {c.WAITING: JobState.WAITING, c.HELD: JobState.HELD}.get(state, JobState.RUNNING)
 
 
 def _next_decision(simulator: Simulator, time: int) -> int | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cpsched.dispatch.contract import WaitReason
 
 
-class Fate(StrEnum):
+class JobState(StrEnum):
     """Where a job stands once everything of an instant has happened."""
 
     STARTS = "starts"
@@ -20,29 +23,6 @@ class Fate(StrEnum):
     CANCELLED = "cancelled"
     REJECTED = "rejected"
     """It can never run on this system."""
-
-
-class Cause(StrEnum):
-    """Why a waiting job does not start."""
-
-    SHORT = "short"
-    """It does not fit into what is free."""
-    OTHERS_START = "others-start"
-    """It would fit, but jobs that start now take the room."""
-    RESERVATION = "reservation"
-    """It would fit, but would delay a job that is planned."""
-    ORDER = "order"
-    """It would fit, but a job that goes before it does not, and nobody passes that one."""
-    WINDOW = "window"
-    """It would fit, but the dispatcher only looks at so many jobs, and it is not among them."""
-    NOT_CHOSEN = "not-chosen"
-    """It would fit, but the selection of the dispatcher's program is one without it."""
-    UNDECIDED = "undecided"
-    """It would fit, but the dispatcher's limit passed before it had an answer: nothing starts."""
-    PLAN = "plan"
-    """It would fit, but the dispatcher's plan has it later."""
-    NOT_ASKED = "not-asked"
-    """The dispatcher has not been asked since the job came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +158,7 @@ class Waiting:
 
     Attributes
     ----------
-    cause
+    reason
         The reason that decides.
     room
         What it finds free before anybody starts in this decision.
@@ -197,11 +177,9 @@ class Waiting:
         When and where the dispatcher plans to start it, where it plans.
     asked_again
         When the dispatcher wants to be asked next, whatever happens until then; None: never.
-    note
-        What the dispatcher says about it.
     """
 
-    cause: Cause
+    reason: WaitReason
     room: Room | None = None
     before: tuple[OtherJob, ...] = ()
     ahead: OtherJob | None = None
@@ -211,7 +189,6 @@ class Waiting:
     planned: int | None = None
     planned_nodes: str | None = None
     asked_again: int | None = None
-    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +230,7 @@ class Explanation:
     time: int
     decided: int | None
     job: Asked
-    fate: Fate
+    state: JobState
     summary: str
     rank: int | None = None
     queue_length: int | None = None

@@ -10,7 +10,7 @@ from cpsched.explain.room import Fitting
 from cpsched.kernels import fit
 
 if TYPE_CHECKING:
-    from cpsched.explain.causes import Scene
+    from cpsched.explain.causes import DecisionContext
     from cpsched.explain.model import OtherJob
     from cpsched.model.allocation import Allocation
     from cpsched.model.types import IntArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_PLANNED = 64
 
 
-def delayed(scene: Scene, fitting: Fitting) -> OtherJob | None:
+def delayed(context: DecisionContext, fitting: Fitting) -> OtherJob | None:
     """
     Return the first planned job that ours would keep from its start, were it started now.
 
@@ -27,22 +27,20 @@ def delayed(scene: Scene, fitting: Fitting) -> OtherJob | None:
     (those of the plan where it names them) and in sums over the machine. The job after which ours
     has no room from now to its expected end is the answer; None if there is always room.
     """
-    until = scene.end_of(scene.row, scene.view.now)
+    until = context.end_of(context.row, context.view.now)
     planned = sorted(
-        (start, at, handle)
-        for at, (handle, start) in enumerate(scene.planned.items())
-        if start < until and handle != scene.handle and handle in scene.row_of
+        (one.start, at, one)
+        for at, one in enumerate(context.reserved.values())
+        if one.start < until and one.handle != context.handle and one.handle in context.row_of
     )[:_MOST_PLANNED]
     if not planned:
         return None
-    future = _Future(scene, [start for start, _, _ in planned])
-    for start, _, handle in planned:
-        row = scene.row_of[handle]
-        end = scene.end_of(row, start)
-        where = scene.planned_nodes.get(handle), scene.planned_units.get(handle)
-        future.reserve(row, start, end, *where)
+    future = _Future(context, [start for start, _, _ in planned])
+    for start, _, one in planned:
+        row = context.row_of[one.handle]
+        future.reserve(row, start, context.end_of(row, start), one.nodes, one.units)
         if not future.has_room(fitting):
-            return scene.other(row, start, end, scene.planned_nodes.get(handle))
+            return context.other_reserved(row, one)
     return None
 
 
@@ -56,17 +54,17 @@ class _Future:
         Planned starts, seconds.
     """
 
-    def __init__(self, scene: Scene, starts: list[int]) -> None:
-        view = scene.view
+    def __init__(self, context: DecisionContext, starts: list[int]) -> None:
+        view = context.view
         self._view = view
         self.times: IntArray = np.unique(np.asarray([view.now, *starts], dtype=np.int64))
-        self.levels: IntArray = np.repeat(scene.free_after[None], len(self.times), axis=0)
+        self.levels: IntArray = np.repeat(context.free_after[None], len(self.times), axis=0)
         for index, end in enumerate(view.running.expected_end.tolist()):
             node, _, amount = view.running.allocation(index)
             self.levels[np.ix_(self.times >= end, node)] += amount
-        for start in scene.starts:
+        for start in context.starts:
             node, _, amount = start.allocation
-            end = scene.end_of(scene.row_of[start.handle], view.now)
+            end = context.end_of(context.row_of[start.handle], view.now)
             self.levels[np.ix_(self.times >= end, node)] += amount
         self.sums: IntArray = self.levels.sum(axis=1)
 

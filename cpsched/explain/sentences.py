@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.explain.model import Cause, Fate
+from cpsched.dispatch.contract import WaitReason
+from cpsched.explain.model import JobState
 from cpsched.explain.words import clock, count, safe
 
 if TYPE_CHECKING:
-    from cpsched.explain.causes import Scene
+    from cpsched.explain.causes import DecisionContext
     from cpsched.explain.model import Explanation, OtherJob, Waiting
 
 
-def why_starting(scene: Scene) -> str:
+def why_starting(context: DecisionContext) -> str:
     """Say why a job is among those that start."""
-    if scene.order is None:
-        return f"{scene.dispatcher.name} starts it, and it fits"
-    if scene.rank_of[scene.row] == 1:
+    if context.order is None:
+        return f"{context.dispatcher.name} starts it, and it fits"
+    if context.rank_of[context.row] == 1:
         return "it is first in the queue, and it fits"
-    ahead = scene.first_ahead()
+    ahead = context.first_ahead()
     if ahead is None:
         return "all jobs before it start as well, and it fits"
     who = f"job {_named(ahead)} before it does not start now"
     if ahead.start is None:
         return f"{who} and is passed over; this one fits"
-    end = scene.end_of(scene.row, scene.view.now)
+    end = context.end_of(context.row, context.view.now)
     planned = f"{who}, but is planned for second {ahead.start:,}"
     if end <= ahead.start:
         return f"{planned}: this one is expected to end by then, at {end:,}"
@@ -34,18 +35,18 @@ def why_starting(scene: Scene) -> str:
 def summary_of(about: Explanation) -> str:
     """Return the answer in one sentence."""
     job, epoch = f"job {safe(about.job.job_id)}", about.epoch
-    if about.fate is Fate.STARTS and about.start is not None:
+    if about.state is JobState.STARTS and about.start is not None:
         return f"{job} starts at {clock(about.start, epoch)}: {about.reason}"
-    if about.fate is Fate.WAITING:
+    if about.state is JobState.WAITING:
         decided = about.time if about.decided is None else about.decided
         return f"{job} does not start at {clock(decided, epoch)}: {_why(about)}"
-    if about.fate is Fate.HELD:
+    if about.state is JobState.HELD:
         return f"{job} is held at {clock(about.time, epoch)}: {about.reason}"
     end = "" if about.end is None else clock(about.end, epoch)
-    if about.fate is Fate.CANCELLED:
+    if about.state is JobState.CANCELLED:
         return f"{job} was cancelled at {end}, before it started"
     start = "" if about.start is None else clock(about.start, epoch)
-    if about.fate is Fate.RUNNING:
+    if about.state is JobState.RUNNING:
         return f"{job} runs since {start} and is expected to end at {end}"
     return f"{job} ran from {start} to {end}"
 
@@ -55,38 +56,38 @@ def _why(about: Explanation) -> str:
     if waiting is None:
         when = about.next_decision
         at = "" if when is None else f"; it is at {clock(when, about.epoch)}, at the earliest"
-        return f"the dispatcher has not been asked since the job came{at}"
-    if waiting.cause is Cause.SHORT and waiting.room is not None:
+        return f"the dispatcher has not been asked since the job was submitted{at}"
+    if waiting.reason is WaitReason.NO_ROOM and waiting.room is not None:
         return waiting.room.obstacle
     return f"it would fit, but {_held_back(about, waiting)}"
 
 
 def _held_back(about: Explanation, waiting: Waiting) -> str:
     ahead, again = waiting.ahead, waiting.asked_again
-    if waiting.cause is Cause.OTHERS_START:
+    if waiting.reason is WaitReason.OTHERS_START:
         them = "goes before it" if len(waiting.before) == 1 else "go before it"
         starting = "job that starts" if len(waiting.before) == 1 else "jobs that start"
         return f"{len(waiting.before):,} {starting} now {them}"
-    if waiting.cause is Cause.RESERVATION and ahead is not None:
+    if waiting.reason is WaitReason.RESERVATION and ahead is not None:
         when = "" if ahead.start is None else f", planned for {clock(ahead.start, about.epoch)}"
         until = f"it is expected to run until {waiting.would_end:,} s"
         return f"{until} and would delay job {_named(ahead)}{when}"
-    if waiting.cause is Cause.ORDER and ahead is not None:
+    if waiting.reason is WaitReason.ORDER and ahead is not None:
         until = "" if again is None else f" before {clock(again, about.epoch)}"
-        return f"job {_named(ahead)} goes before it, does not fit, and nobody passes it{until}"
-    if waiting.cause is Cause.NOT_CHOSEN:
-        return f"{about.dispatcher} chose without it, of the places it looked at"
-    if waiting.cause is Cause.UNDECIDED:
+        return f"job {_named(ahead)} is ahead of it, does not fit, and may not be overtaken{until}"
+    if waiting.reason is WaitReason.NOT_SELECTED:
+        return f"{about.dispatcher} selected a set of jobs without it"
+    if waiting.reason is WaitReason.UNDECIDED:
         when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
-        return f"{about.dispatcher} met its limit before it had an answer, and starts nobody{when}"
-    if waiting.cause is Cause.WINDOW:
-        unseen = f"{about.dispatcher} does not look"
+        return f"{about.dispatcher} reached its limit without an answer and starts nothing{when}"
+    if waiting.reason is WaitReason.NOT_CONSIDERED:
+        unseen = f"{about.dispatcher} does not consider it"
         if about.rank is None:
-            return f"{unseen} at it"
-        return f"it is number {about.rank:,} in the queue, and {unseen} so far"
+            return unseen
+        return f"it is number {about.rank:,} in the queue, and {unseen}"
     if waiting.planned is not None:
         return f"{about.dispatcher} plans it for {clock(waiting.planned, about.epoch)}"
-    return f"{about.dispatcher} does not start it, and says no more"
+    return f"{about.dispatcher} does not start it and gives no reason"
 
 
 def _named(other: OtherJob) -> str:

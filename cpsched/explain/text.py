@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.explain.model import Fate
+from cpsched.explain.model import JobState
 from cpsched.explain.words import amounts, clock, count, safe, seconds
 from cpsched.tables import Column, Table
 
@@ -45,13 +45,13 @@ def _labelled(label: str, value: str, width: int) -> list[str]:
 
 
 def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
-    job = about.job
+    job, waits = about.job, about.state is JobState.WAITING
     parts = [
         safe(job.job_id),
         f"user {safe(job.user)}" if job.user else "",
         f"queue {safe(job.queue)}" if job.queue else "",
         f"submitted at {clock(job.submit, about.epoch)}",
-        f"waiting for {seconds(about.time - job.submit)}" if about.fate is Fate.WAITING else "",
+        f"waiting for {seconds(about.time - job.submit)}" if waits else "",
     ]
     yield "job", ", ".join(filter(None, parts))
     if about.same_id > 1:
@@ -65,7 +65,7 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     yield "dispatcher", by
     if about.places:
         yield "nodes", _places(about.places)
-    if about.fate is Fate.STARTS and about.end is not None:
+    if about.state is JobState.STARTS and about.end is not None:
         yield "until", f"{clock(about.end, about.epoch)}, as predicted"
 
 
@@ -98,8 +98,6 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
         where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
         plan = f"to start at {_from_now(about, waiting.planned)}{where}"
         yield from _labelled("planned", plan, width)
-    if waiting.note:
-        yield from _labelled("note", safe(waiting.note), width)
 
 
 def _from_now(about: Explanation, time: int) -> str:

@@ -16,15 +16,9 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import (
-    decision_of,
-    fits_now,
-    frozen,
-    list_pass,
-    make_allocator,
-    make_priority,
-)
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass
 from cpsched.dispatch.window import (
     SCALES,
     SIZE,
@@ -41,6 +35,7 @@ from cpsched.ipsched.program import build
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
+from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +80,7 @@ class Ipsched(Dispatcher):
     """
 
     name = "ipsched"
-    chooses_together = True
+    selects_sets = True
 
     def __init__(
         self,
@@ -152,9 +147,24 @@ class Ipsched(Dispatcher):
         ]
         return self._met(view, starts, numbers)
 
-    def looked_at(self, view: View) -> IntArray:
+    def considered(self, view: View) -> IntArray:
         """Return the window, as rows of the job store."""
         return self._window(view)[0]
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
+        return self.priority.rows(view)
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Say that nothing starts where the limit passed before there was an answer."""
+        missed = decision.stats.get(stats.WINDOW_HALVED)
+        return WaitReason.UNDECIDED if missed else derived
 
     def build(self, view: View) -> Program | None:
         """

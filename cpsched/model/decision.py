@@ -78,15 +78,12 @@ class Decision(NamedTuple):
         Wake the dispatcher at this second even if nothing happens until then.
     stats
         Numbers about how the decision was found, summed up in the run's record.
-    notes
-        Why a job does not start, by handle.
     """
 
     actions: Sequence[Action] = ()
     plan: Plan | None = None
     again_at: int | None = None
     stats: Mapping[str, float] = _EMPTY
-    notes: Mapping[int, str] = _EMPTY
 
 
 #: Nothing starts, nothing is planned.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.explain.causes import ranking
 from cpsched.kernels import pool
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def list_plan(dispatcher: Dispatcher, view: View, instance: Instance) -> IntArra
     view
         Of the empty machine, with every job waiting.
     """
-    order = ranking(dispatcher, view)
+    order = dispatcher.ranking(view)
     rows = view.waiting.rows
     starts: IntArray = pool.list_plan(
         np.arange(len(rows)) if order is None else np.searchsorted(rows, order),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp.pure import MOST_COUNTS
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.contract import BuildsModel, Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
 from cpsched.explain.words import count, safe
@@ -136,8 +136,7 @@ def plan(
         raise ConfigError(f"limit is {limit}, must be above 0 and finite", key="--limit")
     spec, decides = _for_the_occasion(dispatcher, limit)
     # Programs of who starts now plan nobody else.
-    solves = callable(getattr(decides, "build", None))
-    solves &= not decides.chooses_together
+    solves = isinstance(decides, BuildsModel) and not decides.selects_sets
     if solves and keep_submits:
         raise ConfigError(
             f"'{decides.name}' plans jobs that are all there: its model has no release times; leave"

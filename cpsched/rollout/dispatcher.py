@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cpsched.cp import stats
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.decision_state import DecisionState
-from cpsched.dispatch.passes import decision_of, fits_now, make_allocator, start_in_order
+from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
 from cpsched.errors import check_range
 from cpsched.model.decision import NOTHING, Decision
@@ -88,6 +89,10 @@ class Rollout(Dispatcher):
         decision = self._decide(view)
         self.history.note_starts(view, decision)
         return decision
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view with the runtimes that the rules' reservations are made of."""
+        return self.reserving.view(view)
 
     def _decide(self, view: View) -> Decision:
         fits = fits_now(view, view.waiting.rows, self.allocator)

@@ -16,6 +16,7 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.decision_state import DecisionState
@@ -23,7 +24,6 @@ from cpsched.dispatch.passes import (
     decision_of,
     fits_now,
     frozen,
-    make_allocator,
     start_in_order,
 )
 from cpsched.errors import check_range

@@ -16,7 +16,7 @@ from cpsched.cp.nodes import Timeline
 from cpsched.cp.places import places_of, requests_of
 from cpsched.cp.problem import pooled_demand
 from cpsched.cp.pure import MOST_COUNTS
-from cpsched.dispatch.passes import make_allocator
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.simulation.observers import Observer
 
 

@@ -11,7 +11,7 @@ import pytest
 import reference as ref
 
 from cpsched import registry
-from cpsched.dispatch.passes import make_allocator
+from cpsched.dispatch.allocators import make_allocator
 
 #    core 4 |#  .  #  #
 #    core 3 |#  .  #  .

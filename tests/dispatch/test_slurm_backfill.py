@@ -223,7 +223,7 @@ def test_priority_multifactor_prefers_large_jobs():
     nodes = machine((1,), (1,), (1,), (1,))
     assert starts(workload, nodes, AT_ONCE) == [0, 60, 70]
     assert starts(workload, nodes, f"{AT_ONCE},priority=multifactor") == [0, 70, 60]
-    by_age = f"{AT_ONCE},priority=multifactor(size_weight=0)"
+    by_age = f"{AT_ONCE},priority=multifactor:size_weight=0"
     assert starts(workload, nodes, by_age) == [0, 60, 70]
 
 

@@ -9,7 +9,9 @@ from tiny import DISPATCHERS
 from cpsched import checks
 from cpsched.check_sample import sample
 from cpsched.checks import CHECKS, CheckError, check_dispatcher, check_keeps_promises
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.conservative import Conservative
+from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.model.decision import Decision, Plan, Start
@@ -124,6 +126,68 @@ class Promises(Fifo):
         return decision._replace(plan=Plan(heads, [view.now] * len(heads)))
 
 
+class RanksTwice(Fifo):
+    def ranking(self, view):
+        return np.repeat(view.waiting.rows, 2)
+
+
+class ConsidersAll(Fifo):
+    def considered(self, view):
+        return np.arange(view.waiting.store.size)
+
+
+class ReservesThePast(Easy):
+    def reservations(self, view, decision):
+        return [one._replace(start=-1) for one in super().reservations(view, decision)]
+
+
+class ReservesElsewhere(Easy):
+    def reservations(self, view, decision):
+        return [one._replace(nodes=[99]) for one in super().reservations(view, decision)]
+
+
+class GivesWords(Fifo):
+    def wait_reason(self, view, decision, row, derived):
+        return "later"
+
+
+class MindsQuestions(Fifo):
+    """Starts nothing in the first decision after it was first asked for its order."""
+
+    asked = skipped = False
+
+    def ranking(self, view):
+        self.asked = True
+        return super().ranking(view)
+
+    def decide(self, view):
+        if self.asked and not self.skipped:
+            self.skipped = True
+            return Decision(again_at=view.now + 1)
+        return super().decide(view)
+
+
+class Minimal(Dispatcher):
+    """Says nothing about itself: places the first job, on first-fit nodes."""
+
+    name = "minimal"
+
+    def reset(self, system, seed):
+        self.allocator = make_allocator("first-fit")
+        self.allocator.reset(system)
+
+    def decide(self, view):
+        rows = view.waiting.rows
+        place = self.allocator.place(view, int(rows[0]), view.free) if len(rows) else None
+        if place is None:
+            return Decision()
+        return Decision([Start(int(view.waiting.handle[0]), place)], again_at=view.now + 1)
+
+
+def test_a_dispatcher_that_only_decides_keeps_the_contract():
+    check_dispatcher(Minimal)
+
+
 @pytest.mark.parametrize(
     ("make", "check", "message"),
     [
@@ -137,6 +201,12 @@ class Promises(Fifo):
         (Writes, checks.check_leaves_its_input_alone, "decide changes the view: job table"),
         (Promises, check_keeps_promises, "was promised second"),
         (Prb, check_keeps_promises, "never plans a start"),
+        (RanksTwice, checks.check_describes_itself, "ranking names a row twice"),
+        (ConsidersAll, checks.check_describes_itself, "considered names a row that does not wait"),
+        (ReservesThePast, checks.check_describes_itself, "it reserves second -1 at"),
+        (ReservesElsewhere, checks.check_describes_itself, "nodes that do not exist"),
+        (GivesWords, checks.check_describes_itself, "wait_reason gives 'later'"),
+        (MindsQuestions, checks.check_describes_itself, "differ when it is asked about them"),
     ],
 )
 def test_checks_find_what_is_wrong(make, check, message):

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.errors import ConfigError
 from cpsched.explain import explain
-from cpsched.explain.model import Cause, Fate
+from cpsched.explain.model import JobState
 from cpsched.explain.moment import halt
 from cpsched.explain.text import text
 from cpsched.mapping import fit
@@ -87,7 +87,7 @@ def test_reservations_by_bounds(dispatcher, monkeypatch):
     )
     workload = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 20), job_id=list("ABC"))
     about = ask(workload, machine((4,)), "C", 3, dispatcher)
-    assert about.waiting.cause is Cause.RESERVATION
+    assert about.waiting.reason is WaitReason.RESERVATION
     ahead = about.waiting.ahead
     assert (ahead.job_id, ahead.start, ahead.rank) == ("B", 14, 1)
     assert "it is expected to run until 15 s and would delay job B" in about.summary
@@ -111,8 +111,13 @@ def test_easy_keeps_the_heads_reservation():
     workload = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
     four = machine((4,))
     about = ask(workload, four, "D", 4)
-    assert (about.fate, about.decided, about.rank, about.queue_length) == (Fate.WAITING, 4, 2, 2)
-    assert about.waiting.cause is Cause.RESERVATION
+    assert (about.state, about.decided, about.rank, about.queue_length) == (
+        JobState.WAITING,
+        4,
+        2,
+        2,
+    )
+    assert about.waiting.reason is WaitReason.RESERVATION
     ahead = about.waiting.ahead
     assert (ahead.job_id, ahead.start, ahead.end, ahead.nodes) == ("B", 10, 14, "n0")
     assert about.waiting.room.fits
@@ -121,11 +126,11 @@ def test_easy_keeps_the_heads_reservation():
         " delay job B (4 units, number 1 in the queue), planned for 10 s"
     )
     head = ask(workload, four, "B", 4)
-    assert head.waiting.cause is Cause.SHORT
+    assert head.waiting.reason is WaitReason.NO_ROOM
     assert (head.waiting.planned, head.waiting.planned_nodes) == (10, "n0")
     assert (ids(head.waiting.waits_for), head.waiting.could_start) == (["C", "A"], 10)
     backfilled = ask(workload, four, "C", 3)
-    assert backfilled.fate is Fate.STARTS
+    assert backfilled.state is JobState.STARTS
     assert "planned for second 10: this one is expected to end by then, at 9" in backfilled.reason
     assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
     # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
@@ -146,7 +151,7 @@ def test_a_gpu_is_short():
     )  # fmt: skip
     about = ask(workload, system, "B", 5, "prb")
     room = about.waiting.room
-    assert about.waiting.cause is Cause.SHORT
+    assert about.waiting.reason is WaitReason.NO_ROOM
     assert room.obstacle == "it needs 2 gpu, 1 is free"
     assert (room.units, room.short) == (1, 1)
     assert [(place.nodes, place.units) for place in room.places] == [("n3", 1)]
@@ -164,19 +169,19 @@ def test_others_start_instead():
     """At 10 both B and C fit alone; B is older and takes all."""
     workload = jobs((0, 4, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
     about = ask(workload, machine((4,)), "C", 10, "prb:priority=fifo")
-    assert about.waiting.cause is Cause.OTHERS_START
+    assert about.waiting.reason is WaitReason.OTHERS_START
     (before,) = about.waiting.before
     assert (before.job_id, before.rank, before.start, before.end) == ("B", 1, 10, 14)
     assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["B"], 14)
     assert about.summary.endswith("it would fit, but 1 job that starts now goes before it")
 
 
-def test_nobody_passes_the_head():
+def test_fifo_never_overtakes_the_head():
     """FIFO stops at B, which needs four cores; C would fit into the two that are free."""
     workload = jobs((0, 2, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
     about = ask(workload, machine((4,)), "C", 2, "fifo")
-    assert (about.waiting.cause, about.waiting.ahead.job_id) == (Cause.ORDER, "B")
-    assert "goes before it, does not fit, and nobody passes it" in about.summary
+    assert (about.waiting.reason, about.waiting.ahead.job_id) == (WaitReason.ORDER, "B")
+    assert "is ahead of it, does not fit, and may not be overtaken" in about.summary
 
 
 def test_conservative_names_the_reservation_that_is_not_the_heads():
@@ -188,12 +193,12 @@ def test_conservative_names_the_reservation_that_is_not_the_heads():
     """
     workload = jobs((0, 4, 10), (1, 1, 4), (2, 4, 4), (3, 1, 5), job_id=list("ABCD"))
     about = ask(workload, machine((4,)), "D", 10, "conservative")
-    assert (about.waiting.cause, about.waiting.ahead.job_id) == (Cause.RESERVATION, "C")
+    assert (about.waiting.reason, about.waiting.ahead.job_id) == (WaitReason.RESERVATION, "C")
     assert about.waiting.ahead.start == 14
     assert about.waiting.planned == 18
 
 
-def test_every_fate():
+def test_every_state():
     """A ends at 10, B starts there and runs until 14, C is held until 20, D never fits."""
     workload = jobs(
         (0, 4, 10), (1, 4, 4), (2, 1, 3), (3, 9, 3),
@@ -201,39 +206,39 @@ def test_every_fate():
     )  # fmt: skip
     four = machine((4,))
     ended = ask(workload, four, "A", 12)
-    assert (ended.fate, ended.start, ended.end) == (Fate.ENDED, 0, 10)
+    assert (ended.state, ended.start, ended.end) == (JobState.ENDED, 0, 10)
     assert ended.summary == "job A ran from 0 s to 10 s"
     assert [(place.nodes, place.units) for place in ended.places] == [("n0", 4)]
     running = ask(workload, four, "B", 13)
-    assert (running.fate, running.start, running.end) == (Fate.STARTS, 10, 14)
+    assert (running.state, running.start, running.end) == (JobState.STARTS, 10, 14)
     held = ask(workload, four, "C", 13)
-    assert (held.fate, held.reason) == (Fate.HELD, "it may not start before 20 s")
-    assert ask(workload, four, "C", 25).fate is Fate.ENDED
+    assert (held.state, held.reason) == (JobState.HELD, "it may not start before 20 s")
+    assert ask(workload, four, "C", 25).state is JobState.ENDED
     rejected = ask(workload, four, "D", 13)
-    assert rejected.fate is Fate.REJECTED
+    assert rejected.state is JobState.REJECTED
     assert rejected.summary.startswith("job D can never run on this system: needs 9 units")
 
 
 def test_running_since_an_earlier_decision():
     """B is submitted at 3 and so decided there: A's start is history."""
     about = ask(jobs((0, 1, 10), (3, 4, 1), job_id=["A", "B"]), machine((4,)), "A", 5)
-    assert about.fate is Fate.RUNNING
+    assert about.state is JobState.RUNNING
     assert about.summary == "job A runs since 0 s and is expected to end at 10 s"
 
 
 def test_held_by_another_job():
     workload = jobs((0, 1, 10), (1, 1, 4), job_id=["A", "B"], dependency=[-1, 0])
     about = ask(workload, machine((4,)), "B", 5)
-    assert (about.fate, about.reason) == (Fate.HELD, "it may not start before job A has ended")
+    assert (about.state, about.reason) == (JobState.HELD, "it may not start before job A has ended")
 
 
 def test_not_asked_since_it_came():
     """On a grid of 10 s a job of second 3 is seen at 10; the decision of 0 is not about it."""
     workload = jobs((0, 1, 30), (3, 1, 4), (12, 4, 1), job_id=["A", "B", "C"])
     about = ask(workload, machine((4,)), "B", 7, dispatch_interval=10)
-    assert (about.fate, about.waiting, about.next_decision) == (Fate.WAITING, None, 10)
+    assert (about.state, about.waiting, about.next_decision) == (JobState.WAITING, None, 10)
     assert about.summary == (
-        "job B does not start at 0 s: the dispatcher has not been asked since the job came; it is"
+        "job B does not start at 0 s: the dispatcher has not been asked since the job was submitted; it is"
         " at 10 s, at the earliest"
     )
 
@@ -261,8 +266,8 @@ def test_events_without_a_decision_behind_the_last_one():
     assert (moment.decided, moment.seen) == (5, (5,))
 
 
-def test_notes_and_plans_of_a_dispatcher_of_ones_own():
-    """Notes are printed as given, but for what a terminal would take as a command."""
+def test_the_plan_of_a_dispatcher_of_ones_own():
+    """A dispatcher that only decides is explained by the plan in its decision."""
 
     class Talker(Dispatcher):
         name = "talker"
@@ -270,31 +275,29 @@ def test_notes_and_plans_of_a_dispatcher_of_ones_own():
         def decide(self, view):
             handle = int(view.waiting.handle[0])
             where = {handle: np.array([0])}
-            return Decision(plan=Plan((handle,), (7,), where), notes={handle: "not \x1b[1m today"})
+            return Decision(plan=Plan((handle,), (7,), where))
 
     fitted = fit(jobs((0, 1, 3), job_id=["A"]), machine((4,), (4,)))
     about = explain(fitted, job="A", time=0, dispatcher=Talker())
-    assert (about.rank, about.waiting.cause) == (None, Cause.PLAN)
+    assert (about.rank, about.waiting.reason) == (None, WaitReason.PLANNED_LATER)
     assert about.summary.endswith("it would fit, but talker plans it for 7 s")
     shown = text(about).splitlines()
     assert "planned     to start at 7 s, in 7 s on n0" in shown
-    assert "note        'not \\x1b[1m today'" in shown
-    assert about.to_dict()["waiting"]["note"] == "not \x1b[1m today"
 
 
 def test_the_window_of_a_planning_dispatcher():
     """CPH plans the first two only; C, third, would fit and is not looked at."""
     workload = jobs((0, 2, 10), (1, 4, 4), (2, 2, 50), (3, 1, 60), job_id=list("ABDC"))
     about = ask(workload, machine((4,)), "C", 3, "cph-2:window=1")
-    assert about.waiting.cause is Cause.WINDOW
-    assert "it is number 3 in the queue, and cph-2:window=1 does not look so far" in about.summary
+    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
+    assert "it is number 3 in the queue, and cph-2:window=1 does not consider it" in about.summary
 
 
 @pytest.mark.parametrize(
     ("job", "cause", "said"),
     [
-        ("B", Cause.NOT_CHOSEN, "chooser chose without it, of the places it looked at"),
-        ("C", Cause.WINDOW, "chooser does not look at it"),
+        ("B", WaitReason.NOT_SELECTED, "chooser selected a set of jobs without it"),
+        ("C", WaitReason.NOT_CONSIDERED, "chooser does not consider it"),
     ],
 )
 def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
@@ -302,17 +305,17 @@ def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
 
     class Chooser(Dispatcher):
         name = "chooser"
-        chooses_together = True
+        selects_sets = True
 
         def decide(self, view):
             return Decision()
 
-        def looked_at(self, view):
+        def considered(self, view):
             return view.waiting.rows[:2]
 
     workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
     about = explain(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
-    assert about.waiting.cause is cause
+    assert about.waiting.reason is cause
     assert said in about.summary
 
 
@@ -321,7 +324,7 @@ def test_the_window_of_a_co_allocating_dispatcher(dispatcher):
     """The second job fits and is not looked at, although nobody is in its way."""
     workload = jobs((0, 1, 10), (0, 1, 10), job_id=list("AB"))
     about = ask(workload, machine((4,)), "B", 0, dispatcher)
-    assert about.waiting.cause is Cause.WINDOW
+    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
     assert "it is number 2 in the queue" in about.summary
 
 
@@ -329,8 +332,8 @@ def test_an_auction_without_a_bid_of_the_job():
     """One bid in all is A's."""
     workload = jobs((0, 1, 10), (0, 1, 10), job_id=list("AB"))
     about = ask(workload, machine((4,)), "B", 0, "aucsched2:bids=1")
-    assert about.waiting.cause is Cause.NOT_CHOSEN
-    assert "aucsched2:bids=1 chose without it" in about.summary
+    assert about.waiting.reason is WaitReason.NOT_SELECTED
+    assert "aucsched2:bids=1 selected a set of jobs without it" in about.summary
 
 
 def test_a_limit_that_passed():
@@ -338,8 +341,8 @@ def test_a_limit_that_passed():
     rows = [(0, 1 + job % 4, 10 + job) for job in range(12)]
     workload = jobs(*rows, job_id=[str(job) for job in range(12)])
     about = ask(workload, machine(*[(3,)] * 5), "7", 0, "ipsched:limit=1e-9")
-    assert about.waiting.cause is Cause.UNDECIDED
-    assert "met its limit before it had an answer" in about.summary
+    assert about.waiting.reason is WaitReason.UNDECIDED
+    assert "reached its limit without an answer and starts nothing" in about.summary
     assert "it tries again at 3 s" in about.summary
 
 
@@ -347,8 +350,8 @@ def test_slurms_window_is_one_of_time():
     """C fits beside A and waits behind B for the backfill pass at 30 s."""
     workload = jobs((0, 2, 100), (1, 4, 10), (2, 1, 10), job_id=list("ABC"))
     about = ask(workload, machine((1,), (1,), (1,), (1,)), "C", 2, "slurm-backfill:window=1")
-    assert (about.waiting.cause, about.waiting.asked_again) == (Cause.ORDER, 30)
-    assert about.summary.endswith("does not fit, and nobody passes it before 30 s")
+    assert (about.waiting.reason, about.waiting.asked_again) == (WaitReason.ORDER, 30)
+    assert about.summary.endswith("does not fit, and may not be overtaken before 30 s")
 
 
 def test_a_job_from_further_down_the_queue_that_is_planned():
@@ -356,7 +359,7 @@ def test_a_job_from_further_down_the_queue_that_is_planned():
     workload = jobs((0, 2, 10), (1, 4, 4), (1, 4, 4), (2, 2, 50), job_id=list("ABED"))
     about = ask(workload, machine((4,)), "D", 2, "cph-2:window=2")
     assert about.rank == 3
-    assert about.waiting.cause is Cause.RESERVATION
+    assert about.waiting.reason is WaitReason.RESERVATION
     assert "would delay job B" in about.summary
 
 
@@ -419,16 +422,18 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
         )  # fmt: skip
         start, end = int(schedule.start[row]), int(schedule.end[row])
         holds = {
-            Fate.REJECTED: row in schedule.rejected,
-            Fate.STARTS: start == about.decided,
-            Fate.WAITING: start > time,
-            Fate.RUNNING: start <= time < end,
-            Fate.ENDED: end <= time,
+            JobState.REJECTED: row in schedule.rejected,
+            JobState.STARTS: start == about.decided,
+            JobState.WAITING: start > time,
+            JobState.RUNNING: start <= time < end,
+            JobState.ENDED: end <= time,
         }
-        assert holds[about.fate]
+        assert holds[about.state]
         if about.waiting is not None:
-            assert about.waiting.room.fits == (about.waiting.cause is not Cause.SHORT)
+            assert about.waiting.room.fits == (about.waiting.reason is not WaitReason.NO_ROOM)
             assert about.waiting.could_start is None or about.waiting.could_start > about.decided
             # EASY and FIFO hold nobody back without a reason that can be named.
-            assert about.waiting.cause is not Cause.PLAN or name.startswith(("conserv", "cph"))
+            assert about.waiting.reason is not WaitReason.PLANNED_LATER or name.startswith(
+                ("conserv", "cph")
+            )
         assert text(about)
