@@ -44,8 +44,11 @@ class Prediction(NamedTuple):
 
     @classmethod
     def point(cls, runtime: AnyArray) -> Self:
-        """Give one answer for all three purposes."""
-        value = np.asarray(runtime, dtype=np.int64)
+        """Give one answer for all three purposes: whole seconds, one for each job."""
+        value = np.asarray(runtime)
+        # A list without an entry has a type, too, which says nothing.
+        if value.dtype.kind in "iu" or not value.size:
+            value = value.astype(np.int64, copy=False)
         return cls(value, value, value)
 
 
@@ -61,14 +64,27 @@ def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTab
     Raises
     ------
     DispatchError
-        If they are not whole numbers, or, unclipped, no runtimes.
+        If they are not whole numbers, not one for each job, or, unclipped, not runtimes.
     """
-    answers: IntArray = np.stack(prediction, axis=1)
-    if answers.dtype.kind != "i":
+    if not isinstance(prediction, Prediction):
         raise DispatchError(
-            f"predictor '{predictor.name}' answers with {answers.dtype}, must be whole seconds"
-            " (int64)"
+            f"predictor '{predictor.name}' answers with {type(prediction).__name__}, must be a"
+            " Prediction"
         )
+    num = len(jobs.rows)
+    for purpose, values in zip(Prediction._fields, prediction, strict=True):
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "i":
+            kind = getattr(values, "dtype", type(values).__name__)
+            raise DispatchError(
+                f"predictor '{predictor.name}' answers with {kind} for {purpose}, must be whole"
+                " seconds (an array of int64)"
+            )
+        if values.shape != (num,):
+            raise DispatchError(
+                f"predictor '{predictor.name}' answers with shape {values.shape} for {purpose},"
+                f" must be one value for each of the {num} jobs"
+            )
+    answers: IntArray = np.stack(prediction, axis=1)
     if predictor.clipped:
         return np.clip(answers, 1, jobs.requested_time[:, None])
     if answers.min(initial=0) < 0 or answers.max(initial=0) > MAX_TIME:

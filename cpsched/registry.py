@@ -84,6 +84,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "formats": {},
     "commands": {},
     "system_files": {},
+    "model_files": {},
 }
 
 #: What one thing of a group is called in a sentence.
@@ -98,6 +99,7 @@ _KIND = {
     "formats": "output format",
     "commands": "command",
     "system_files": "kind of system file",
+    "model_files": "kind of model file",
 }
 
 

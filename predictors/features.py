@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predictors.history import LIMIT, History
-from predictors.known import Known, Reader
-from predictors.people import Activity, Codes, People
-from predictors.recent import Key, Recent
+from predictors.job_records import JobReader, JobRecord
+from predictors.recent_runtimes import Key, RecentRuntimes
+from predictors.users import Activity, Codes, UserRecords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,17 +63,17 @@ class Features:
     Parameters
     ----------
     prefix
-        How a name's prefix is taken, see :func:`predictors.names.prefix_rule`.
+        How a name's prefix is taken, see :func:`predictors.name_prefix.prefix_rule`.
     limit
         Users, names and keys remembered of each sort.
     """
 
     def __init__(self, prefix: str = "stem", limit: int = LIMIT) -> None:
-        self._reader = Reader(prefix=prefix, memory=True)
+        self._reader = JobReader(prefix=prefix, memory=True)
         self._history = History(keep=3, plus=True, limit=limit)
-        self._alike = Recent(3, limit)
-        self._same_cores = Recent(3, limit)
-        self._people = People(limit)
+        self._alike = RecentRuntimes(3, limit)
+        self._same_cores = RecentRuntimes(3, limit)
+        self._users = UserRecords(limit)
         self._codes = {label: Codes(limit) for label in ("user", "name", "queue", "group")}
         #: By user, and by kind of job.
         self._active: dict[Key, Activity] = {}
@@ -86,8 +86,7 @@ class Features:
         """Forget everything."""
         kinds = system.resources
         self._memory = kinds.index("mem") if "mem" in kinds else -1
-        self._kinds = len(kinds)
-        for part in (self._history, self._alike, self._same_cores, self._people):
+        for part in (self._history, self._alike, self._same_cores, self._users):
             part.clear()
         for codes in self._codes.values():
             codes.clear()
@@ -95,11 +94,11 @@ class Features:
         self._drift = 0.0
         self.shift = 0
 
-    def read(self, jobs: JobTable) -> list[Known]:
+    def read(self, jobs: JobTable) -> list[JobRecord]:
         """Return the jobs of a table as plain values."""
         return self._reader.read(jobs)
 
-    def row(self, job: Known, now: int) -> list[float]:
+    def row(self, job: JobRecord, now: int) -> list[float]:
         """Return the features of a job as things are now; nothing is changed."""
         requested = log(max(job.requested_time, 1))
         kind = _kind(job)
@@ -113,17 +112,17 @@ class Features:
             *self._now(job, kind, now),
         ]
 
-    def submitted(self, job: Known, now: int) -> None:
+    def submitted(self, job: JobRecord, now: int) -> None:
         """Take note of a job in the queue."""
         codes, kind = self._codes, _kind(job)
         codes["user"].add(job.user)
         codes["name"].add(job.name)
         codes["queue"].add(job.queue)
         codes["group"].add(job.group)
-        self._people.touch(job.user).has_submitted((*kind, job.name), now)
+        self._users.touch(job.user).has_submitted((*kind, job.name), now)
         self.submitted_before(job)
 
-    def submitted_before(self, job: Known) -> None:
+    def submitted_before(self, job: JobRecord) -> None:
         """Put a job in the queue of which everything else is known already."""
         kind = _kind(job)
         for key in (job.user, kind):
@@ -132,13 +131,13 @@ class Features:
                 activity = self._active[key] = Activity()
             activity.submit(kind[2])
 
-    def started(self, job: Known, now: int) -> None:
+    def started(self, job: JobRecord, now: int) -> None:
         """Take note of a start."""
         kind = _kind(job)
         for key in (job.user, kind):
             self._active[key].start(job.handle, kind[2], now)
 
-    def gone(self, job: Known, *, ran: bool) -> None:
+    def gone(self, job: JobRecord, *, ran: bool) -> None:
         """Take note that a job has left the machine, or the queue."""
         kind = _kind(job)
         for key in (job.user, kind):
@@ -150,7 +149,7 @@ class Features:
             if activity.idle:
                 del self._active[key]
 
-    def learn(self, job: Known, runtime: int, completed: bool, now: int) -> None:
+    def learn(self, job: JobRecord, runtime: int, completed: bool, now: int) -> None:
         """Add a job that has just ended."""
         kind = _kind(job)
         self._history.learn(job, runtime)
@@ -158,12 +157,12 @@ class Features:
         self._same_cores.add((job.user, kind[2]), runtime)
         logarithm = log(max(runtime, 1))
         share = logarithm - log(max(job.requested_time, 1))
-        self._people.touch(job.user).has_ended(logarithm, share, completed, now)
+        self._users.touch(job.user).has_ended(logarithm, share, completed, now)
         self._drift += _DRIFT * (share - self._drift)
 
     def forget_times(self) -> None:
         """Forget when things happened, for a log whose seconds count from elsewhere."""
-        self._people.forget_times()
+        self._users.forget_times()
 
     def state(self) -> dict[str, Any]:
         """Return what was learnt, without the jobs that wait and run."""
@@ -171,7 +170,7 @@ class Features:
             "history": self._history.state(),
             "alike": self._alike.dump(),
             "same_cores": self._same_cores.dump(),
-            "people": self._people.dump(),
+            "users": self._users.dump(),
             "codes": {label: codes.state() for label, codes in self._codes.items()},
             "drift": self._drift,
         }
@@ -181,21 +180,21 @@ class Features:
         self._history.restore(state["history"])
         self._alike.load(state["alike"])
         self._same_cores.load(state["same_cores"])
-        self._people.load(state["people"])
+        self._users.load(state["users"])
         for label, codes in self._codes.items():
             codes.restore(state["codes"][label])
         self._drift = float(state["drift"])
         self._active.clear()
 
-    def _of_job(self, job: Known, now: int) -> tuple[float, ...]:
-        needs, units, codes = job.needs, job.units, self._codes
-        memory = needs[self._memory] * units if self._memory >= 0 else 0
-        other = sum(needs) - needs[0] - (needs[self._memory] if self._memory >= 0 else 0)
+    def _of_job(self, job: JobRecord, now: int) -> tuple[float, ...]:
+        codes, demand = self._codes, _demand(job)
+        cores = demand[0]
+        memory = demand[self._memory] if self._memory >= 0 else 0
         return (
-            log(1 + units * needs[0]),
+            log(1 + cores),
             log(1 + job.nodes),
             log(1 + memory),
-            log(1 + other * units),
+            log(1 + sum(demand) - cores - memory),
             codes["user"].get(job.user),
             codes["name"].get(job.name),
             codes["queue"].get(job.queue),
@@ -204,12 +203,12 @@ class Features:
             (now + self.shift) // _DAY % 7,
         )
 
-    def _user(self, job: Known, now: int) -> tuple[float, ...]:
-        person = self._people.get(job.user)
-        logs = person.logs
-        since_submit = UNKNOWN if person.submit is None else log(1 + now - person.submit)
+    def _user(self, job: JobRecord, now: int) -> tuple[float, ...]:
+        record = self._users.get(job.user)
+        logs = record.logs
+        since_submit = UNKNOWN if record.submit is None else log(1 + now - record.submit)
         if not logs:
-            return (*_NOBODY, since_submit, UNKNOWN, person.streak)
+            return (*_NOBODY, since_submit, UNKNOWN, record.streak)
         ordered = sorted(logs)
         return (
             logs[0],
@@ -217,19 +216,19 @@ class Features:
             logs[2] if len(logs) > 2 else UNKNOWN,
             ordered[len(ordered) // 2],
             ordered[-1] - ordered[0],
-            person.shares[0],
-            person.mean_log,
-            person.fast_log,
-            person.mean_share,
-            person.completed,
-            person.killed,
-            log(1 + person.ended),
+            record.shares[0],
+            record.mean_log,
+            record.fast_log,
+            record.mean_share,
+            record.completed,
+            record.killed,
+            log(1 + record.ended),
             since_submit,
-            UNKNOWN if person.end is None else log(1 + now - person.end),
-            person.streak,
+            UNKNOWN if record.end is None else log(1 + now - record.end),
+            record.streak,
         )
 
-    def _rules(self, job: Known, requested: float) -> tuple[float, ...]:
+    def _rules(self, job: JobRecord, requested: float) -> tuple[float, ...]:
         found = self._history.each(job)
         newest = [log(runs[-1] or 1) if runs else UNKNOWN for runs in found]
         number, matched = 8, None
@@ -257,7 +256,7 @@ class Features:
             seventh - requested if seventh >= 0 else UNKNOWN,
         )
 
-    def _now(self, job: Known, kind: Key, now: int) -> tuple[float, ...]:
+    def _now(self, job: JobRecord, kind: Key, now: int) -> tuple[float, ...]:
         user, alike = self._active.get(job.user), self._active.get(kind)
         if user is None:
             return (*_IDLE, self._drift)
@@ -292,9 +291,18 @@ def matrix(rows: Sequence[Sequence[float] | AnyArray]) -> AnyArray:
     return np.array(rows, dtype=np.float32).reshape(-1, len(FEATURES))
 
 
-def _kind(job: Known) -> tuple[str | None, int, int]:
+def _kind(job: JobRecord) -> tuple[str | None, int, int]:
     """Return user, requested time and cores."""
-    return job.user, job.requested_time, job.units * job.needs[0]
+    needs = job.needs
+    cores = job.units * needs[0] + job.nodes * needs[len(needs) // 2]
+    return job.user, job.requested_time, cores
+
+
+def _demand(job: JobRecord) -> list[int]:
+    """Return what all units of a job, and the fewest nodes it can run on, need of each kind."""
+    num, nodes = len(job.needs) // 2, job.nodes
+    per_unit, per_node = job.needs[:num], job.needs[num:]
+    return [job.units * unit + nodes * node for unit, node in zip(per_unit, per_node, strict=True)]
 
 
 def _newest(runtimes: tuple[int, ...] | None, parts: int) -> tuple[float, ...]:

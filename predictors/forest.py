@@ -1,5 +1,5 @@
 """
-Boosted trees as plain arrays: what every library's model is turned into, walked by one kernel.
+Gbm trees as plain arrays: what every library's model is turned into, walked by one kernel.
 
 A forest predicts the same as the library that grew it, can be saved as arrays, and needs that
 library no more. Loading one runs nothing, and its arrays are checked, so that walking it ends.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from predictors import walks
+from predictors import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ class Forest:
 
     def __call__(self, rows: AnyArray) -> FloatArray:
         """Predict rows of features, shape ``(n, F)``, float32; without missing values."""
-        return Grove.plant([self])(rows)[:, 0]
+        return ForestSet.join([self])(rows)[:, 0]
 
     def state(self) -> dict[str, Any]:
         """Return the arrays."""
@@ -115,7 +115,7 @@ class Forest:
             raise ValueError(f"the arrays of its trees are no forest over {num_features} features")
 
 
-class Grove(NamedTuple):
+class ForestSet(NamedTuple):
     """
     K forests over the same features in shared arrays, so that one call of a kernel asks all.
 
@@ -139,7 +139,7 @@ class Grove(NamedTuple):
     value: FloatArray
 
     @classmethod
-    def plant(cls, forests: Sequence[Forest]) -> Grove:
+    def join(cls, forests: Sequence[Forest]) -> ForestSet:
         """Put forests, at least one, side by side."""
         nodes = np.cumsum([0, *(len(forest.feature) for forest in forests)])
         trees = np.cumsum([0, *(len(forest.root) for forest in forests)])
@@ -165,7 +165,7 @@ class Grove(NamedTuple):
     def __call__(self, rows: AnyArray) -> FloatArray:
         """Predict rows of features, float32; shape ``(n, K)``."""
         out = np.empty((len(rows), len(self.base)))
-        walks.walk(*self, rows, out)
+        kernels.evaluate(*self, rows, out)
         return out
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from predictors.recent import Key, Recent
+from predictors.recent_runtimes import Key, RecentRuntimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from predictors.known import Known
+    from predictors.job_records import JobRecord
 
 #: Keys remembered by each rule, unless set otherwise.
 LIMIT = 50_000
@@ -75,10 +75,10 @@ class History:
     def __init__(self, *, keep: int = 1, plus: bool = False, limit: int = LIMIT) -> None:
         self.rules = EIGHT_RULES if plus else SIX_RULES
         # Rule 5 has two keys, the name and its prefix.
-        self._maps = [Recent(keep, limit) for _ in range(8 if plus else 6)]
+        self._maps = [RecentRuntimes(keep, limit) for _ in range(8 if plus else 6)]
         self._plus = plus
 
-    def learn(self, job: Known, runtime: int) -> None:
+    def learn(self, job: JobRecord, runtime: int) -> None:
         """Add a job that has just ended."""
         maps = self._maps
         maps[0].add(job[:7], runtime)
@@ -93,7 +93,7 @@ class History:
             maps[6].add((job.user, job.requested_time), runtime)
             maps[7].add(job.user, runtime)
 
-    def match(self, job: Known) -> Match:
+    def match(self, job: JobRecord) -> Match:
         """Return what the first rule that matches gives."""
         found = self._maps[0].get(job[:7])
         if found is not None:
@@ -104,7 +104,7 @@ class History:
                 return Match(number, found)
         return Match(len(self.rules), ())
 
-    def each(self, job: Known) -> list[tuple[int, ...] | None]:
+    def each(self, job: JobRecord) -> list[tuple[int, ...] | None]:
         """
         Return what every rule but the last gives, whether or not an earlier one matches.
 
@@ -138,7 +138,7 @@ class History:
         for index, recent in enumerate(self._maps):
             recent.load(state[str(index)])
 
-    def _other_keys(self, job: Known) -> Iterator[tuple[int, int, Key]]:
+    def _other_keys(self, job: JobRecord) -> Iterator[tuple[int, int, Key]]:
         """Yield rule number, map and key of all rules after the first, in order."""
         by_prefix = None if job.prefix is None else (job.user, job.prefix, *job[2:7])
         if by_prefix is not None:

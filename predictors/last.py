@@ -8,8 +8,8 @@ import numpy as np
 
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 from predictors.history import LIMIT
-from predictors.known import Reader
-from predictors.recent import Recent
+from predictors.job_records import JobReader
+from predictors.recent_runtimes import RecentRuntimes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +37,8 @@ class Last(RuntimePredictor):
     count = 1
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._recent = Recent(self.count, limit)
-        self._reader = Reader(prefix="none")
+        self._recent = RecentRuntimes(self.count, limit)
+        self._reader = JobReader(prefix="none")
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Forget all users."""

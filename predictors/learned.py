@@ -19,8 +19,8 @@ from predictors.accuracy import BOUND
 from predictors.coverage import Coverage
 from predictors.features import CANDIDATES, FEATURES, Features, matrix
 from predictors.history import LIMIT
-from predictors.known import Known
-from predictors.recent import frozen as as_key
+from predictors.job_records import JobRecord
+from predictors.recent_runtimes import frozen as as_key
 from predictors.window import Window
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Answers(NamedTuple):
 
 
 @dataclass(slots=True)
-class Flight:
+class OpenJob:
     """
     A job between its submit and its end.
 
@@ -73,7 +73,7 @@ class Flight:
         Second, -1 while it waits.
     """
 
-    job: Known
+    job: JobRecord
     row: AnyArray
     scores: Sequence[float]
     start: int = -1
@@ -134,7 +134,7 @@ class Learned(RuntimePredictor):
         self._bound = Coverage(BOUND, self.first_offset)
         #: The same for answers of the history.
         self._cold = Coverage(BOUND, _FACTOR)
-        self._flights: dict[int, Flight] = {}
+        self._open: dict[int, OpenJob] = {}
         self._counts = dict.fromkeys(self.counted(), 0)
         self._fitted_at, self._fitted_with = 0, 0
         self._seed = 0
@@ -190,7 +190,7 @@ class Learned(RuntimePredictor):
         self._window.clear()
         self._bound.reset()
         self._cold.reset()
-        self._flights = {}
+        self._open = {}
         self._counts = dict.fromkeys(self.counted(), 0)
         self._fitted_at, self._fitted_with = 0, 0
         self.forget()
@@ -211,7 +211,7 @@ class Learned(RuntimePredictor):
             self.restore(warm.state)
         except _DAMAGE as error:
             raise ConfigError(f"does not fit this predictor: {error}", where=warm.path) from error
-        self._flights = {}
+        self._open = {}
         self._counts = dict.fromkeys(self.counted(), 0)
         self._features.forget_times()
         # Its hours count from another second 0.
@@ -226,7 +226,7 @@ class Learned(RuntimePredictor):
         features = self._features
         rows, fresh = [], []
         for job in features.read(jobs):
-            if job.handle not in self._flights:
+            if job.handle not in self._open:
                 rows.append(features.row(job, now))
                 fresh.append(job)
                 features.submitted(job, now)
@@ -235,22 +235,22 @@ class Learned(RuntimePredictor):
             scores = self._scores(built)
             for job, row, said in zip(fresh, built, scores, strict=True):
                 # A copy, so that one job does not keep all that came with it.
-                self._flights[job.handle] = Flight(job, row.copy(), said)
+                self._open[job.handle] = OpenJob(job, row.copy(), said)
 
     def on_start(self, jobs: JobTable, now: int) -> None:
         """Take note of who runs what."""
         for handle in jobs.handle.tolist():
-            flight = self._flights.get(handle)
-            if flight is not None and flight.start < 0:
-                flight.start = now
-                self._features.started(flight.job, now)
+            open_job = self._open.get(handle)
+            if open_job is not None and open_job.start < 0:
+                open_job.start = now
+                self._features.started(open_job.job, now)
 
     def on_cancel(self, jobs: JobTable, now: int) -> None:  # noqa: ARG002
         """Forget jobs that will never run."""
         for handle in jobs.handle.tolist():
-            flight = self._flights.pop(handle, None)
-            if flight is not None:
-                self._features.gone(flight.job, ran=flight.start >= 0)
+            open_job = self._open.pop(handle, None)
+            if open_job is not None:
+                self._features.gone(open_job.job, ran=open_job.start >= 0)
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
         """Learn from jobs that have ended; those that failed ran, too."""
@@ -258,41 +258,41 @@ class Learned(RuntimePredictor):
             jobs.handle.tolist(), outcome.runtime.tolist(), outcome.status.tolist(), strict=True
         )
         for place, (handle, runtime, status) in enumerate(ended):
-            flight = self._flights.pop(handle, None)
-            if flight is None:
+            open_job = self._open.pop(handle, None)
+            if open_job is None:
                 job = self._features.read(jobs)[place]
             else:
-                job = flight.job
-                self._features.gone(job, ran=flight.start >= 0)
-                self.learn(flight, runtime)
+                job = open_job.job
+                self._features.gone(job, ran=open_job.start >= 0)
+                self.learn(open_job, runtime)
             self._features.learn(job, runtime, status == _COMPLETED, now)
 
-    def learn(self, flight: Flight, runtime: int) -> None:
+    def learn(self, open_job: OpenJob, runtime: int) -> None:
         """Learn from one job that has ended."""
-        requested = flight.job.requested_time
-        self._window.add(flight.row, flight.scores, runtime, requested)
-        said, cut = flight.scores[self.bound_score], log(max(min(runtime, requested), 1))
+        requested = open_job.job.requested_time
+        self._window.add(open_job.row, open_job.scores, runtime, requested)
+        said, cut = open_job.scores[self.bound_score], log(max(min(runtime, requested), 1))
         if isfinite(said):
             self._bound.learn(cut - said)
         else:
-            self._cold.learn(cut - _history(flight))
+            self._cold.learn(cut - _history(open_job))
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Answer with the model, or with the history until there is one."""
-        answers = [self._answer(flight) for flight in self._known(jobs, now)]
+        answers = [self._answer(open_job) for open_job in self._known(jobs, now)]
         by_model = sum(modelled for *_, modelled in answers)
         self._counts["answered by the model"] += by_model
         self._counts["answered by history"] += len(answers) - by_model
         parts = np.array([parts for *parts, _ in answers], dtype=np.int64).reshape(-1, 3)
         return Prediction(*parts.T)
 
-    def _answer(self, flight: Flight) -> tuple[int, int, int, bool]:
+    def _answer(self, open_job: OpenJob) -> tuple[int, int, int, bool]:
         """Return the three answers in whole seconds, and whether the plan is the model's."""
-        priority, plan, bound = self.answer(flight.scores)
-        limit = max(flight.job.requested_time, 1)
+        priority, plan, bound = self.answer(open_job.scores)
+        limit = max(open_job.job.requested_time, 1)
         modelled = isfinite(plan)
         if not modelled:
-            plan = _history(flight)
+            plan = _history(open_job)
         if not isfinite(priority):
             priority = plan
         if not isfinite(bound):
@@ -330,15 +330,15 @@ class Learned(RuntimePredictor):
             return []
         return [*self._warm.before, dict(self._warm.trained_on)]
 
-    def land(self) -> None:
+    def drop_unfinished(self) -> None:
         """Forget jobs that have not ended, as those at the end of a log."""
-        for flight in self._flights.values():
-            self._features.gone(flight.job, ran=flight.start >= 0)
-        self._flights = {}
+        for open_job in self._open.values():
+            self._features.gone(open_job.job, ran=open_job.start >= 0)
+        self._open = {}
 
     def state(self) -> Mapping[str, Any]:
         """Return everything learnt."""
-        flights = self._flights.values()
+        open_jobs = self._open.values()
         return {
             "features": self._features.state(),
             "window": self._window.state(),
@@ -347,9 +347,9 @@ class Learned(RuntimePredictor):
             "counts": json.dumps(self._counts),
             "ready": int(self.ready),
             "models": self.models() if self.ready else {},
-            "jobs": json.dumps([[*flight.job, flight.start] for flight in flights]),
-            "rows": np.array([flight.row for flight in flights], dtype=np.float32),
-            "scores": np.array([flight.scores for flight in flights], dtype=np.float64),
+            "jobs": json.dumps([[*open_job.job, open_job.start] for open_job in open_jobs]),
+            "rows": np.array([open_job.row for open_job in open_jobs], dtype=np.float32),
+            "scores": np.array([open_job.scores for open_job in open_jobs], dtype=np.float64),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -364,17 +364,17 @@ class Learned(RuntimePredictor):
         self.forget()
         if state["ready"]:
             self.restore_models(state.get("models", {}))
-        self._flights = {}
+        self._open = {}
         for values, row, scores in zip(
             json.loads(state["jobs"]), state["rows"], state["scores"], strict=True
         ):
-            job = Known(*as_key(values[:-1]))
-            self._flights[job.handle] = Flight(job, row.copy(), scores.tolist(), values[-1])
+            job = JobRecord(*as_key(values[:-1]))
+            self._open[job.handle] = OpenJob(job, row.copy(), scores.tolist(), values[-1])
             self._features.submitted_before(job)
         # Of one user's running jobs, the oldest comes first.
-        for flight in sorted(self._flights.values(), key=lambda flight: flight.start):
-            if flight.start >= 0:
-                self._features.started(flight.job, flight.start)
+        for open_job in sorted(self._open.values(), key=lambda open_job: open_job.start):
+            if open_job.start >= 0:
+                self._features.started(open_job.job, open_job.start)
 
     def _is_due(self, now: int) -> bool:
         """Whether it is time for a new model, and there is something new to learn."""
@@ -394,21 +394,21 @@ class Learned(RuntimePredictor):
             return self.score(rows).tolist()  # type: ignore[no-any-return]
         return [[float("nan")] * self.num_scores] * len(rows)
 
-    def _known(self, jobs: JobTable, now: int) -> list[Flight]:
+    def _known(self, jobs: JobTable, now: int) -> list[OpenJob]:
         """Return features and scores as of the submit; of unknown jobs, as of now."""
-        found = [self._flights.get(handle) for handle in jobs.handle.tolist()]
+        found = [self._open.get(handle) for handle in jobs.handle.tolist()]
         if None in found:
             for place, job in enumerate(self._features.read(jobs)):
                 if found[place] is None:
                     rows = matrix([self._features.row(job, now)])
-                    found[place] = Flight(job, rows[0], self._scores(rows)[0])
-        return [flight for flight in found if flight is not None]
+                    found[place] = OpenJob(job, rows[0], self._scores(rows)[0])
+        return [open_job for open_job in found if open_job is not None]
 
 
-def _history(flight: Flight) -> float:
+def _history(open_job: OpenJob) -> float:
     """Return the logarithm of what ``user-history-plus`` says, of the request if it is that."""
-    plus = flight.row.item(_PLUS)
-    return plus if plus >= 0 else log(max(flight.job.requested_time, 1))
+    plus = open_job.row.item(_PLUS)
+    return plus if plus >= 0 else log(max(open_job.job.requested_time, 1))
 
 
 def _seconds(logarithm: float, limit: int) -> int:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictors import walks
-from predictors.boosted import LEAST_SHARE, REQUESTED
+from predictors import kernels
 from predictors.features import FEATURES, UNKNOWN
+from predictors.gbm import LEAST_SHARE, REQUESTED
 from predictors.history import LIMIT
-from predictors.learned import Answers, Flight, Learned
+from predictors.learned import Answers, Learned, OpenJob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,22 +132,22 @@ class Linear(Learned):
         said = scores[0]
         return Answers(said, said, said + self._bound.offset)
 
-    def learn(self, flight: Flight, runtime: int) -> None:
+    def learn(self, open_job: OpenJob, runtime: int) -> None:
         """Take one gradient step."""
-        super().learn(flight, runtime)
+        super().learn(open_job, runtime)
         if self._frozen:
             return
         if self._of_share:
-            share = min(runtime / max(flight.job.requested_time, 1), 1.0)
-            self._step(_shares(flight.row[None])[0], share)
+            share = min(runtime / max(open_job.job.requested_time, 1), 1.0)
+            self._step(_shares(open_job.row[None])[0], share)
         else:
             hours = min(runtime / _HOUR, _LONGEST)
-            area = float(np.exp(flight.row[_CORES])) * max(runtime, 1)
-            self._step(_polynomial(flight.row[None])[0], hours, float(np.log(1 + area)))
+            area = float(np.exp(open_job.row[_CORES])) * max(runtime, 1)
+            self._step(_polynomial(open_job.row[None])[0], hours, float(np.log(1 + area)))
 
     def _step(self, inputs: FloatArray, wanted: float, weight: float = 1.0) -> None:
         self._learnt += 1
-        self._norms = walks.step(
+        self._norms = kernels.step(
             inputs, wanted, weight, self._of_share, self._rate, self._learnt, self._norms,
             self._weights, self._scales, self._squares,
         )  # fmt: skip

@@ -29,8 +29,8 @@ from predictors.features import FEATURES
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Of the layout of model files; later ones are refused.
-FORMAT = 1
+#: Of the layout of model files and the meaning of features; files of other formats are refused.
+FORMAT = 2
 _KIND = "cpsched model"
 #: Options that are of the run they are given for.
 _OF_A_RUN = ("model", "frozen")
@@ -79,12 +79,7 @@ class Model:
     @property
     def options(self) -> dict[str, str]:
         """The options it was trained with, without those that say what it was trained from."""
-        text = self.trained.get("options")
-        try:
-            given = dict(Spec.parse(text).options) if isinstance(text, str) else {}
-        except ConfigError as error:
-            raise ConfigError("says it was trained with no options", where=self.path) from error
-        return {name: value for name, value in given.items() if name not in _OF_A_RUN}
+        return _options(self.path, self.trained)
 
     @property
     def before(self) -> list[dict[str, Any]]:
@@ -106,6 +101,7 @@ class Model:
             "trained_on": known.get("workload"),
             "trained_on_sha256": known.get("workload_sha256"),
             "trained_jobs": known.get("jobs"),
+            "trained_jobs_sample": known.get("jobs_sample"),
             "trained_from": _moment(known.get("epoch"), known.get("first_submit")),
             "trained_to": _moment(known.get("epoch"), known.get("last_submit")),
         }
@@ -172,9 +168,11 @@ def read(path: Path, predictor: str) -> Model:
         header = json.loads(str(arrays.pop("/header")))
         kind = header["kind"]
     except _DAMAGE as error:
-        raise ConfigError(f"is no model of cpsched, or is damaged: {error}", where=path) from error
+        raise ConfigError(
+            f"is not a model of cpsched, or is damaged: {error}", where=path
+        ) from error
     if kind != _KIND:
-        raise ConfigError(f"is no model of cpsched but '{kind}'", where=path)
+        raise ConfigError(f"is not a model of cpsched but '{kind}'", where=path)
     _check(path, header, predictor)
     try:
         plain = json.loads(str(arrays.pop("/plain")))
@@ -182,6 +180,41 @@ def read(path: Path, predictor: str) -> Model:
     except _DAMAGE as error:
         raise ConfigError(f"is damaged: {error}", where=path) from error
     return Model(path, digest, header, state)
+
+
+def predictor_of(path: Path) -> Spec:
+    """
+    Return the predictor a file is a model of, with the options it was trained with.
+
+    The option ``model`` is left to the caller, who knows how the file was named.
+
+    Raises
+    ------
+    ConfigError
+        If the file is damaged or not a model. Only its header is read.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["/header"]))
+        name, trained = header["predictor"], header.get("trained")
+        if not isinstance(name, str):
+            raise TypeError("it names no predictor")
+    except _DAMAGE as error:
+        raise ConfigError(
+            "is not a model of cpsched, or is damaged; 'cpsched train' writes one", where=path
+        ) from error
+    options = _options(path, trained if isinstance(trained, Mapping) else {})
+    return Spec(name, tuple(sorted(options.items())))
+
+
+def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of a training, without those of the run it was given for."""
+    text = trained.get("options")
+    try:
+        given = dict(Spec.parse(text).options) if isinstance(text, str) else {}
+    except ConfigError as error:
+        raise ConfigError("its header holds bad training options", where=path) from error
+    return {name: value for name, value in given.items() if name not in _OF_A_RUN}
 
 
 def _arrays(path: Path) -> dict[str, Any]:

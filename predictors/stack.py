@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictors import walks
-from predictors.boosted import LEAST_SHARE, REQUESTED, Boosted, dump, load, log_runtime, share_task
-from predictors.boosters import Growth, Task, grow
+from predictors import kernels
+from predictors.boosting import Growth, Task, grow
 from predictors.features import FEATURES, UNKNOWN
-from predictors.forest import Grove
+from predictors.forest import ForestSet
+from predictors.gbm import LEAST_SHARE, REQUESTED, Gbm, dump, load, log_runtime, share_task
 from predictors.learned import Answers
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ _COLUMNS = np.array([FEATURES.index(name) for name in _HISTORIES])
 _NAMES = (*_HISTORIES.values(), "gbm-log", "gbm-ratio")
 #: Features of the losses' forests: what the two forests say, and how far the histories are from it.
 _EXTENDED = len(FEATURES) + 2 + len(_HISTORIES)
-_NOTHING = Grove(
+_NOTHING = ForestSet(
     *(np.zeros(0, dtype=kind) for kind in (float, int, int, int, float, int, int, float))
 )
 
 
-class Stack(Boosted):
+class Stack(Gbm):
     """
     Predicts with the candidates whose recent losses on jobs like this one are smallest.
 
@@ -61,7 +61,7 @@ class Stack(Boosted):
     Parameters
     ----------
     model, frozen, refit, start, window, trees, backend, prefix, limit
-        As for :class:`~predictors.boosted.Boosted`.
+        As for :class:`~predictors.gbm.Gbm`.
     """
 
     name = "stack"
@@ -80,7 +80,7 @@ class Stack(Boosted):
     def _judge(self, losses: list[Forest]) -> None:
         """Weigh by these forests from now on; none: answer nothing."""
         self._losses = losses
-        self._judges = Grove.plant(losses) if losses else _NOTHING
+        self._judges = ForestSet.join(losses) if losses else _NOTHING
 
     def fit(self, window: Window) -> None:
         """Grow the two forests, and those of the losses when there is enough to learn from."""
@@ -114,10 +114,10 @@ class Stack(Boosted):
 
     def score(self, rows: AnyArray) -> FloatArray:
         """Return what both forests say, the weighted median, and which candidate weighs most."""
-        assert self._grove is not None, "scores are asked for when there are forests"
+        assert self._set is not None, "scores are asked for when there are forests"
         scores = np.full((len(rows), self.num_scores), np.nan)
         known = (_COLUMNS, REQUESTED, LEAST_SHARE, UNKNOWN, _DOUBT)
-        walks.blend(rows, *known, *self._grove, *self._judges, scores)
+        kernels.blend(rows, *known, *self._set, *self._judges, scores)
         return scores
 
     def answer(self, scores: Sequence[float]) -> Answers:

@@ -46,7 +46,7 @@ def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def taught_here(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
+def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
     """Return a line for each model that has seen some of the jobs it is judged on."""
     notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
     return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]

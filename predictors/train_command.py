@@ -9,7 +9,6 @@ import typer
 
 from cpsched import registry
 from cpsched.atomic_files import check_new_file
-from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
     Format,
@@ -21,6 +20,7 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo, escaped
 from cpsched.errors import ConfigError
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -66,7 +66,7 @@ def train_command(
     """Train a predictor on a job log and write its model to a file."""
     from cpsched.cli.progress import progress_bar
     from cpsched.spec import build
-    from predictors.commands import fitted_to, job_progress
+    from predictors.evaluate_command import fitted_to, job_progress
     from predictors.replay import starts_of
     from predictors.training import learner, save, train
 

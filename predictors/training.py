@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
+from cpsched.metrics.predictions import job_sample
 from cpsched.spec import Spec, build
 from predictors import model_file
 from predictors.evaluation import evaluate
@@ -93,11 +94,12 @@ def train(
 def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> None:
     """Write a trained predictor to a file, with what it was trained on."""
     workload, rows = fitted.workload, training.evaluation.rows
-    training.predictor.land()
+    training.predictor.drop_unfinished()
     trained = {
         "options": str(Spec.parse(spec)),
         "workload": workload.title,
         "workload_sha256": workload.digest(),
+        "jobs_sample": job_sample(workload.take(rows)),
         "system": fitted.system.name,
         "jobs": len(rows),
         "first_submit": int(workload.submit[rows[0]]),

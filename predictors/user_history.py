@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 from predictors.history import LIMIT, History
-from predictors.known import Reader
+from predictors.job_records import JobReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ class UserHistory(RuntimePredictor):
     name = "user-history"
 
     def __init__(self, prefix: str = "stem", memory: bool = False, limit: int = LIMIT) -> None:
-        self._reader = Reader(prefix=prefix, memory=memory)
+        self._reader = JobReader(prefix=prefix, memory=memory)
         self._history = self._make_history(limit)
         self._used = [0] * len(self._history.rules)
 

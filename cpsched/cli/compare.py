@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.errors import complain
-from cpsched.cli.model_files import with_models
 from cpsched.cli.options import CorrectionRule, First, Format, From, OverrunRule, SkipBadLines, To
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

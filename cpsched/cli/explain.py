@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     Correction,
     EnforceLimits,
@@ -25,6 +24,7 @@ from cpsched.cli.options import (
     second_of,
 )
 from cpsched.cli.output import echo, escaped
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.explain.dump import ModelDump

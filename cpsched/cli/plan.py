@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     EnforceLimits,
     First,
@@ -21,6 +20,7 @@ from cpsched.cli.options import (
     read_workload,
 )
 from cpsched.cli.output import echo, escaped
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.planning import OfflinePlan

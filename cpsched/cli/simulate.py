@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     Correction,
     First,
@@ -25,6 +24,7 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo, escaped
 from cpsched.errors import ConfigError, InfeasibleRequestError
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

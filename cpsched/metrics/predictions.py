@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from hashlib import blake2b
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.workload import Workload
+
+#: Jobs that stand for a log. One of a hundred jobs in common is found in most cases.
+_SAMPLE = 256
+#: No hash is larger.
+_ABOVE_ALL = "g"
+#: Jobs in common that are no coincidence: numbers, users and runtimes agree.
+_ENOUGH = 3
+
+
+def job_sample(workload: Workload) -> str:
+    """
+    Return hashes of a few jobs of a log, to recognise the log by.
+
+    Number, user and runtime of each job are hashed, and the jobs with the smallest hashes kept: so
+    it is the same jobs again in a part of the log, or when its title or its submit times differ.
+    """
+    return ",".join(nsmallest(_SAMPLE, _hashes(workload)))
 
 
 def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | None:
@@ -19,9 +37,9 @@ def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | N
     Parameters
     ----------
     provenance
-        Of a predictor, see :meth:`~cpsched.prediction.RuntimePredictor.provenance`. Looked at are
-        ``trained_on`` (title), ``trained_on_sha256``, ``trained_from`` and ``trained_to``, also of
-        each entry of ``trained_before``, a list in JSON.
+        Of a predictor, see :meth:`~cpsched.prediction.RuntimePredictor.provenance`. Looked at is
+        ``trained_jobs_sample`` (see :func:`job_sample`), also of each entry of ``trained_before``,
+        a list in JSON.
     """
     if "trained_on" not in provenance:
         return None
@@ -30,30 +48,36 @@ def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | N
     except ValueError:
         earlier = []
     lessons = [provenance, *(one for one in earlier if isinstance(one, dict))]
-    if any(one.get("trained_on_sha256") == workload.digest() for one in lessons):
+    asked = _hashes(workload)
+    seen = max(_share_seen(lesson.get("trained_jobs_sample", ""), asked) for lesson in lessons)
+    if seen == 1:
         return "was trained on these jobs"
-    seen = [until for one in lessons if (until := _seen_until(one, workload)) is not None]
-    if not seen:
-        return None
-    return f"was trained on jobs of this log submitted until {max(seen):,} s"
+    return f"was trained on about {max(100 * seen, 1):.0f} % of these jobs" if seen else None
 
 
-def _seen_until(lesson: Mapping[str, object], workload: Workload) -> int | None:
-    """Return the last submit of a log that a lesson on the same log covers."""
-    if not len(workload) or lesson.get("trained_on") != workload.title:
-        return None
-    try:
-        begin, end = (
-            _second(str(lesson[name]), workload.epoch) for name in ("trained_from", "trained_to")
+def _share_seen(sample: object, asked: Sequence[str]) -> float:
+    """Return the share of jobs that are of the log of a sample, 0 if that is a coincidence."""
+    known = set(filter(None, str(sample).split(",")))
+    if not known:
+        return 0.0
+    # A log of fewer jobs is its own sample. Of a longer one nothing is known above the largest.
+    largest = max(known) if len(known) == _SAMPLE else _ABOVE_ALL
+    compared = [text for text in asked if text <= largest]
+    common = len(known.intersection(compared))
+    return common / len(compared) if common >= min(_ENOUGH, len(known)) else 0.0
+
+
+def _hashes(workload: Workload) -> list[str]:
+    """Return what identifies each job, whenever it was submitted."""
+    users = [*workload.user.values, ""]  # -1, no user, is the last
+    return [
+        blake2b(
+            f"{number}\0{users[user]}\0{runtime}".encode("utf-8", "replace"), digest_size=6
+        ).hexdigest()
+        for number, user, runtime in zip(
+            workload.job_id.tolist(),
+            workload.user.codes.tolist(),
+            workload.runtime.tolist(),
+            strict=True,
         )
-    except (ValueError, LookupError):
-        return None
-    first, last = int(workload.submit[0]), int(workload.submit[-1])
-    return None if begin > last or end < first else min(end, last)
-
-
-def _second(text: str, epoch: int | None) -> int:
-    """Return a second of a log from a date, or from the second where there was none."""
-    if text.removeprefix("-").isdecimal():
-        return int(text)
-    return int(datetime.fromisoformat(text).timestamp()) - (epoch or 0)
+    ]

@@ -6,8 +6,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from predictors.boosters import Growth, Task, _of_lightgbm, _of_sklearn, grow
-from predictors.forest import Forest, Grove
+from predictors.boosting import Growth, Task, _of_lightgbm, _of_sklearn, grow
+from predictors.forest import Forest, ForestSet
 
 
 def data(num=400):
@@ -123,11 +123,11 @@ def test_a_tree_by_hand():
     assert Forest.restore(small().state(), 1)(rows).tolist() == [12.0, 12.0, 14.0]
 
 
-def test_a_grove_asks_every_forest():
+def test_a_set_asks_every_forest():
     """One column for each, the same as each by itself."""
     rows, target = data()
     forests = [small(), *grow("sklearn", rows, [Task(target), Task(-target)], Growth(trees=5))]
-    said = Grove.plant(forests)(rows)
+    said = ForestSet.join(forests)(rows)
     assert said.shape == (len(rows), 3)
     for column, forest in zip(said.T, forests, strict=True):
         assert np.array_equal(column, forest(rows))

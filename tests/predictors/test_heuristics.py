@@ -15,8 +15,8 @@ from cpsched.model.jobtable import JobTable
 from cpsched.prediction import Outcome
 from cpsched.spec import build
 from predictors.history import EIGHT_RULES, SIX_RULES
-from predictors.names import prefix_rule
-from predictors.recent import Recent
+from predictors.name_prefix import prefix_rule
+from predictors.recent_runtimes import RecentRuntimes
 from predictors.replay import Replay
 
 RESOURCES = ("core", "gpu", "mem")
@@ -292,12 +292,12 @@ def test_rules_equal_a_search_through_the_history(ends, job):
 
 def test_recent_forgets_what_has_gone_longest_without_news():
     """Not what was first seen."""
-    recent = Recent(keep=2, limit=2)
+    recent = RecentRuntimes(keep=2, limit=2)
     for key, runtime in (("a", 1), ("b", 2), ("a", 3), ("c", 4), ("a", 5)):
         recent.add(key, runtime)
     assert [recent.get(key) for key in "abc"] == [(3, 5), None, (4,)]
     assert len(recent) == 2
-    other = Recent(keep=2, limit=2)
+    other = RecentRuntimes(keep=2, limit=2)
     other.load(recent.dump())
     other.add("d", 6)
     assert [other.get(key) for key in "acd"] == [(3, 5), None, (6,)]
@@ -305,11 +305,11 @@ def test_recent_forgets_what_has_gone_longest_without_news():
 
 def test_recent_keeps_nested_keys():
     """Through JSON and back; whatever names hold."""
-    recent = Recent(keep=1, limit=9)
+    recent = RecentRuntimes(keep=1, limit=9)
     keys = [("ann\0", None, (1, (2, 3))), ("\ud800", '"', ()), "ü"]
     for index, key in enumerate(keys):
         recent.add(key, index)
-    other = Recent(keep=1, limit=9)
+    other = RecentRuntimes(keep=1, limit=9)
     other.load(recent.dump())
     assert [other.get(key) for key in keys] == [(0,), (1,), (2,)]
 

@@ -9,8 +9,8 @@ from cpsched import registry
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.spec import build
-from predictors import boosters
-from predictors.boosters import choose
+from predictors import boosting
+from predictors.boosting import choose
 from predictors.checks import CHECKS
 from predictors.coverage import Coverage
 from predictors.evaluation import evaluate
@@ -261,9 +261,9 @@ def test_lightgbm_that_is_not_installed_is_named(monkeypatch, error):
     def fails(name):
         raise error
 
-    monkeypatch.setattr("predictors.boosters.import_module", fails)
-    boosters._can_be_imported.cache_clear()
+    monkeypatch.setattr("predictors.boosting.import_module", fails)
+    boosting._can_be_imported.cache_clear()
     assert choose("auto") == "sklearn"
     with pytest.raises(ValueError, match="'lightgbm', which is not installed"):
         choose("lightgbm")
-    boosters._can_be_imported.cache_clear()
+    boosting._can_be_imported.cache_clear()

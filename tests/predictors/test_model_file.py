@@ -14,12 +14,12 @@ import pytest
 
 from cpsched import traces
 from cpsched.cli.main import main
-from cpsched.cli.model_files import with_models
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
-from cpsched.metrics.predictions import not_a_forecast
+from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
+from cpsched.model_files import with_models
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.spec import build
 from predictors import model_file
@@ -154,8 +154,9 @@ def refuse(path, message, predictor="gbm-log"):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "model of format 2, this cpsched reads 1"),
-        ({"kind": "other"}, "no model of cpsched but 'other'"),
+        ({"format": 1}, "model of format 1, this cpsched reads 2"),
+        ({"format": 3}, "model of format 3, this cpsched reads 2"),
+        ({"kind": "other"}, "not a model of cpsched but 'other'"),
         ({"predictor": "stack"}, "a model of 'stack', not of 'gbm-log'"),
         ({"features": ["age"]}, "trained on other features"),
     ],
@@ -194,7 +195,7 @@ def test_damaged_files_are_refused(model, tmp_path):
     whole = model.read_bytes()
     for content in (whole[: len(whole) // 2], b"", b"hello", whole[:-30]):
         model.write_bytes(content)
-        refuse(model, "no model of cpsched, or is damaged")
+        refuse(model, "not a model of cpsched, or is damaged")
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 0xFF
     model.write_bytes(bytes(flipped))
@@ -330,11 +331,11 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     shorter = ("evaluate", str(log), "--first", "200", "-p", str(path))
     status, printed, _ = run(capsys, *shorter)
     assert status == 0
-    assert f"not a forecast: {as_trained} was trained on jobs of this log submitted" in printed
+    assert f"not a forecast: {as_trained} was trained on these jobs" in printed
     simulated = ("simulate", str(log), "--system", "hpc2n", "-p", str(path), "-p", "user-history")
     status, printed, _ = run(capsys, *simulated, "--first", "200")
     assert status == 0
-    assert f"not a forecast: {as_trained} was trained on jobs of this log" in printed
+    assert f"not a forecast: {as_trained} was trained on these jobs" in printed
     assert "Answers of user-history:" in printed
     assert "answered by the model" in printed
     again = ("train", str(log), "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
@@ -343,7 +344,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     assert "a frozen model learns nothing" in complaint
     status, _, complaint = run(capsys, "evaluate", str(log), "-p", str(log))
     assert status != 0
-    assert "is no model of cpsched" in complaint
+    assert "is not a model of cpsched" in complaint
 
 
 @pytest.mark.parametrize(
@@ -421,8 +422,6 @@ def test_hours_of_a_model_are_hours_of_day_in_another_log(tmp_path):
     # Both lessons are remembered.
     for log in (first, later):
         assert not_a_forecast(read.provenance(), log.workload) == "was trained on these jobs"
-    part = first.workload.select(first=100)
-    assert "jobs of this log submitted until" in not_a_forecast(read.provenance(), part)
     # So that whoever embeds it is answered as in a simulation.
     for given, hours in ((None, 0), (at + 53 * 3600, 5)):
         embedded = Cluster(fitted.system, predictor=again, epoch=given).predictor
@@ -431,6 +430,40 @@ def test_hours_of_a_model_are_hours_of_day_in_another_log(tmp_path):
     unknown = build("predictors", again)
     unknown.reset(fitted.system, 0)
     assert unknown._features.row(job, weeks)[hour] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda log: log.select(first=300), "was trained on these jobs"),
+        (lambda log: _later(log.select(first=300)), "was trained on these jobs"),
+        (lambda log: replace(log.select(first=300), title="x"), "was trained on these jobs"),
+        (lambda log: log.select(first=50), "was trained on these jobs"),
+        (lambda log: log.take(np.arange(300, 400)), None),
+        # Of the last 200 jobs, half.
+        (lambda log: log.take(np.arange(200, 400)), "was trained on about 50 % of these jobs"),
+    ],
+)
+def test_a_model_is_known_by_the_jobs_it_was_trained_on(tmp_path, change, note):
+    """Whatever their title, and whenever they were submitted."""
+    whole, path, spec = sample(400), tmp_path / "model", f"gbm-log:{SMALL}"
+    trained = sample(300)
+    save(str(path), train(trained, starts_of(trained), spec), trained, spec)
+    said = not_a_forecast(model_file.read(path, "gbm-log").provenance(), change(whole.workload))
+    assert said == note
+
+
+def _later(log):
+    """Return jobs that are submitted a second later."""
+    return log.with_columns(submit=log.submit + 1, recorded_start=log.recorded_start + 1)
+
+
+def test_other_jobs_of_the_same_numbers_are_not_these():
+    """Logs number their jobs from 1 and have users of the same names."""
+    one, other = sample(seed=1).workload, sample(seed=2).workload
+    said = {"trained_on": "one", "trained_jobs": "400", "trained_jobs_sample": job_sample(one)}
+    assert not_a_forecast(said, other) is None
+    assert not_a_forecast({"trained_on": "one"}, one) is None
 
 
 def _first_job(fitted):

@@ -112,7 +112,7 @@ class Wrong(RuntimePredictor):
 @pytest.mark.parametrize(
     ("predictor", "message"),
     [
-        (Wrong(float("nan")), "'wrong' answers with float64, must be whole seconds"),
+        (Wrong(float("nan")), "'wrong' answers with float64 for priority, must be whole seconds"),
         (Wrong(2**62, clipped=False), "'wrong' answers 4611686018427387904 s, must be from 0 to"),
         (Wrong(-1, clipped=False), "'wrong' answers -1 s, must be from 0 to"),
     ],
@@ -122,6 +122,33 @@ def test_answers_that_are_no_runtimes_are_refused(predictor, message):
     with pytest.raises(DispatchError, match=message):
         run(jobs((0, 1, 5)), machine((1,)), "fifo", predictor)
     assert run(jobs((0, 1, 5)), machine((1,)), "fifo", Wrong(2**62)).schedule.start.tolist() == [0]
+
+
+class One(Wrong):
+    """Answers the same object however many jobs it is asked about."""
+
+    def predict(self, jobs, now):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (
+            Prediction.point(np.array([5])),
+            r"answers with shape \(1,\) for priority, .* each of the 2 jobs",
+        ),
+        (Prediction.point(5), r"answers with shape \(\) for priority, .* each of the 2 jobs"),
+        (Prediction.point([1.5, 2.0]), "answers with float64 for priority, must be whole seconds"),
+        (Prediction.point(None), "answers with object for priority, must be whole seconds"),
+        (Prediction([1, 2], [1, 2], [1, 2]), "answers with list for priority, must be whole"),
+        (None, "answers with NoneType, must be a Prediction"),
+    ],
+)
+def test_there_is_one_whole_number_of_seconds_for_each_job(answer, message):
+    """Nothing is stretched to the jobs it was not given for, rounded, or taken for a number."""
+    with pytest.raises(DispatchError, match=f"predictor 'wrong' {message}"):
+        run(jobs((0, 1, 5), (0, 1, 5)), machine((1,)), "fifo", One(answer))
 
 
 def test_expected_end_is_never_in_the_past():

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 Key: TypeAlias = Any
 
 
-class Recent:
+class RecentRuntimes:
     """
     Remembers the newest few runtimes by key.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.atomic_files import check_new_file, replacing
-from cpsched.cli.model_files import with_models
 from cpsched.cli.options import (
     First,
     Format,
@@ -23,6 +22,7 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo
 from cpsched.errors import ConfigError
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -226,10 +226,10 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.report import width
-    from predictors.tables import by_class, heading, overall, taught_here, used
+    from predictors.tables import by_class, heading, overall, trained_on_these_jobs, used
 
     echo(heading(fitted, starts, evaluations[0]))
-    for note in taught_here(fitted, evaluations):
+    for note in trained_on_these_jobs(fitted, evaluations):
         echo(note)
     for table in (overall(evaluations), by_class(evaluations), *used(evaluations)):
         echo("")

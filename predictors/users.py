@@ -7,13 +7,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from predictors.recent import Key
+    from predictors.recent_runtimes import Key
 
 #: Weight of the newest job in a moving average, and of a faster one.
 _SLOW, _FAST = 0.1, 0.4
 
 
-class Person:
+class UserRecord:
     """
     A user's jobs that have ended, in short.
 
@@ -72,7 +72,7 @@ class Person:
         self.end = now
 
 
-class People:
+class UserRecords:
     """
     The users of a machine.
 
@@ -84,48 +84,48 @@ class People:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._people: OrderedDict[str | None, Person] = OrderedDict()
+        self._users: OrderedDict[str | None, UserRecord] = OrderedDict()
 
-    def get(self, user: str | None) -> Person:
+    def get(self, user: str | None) -> UserRecord:
         """Return what is known of a user; asking leaves no trace."""
-        return self._people.get(user) or Person()
+        return self._users.get(user) or UserRecord()
 
-    def touch(self, user: str | None) -> Person:
+    def touch(self, user: str | None) -> UserRecord:
         """Return a user for whom something happens."""
-        people = self._people
-        person = people.get(user)
-        if person is None:
-            person = people[user] = Person()
-            if len(people) > self._limit:
-                people.popitem(last=False)
-        people.move_to_end(user)
-        return person
+        users = self._users
+        record = users.get(user)
+        if record is None:
+            record = users[user] = UserRecord()
+            if len(users) > self._limit:
+                users.popitem(last=False)
+        users.move_to_end(user)
+        return record
 
     def clear(self) -> None:
         """Forget everybody."""
-        self._people.clear()
+        self._users.clear()
 
     def forget_times(self) -> None:
         """Forget when things happened, for a log whose seconds count from elsewhere."""
-        for person in self._people.values():
-            person.submit = person.end = None
+        for record in self._users.values():
+            record.submit = record.end = None
 
     def dump(self) -> str:
         """Return everything as JSON."""
         return json.dumps(
             [
-                [user, [getattr(person, name) for name in Person.__slots__]]
-                for user, person in self._people.items()
+                [user, [getattr(record, name) for name in UserRecord.__slots__]]
+                for user, record in self._users.items()
             ]
         )
 
     def load(self, text: str) -> None:
         """Take up what :meth:`dump` gave."""
-        self._people.clear()
+        self._users.clear()
         for user, values in json.loads(text):
-            person = self._people[user] = Person()
-            for name, value in zip(Person.__slots__, values, strict=True):
-                setattr(person, name, tuple(value) if isinstance(value, list) else value)
+            record = self._users[user] = UserRecord()
+            for name, value in zip(UserRecord.__slots__, values, strict=True):
+                setattr(record, name, tuple(value) if isinstance(value, list) else value)
 
 
 class Activity:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
-    from predictors.binned import SharedBins
+    from predictors.shared_bins import SharedBins
 
 BACKENDS = ("auto", "sklearn", "lightgbm")
 
@@ -118,7 +118,7 @@ def grow(backend: str, rows: AnyArray, tasks: Sequence[Task], growth: Growth) ->
     """
     if backend == "lightgbm":
         return _grow_lightgbm(rows, tasks, growth)
-    from predictors.binned import SharedBins
+    from predictors.shared_bins import SharedBins
 
     bins = SharedBins(rows)
     return [_grow_sklearn(bins, task, growth) for task in tasks]
@@ -127,7 +127,7 @@ def grow(backend: str, rows: AnyArray, tasks: Sequence[Task], growth: Growth) ->
 def _grow_sklearn(bins: SharedBins, task: Task, growth: Growth) -> Forest:
     from threadpoolctl import threadpool_limits
 
-    from predictors.binned import BinnedBooster
+    from predictors.shared_bins import BinnedBooster
 
     losses = {None: "squared_error", 0.5: "absolute_error"}
     loss = losses.get(task.quantile, "quantile")

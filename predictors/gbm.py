@@ -1,4 +1,4 @@
-"""Boosted trees on the features: the median of the logarithm, of the share, and quantiles."""
+"""Gbm trees on the features: the median of the logarithm, of the share, and quantiles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predictors.accuracy import BOUND
-from predictors.boosters import Growth, Task, choose, grow
+from predictors.boosting import Growth, Task, choose, grow
 from predictors.coverage import Coverage
 from predictors.features import FEATURES
-from predictors.forest import Forest, Grove
+from predictors.forest import Forest, ForestSet
 from predictors.history import LIMIT
-from predictors.learned import Answers, Flight, Learned
+from predictors.learned import Answers, Learned, OpenJob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ LEAST_SHARE = 1e-7
 MOST_TREES = 10_000
 
 
-class Boosted(Learned):
+class Gbm(Learned):
     """
     Base of predictors that are forests.
 
@@ -71,7 +71,7 @@ class Boosted(Learned):
     def forget(self) -> None:
         """Drop the forests."""
         self._forests: list[Forest] = []
-        self._grove: Grove | None = None
+        self._set: ForestSet | None = None
 
     def tasks(self, window: Window) -> list[Task]:
         """Return what each forest is to learn."""
@@ -84,12 +84,12 @@ class Boosted(Learned):
 
     def take(self, forests: list[Forest]) -> None:
         """Answer with these forests from now on."""
-        self._forests, self._grove = forests, Grove.plant(forests) if forests else None
+        self._forests, self._set = forests, ForestSet.join(forests) if forests else None
 
     def score(self, rows: AnyArray) -> FloatArray:
         """Return what each forest says."""
-        assert self._grove is not None, "scores are asked for when there are forests"
-        return self._grove(rows)
+        assert self._set is not None, "scores are asked for when there are forests"
+        return self._set(rows)
 
     def models(self) -> dict[str, Any]:
         """Return the forests."""
@@ -103,12 +103,12 @@ class Boosted(Learned):
         self.take(forests)
 
 
-class GbmLog(Boosted):
+class GbmLog(Gbm):
     """
     Predicts the median of the logarithm of the runtime, by boosted trees.
 
     The best order of jobs by length: for priorities and backfilling. Parameters as for
-    :class:`Boosted`. The bound is the prediction times a factor that 90 % of the jobs keep.
+    :class:`Gbm`. The bound is the prediction times a factor that 90 % of the jobs keep.
     """
 
     name = "gbm-log"
@@ -127,7 +127,7 @@ class GbmRatio(GbmLog):
     """
     Predicts the share of the requested time that a job will use, by boosted trees.
 
-    The smallest mean error. Parameters as for :class:`Boosted`; the bound as for :class:`GbmLog`.
+    The smallest mean error. Parameters as for :class:`Gbm`; the bound as for :class:`GbmLog`.
     """
 
     name = "gbm-ratio"
@@ -141,11 +141,11 @@ class GbmRatio(GbmLog):
         return log_of_share(super().score(rows), rows)
 
 
-class GbmQuantile(Boosted):
+class GbmQuantile(Gbm):
     """
     Predicts quantiles: 0.6 to plan with, 0.9 as the bound; by boosted trees.
 
-    Parameters as for :class:`Boosted`. The plan is a quantile of the logarithm; the bound one of
+    Parameters as for :class:`Gbm`. The plan is a quantile of the logarithm; the bound one of
     the share of the requested time, because what it is off by matters in long jobs, which mostly
     come near their requests: its pinball loss is a quarter below that of the logarithm's quantile.
     Each has an offset that follows the jobs as they end, so that the share of jobs above it stays
@@ -189,12 +189,12 @@ class GbmQuantile(Boosted):
         said[:, 1:] = log_of_share(said[:, 1:], rows)
         return said
 
-    def learn(self, flight: Flight, runtime: int) -> None:
+    def learn(self, open_job: OpenJob, runtime: int) -> None:
         """Move the plan's offset, too."""
-        super().learn(flight, runtime)
-        said = flight.scores[0]
+        super().learn(open_job, runtime)
+        said = open_job.scores[0]
         if said == said:  # not NaN
-            cut = max(min(runtime, flight.job.requested_time), 1)
+            cut = max(min(runtime, open_job.job.requested_time), 1)
             self._plan.learn(log(cut) - said)
 
     def answer(self, scores: Sequence[float]) -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.model import columns as c
-from predictors.names import prefix_rule
+from predictors.name_prefix import prefix_rule
 
 if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore
@@ -17,7 +17,7 @@ _REQUESTED_TIME, _UNITS, _NODES = c.REQUESTED_TIME, c.UNITS, c.NODES_MIN
 _HANDLE, _SUBMIT = c.HANDLE, c.SUBMIT
 
 
-class Known(NamedTuple):
+class JobRecord(NamedTuple):
     """
     One job, categories as strings.
 
@@ -30,8 +30,8 @@ class Known(NamedTuple):
     requested_time, units, nodes, handle, submit
         As in the job table; ``nodes`` is the fewest it may touch.
     needs
-        What a unit needs and what is needed on every node besides, of every resource kind but
-        memory; with memory where the reader was told so.
+        What a unit needs of every resource kind, then what every node needs besides, shape
+        ``(2 R,)``; memory is left out of both unless the reader was told to include it.
     prefix
         Of the name, None where it has none.
     """
@@ -49,14 +49,14 @@ class Known(NamedTuple):
     submit: int
 
 
-class Reader:
+class JobReader:
     """
     Reads job tables row by row.
 
     Parameters
     ----------
     prefix
-        How a name's prefix is taken, see :func:`predictors.names.prefix_rule`.
+        How a name's prefix is taken, see :func:`predictors.name_prefix.prefix_rule`.
     memory
         Whether memory is part of ``needs``.
     """
@@ -67,7 +67,7 @@ class Reader:
         self._store: JobStore | None = None
         self._needs: list[tuple[int, ...]] = []
 
-    def read(self, jobs: JobTable) -> list[Known]:
+    def read(self, jobs: JobTable) -> list[JobRecord]:
         """Return the jobs of a table, in table order."""
         store = jobs.store
         if store is not self._store or len(store.shapes) != len(self._needs):
@@ -85,7 +85,7 @@ class Reader:
             user, code, queue, group = row[_USER], row[_NAME], row[_QUEUE], row[_GROUP]
             name = names[code] if code >= 0 else None
             read.append(
-                Known(
+                JobRecord(
                     users[user] if user >= 0 else None,
                     name,
                     queues[queue] if queue >= 0 else None,

@@ -14,7 +14,7 @@ from cpsched.kernels.compiling import kernel
 
 @kernel
 def _ask(which, base, first, root, feature, threshold, left, right, value, row):  # type: ignore[no-untyped-def]
-    """Return what one forest of a grove says of a row of features."""
+    """Return what one forest of the set says of a row of features."""
     total = base[which]
     for tree in range(first[which], first[which + 1]):
         node = root[tree]
@@ -26,11 +26,11 @@ def _ask(which, base, first, root, feature, threshold, left, right, value, row):
 
 
 @kernel
-def walk(base, first, root, feature, threshold, left, right, value, rows, out):  # type: ignore[no-untyped-def]
+def evaluate(base, first, root, feature, threshold, left, right, value, rows, out):  # type: ignore[no-untyped-def]
     """
-    Fill ``out``, shape ``(n, K)``, with what each forest of a grove says of each row.
+    Fill ``out``, shape ``(n, K)``, with what each forest of the set says of each row.
 
-    The first eight are those of :class:`predictors.forest.Grove`.
+    The first eight are those of :class:`predictors.forest.ForestSet`.
     """
     for row in range(rows.shape[0]):
         for which in range(base.shape[0]):
@@ -63,9 +63,9 @@ def blend(  # type: ignore[no-untyped-def]
     doubt
         By how much the loss of a candidate must be worse that it weighs 1/e of the best.
     base, ...
-        Grove of two forests: of the logarithm, and of the share of the requested time.
+        Two forests: of the logarithm, and of the share of the requested time.
     loss_base, ...
-        Grove of a forest for each candidate, over the features, what the two say, and how far the
+        A forest for each candidate, over the features, what the two say, and how far the
         histories are from the first of these; or of none, then nothing is blended.
     scores
         float64, shape ``(n, 4)``: what the two say and the weighted median, as logarithms, and the
