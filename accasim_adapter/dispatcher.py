@@ -14,7 +14,9 @@ from accasim_adapter.machine import check_seconds, system_of
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched import systems
-from cpsched.engine.cluster import Cluster, correction_named
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.predicting import Correction
+from cpsched.model.validate import one_of
 from cpsched.spec import Spec, build
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
         self.name = f"{type(self).name}-{self._spec}"
-        self._correction, self._seed = correction_named(correction), seed
+        self._correction = one_of(Correction, correction, "correction")
+        self._seed = seed
         self._epoch = epoch
         self._like = systems.load(system) if isinstance(system, str) else system
         check_seconds(expected_wait, default_time)

@@ -51,8 +51,6 @@ class Mirror:
         self._started: list[tuple[Event, list[str]]] = []
         self._reasons: list[tuple[str, str]] = []
         self._status: dict[str, int] = {}
-        self._again_at: int | None = None
-        self._news = False
         #: Whether a job that had a start waits again.
         self._is_back = False
 
@@ -60,7 +58,6 @@ class Mirror:
 
     def follow(self, now: int, jobs: list[Event]) -> list[str]:
         """Take note of ends, starts that failed, and submits; return who can never run."""
-        self._news = False
         allocated = self._manager.current_allocations
         self._follow_status()
         if self._started:
@@ -81,7 +78,6 @@ class Mirror:
             if self._status or not all(status.values()):
                 down = [self._node_of[name] for name, is_on in status.items() if not is_on]
                 self._cluster.set_down(down)
-                self._news = True
             self._status = dict(status)
 
     def _check_starts(self) -> None:
@@ -92,7 +88,7 @@ class Mirror:
                 # AccaSim refused it, or somebody took it out of the decision.
                 self._cluster.failed(row, self._cluster.now)
                 del self._running[job.id]
-                self._news = self._is_back = True
+                self._is_back = True
             elif job.assigned_nodes is not nodes and list(job.assigned_nodes) != nodes:
                 self._cluster.failed(row, self._cluster.now)
                 self._cluster.start([Start(row, self._held(job, row))], self._cluster.now)
@@ -103,7 +99,6 @@ class Mirror:
         gone = [key for key in self._running if key not in allocated]
         if not gone:
             return
-        self._news = True
         ended: list[tuple[int, int, int, Event]] = []
         for key in gone:
             row, number, job = self._running.pop(key)
@@ -136,7 +131,7 @@ class Mirror:
         Some dispatchers learn from ends when they happen. There is nothing they could start.
         """
         cluster = self._cluster
-        if cluster.dispatcher.acts_when_idle and not cluster.state.num_waiting:
+        if cluster.dispatcher.acts_when_idle and not cluster.machine.num_waiting:
             cluster.decide(second)
 
     def _stranger(self, allocated: Mapping[str, Any]) -> str:
@@ -154,7 +149,6 @@ class Mirror:
             if job.id not in queued:
                 del self._row_of[job.id]
                 self._cluster.cancel(row, now)
-                self._news = True
         old = {self._row_of[job.id]: job for job in jobs if job.id in self._row_of}
         self._waiting = dict(sorted(old.items()))
         self._answers = {row: (None, job.id, []) for row, job in self._waiting.items()}
@@ -177,16 +171,16 @@ class Mirror:
             self._row_of[job.id] = row
             self._waiting[row] = job
             self._answers[row] = (None, job.id, [])
-            self._news = True
         return rejected
 
     # --- what follows ----------------------------------------------------------------------------
 
     def is_news(self, now: int) -> bool:
         """Tell whether anything has happened that a dispatcher would be asked about."""
-        due = self._again_at is not None and self._again_at <= now
-        someone = bool(self._waiting) or self._cluster.dispatcher.acts_when_idle
-        return someone and (self._news or due)
+        if self._waiting or self._cluster.dispatcher.acts_when_idle:
+            return self._cluster.is_due(now)
+        self._cluster.prepare(now)
+        return False
 
     def postponed(self) -> list[Answer]:
         """Return the answers that leave everybody waiting."""
@@ -195,11 +189,11 @@ class Mirror:
     def decide(self, now: int) -> list[Answer]:
         """Ask the dispatcher; return starts in its order, then who waits on in queue order."""
         decision = self._cluster.decide(now)
-        self._again_at = decision.again_at
+        wake = self._cluster.next_wake
         answers = [*self._start(decision, now), *self._answers.values()]
-        if decision.again_at is not None and self._answers:
+        if wake is not None and self._answers:
             # AccaSim wakes up at the second that a postponed job names.
-            answers[-1] = (decision.again_at, answers[-1][1], [])
+            answers[-1] = (wake, answers[-1][1], [])
         return answers
 
     def _start(self, decision: Decision, now: int) -> list[Answer]:
@@ -221,7 +215,7 @@ class Mirror:
 
     def check_not_stuck(self, num_loaded: int) -> None:
         """Raise DispatchError if jobs wait, nothing runs, and nothing is to come."""
-        if self._running or self._again_at is not None or not self._waiting:
+        if self._running or self._cluster.next_wake is not None or not self._waiting:
             return
         if not all(self._status.values()):
             return
@@ -243,7 +237,7 @@ class Mirror:
         nodes, units = np.unique(
             [self._node_of[name] for name in job.assigned_nodes], return_counts=True
         )
-        store = self._cluster.state.store
+        store = self._cluster.machine.store
         kinds = len(store.resources)
         request = store.shapes[store.columns[row, c.SHAPE], c.SHAPE_REQUEST :][:kinds]
         return Allocation(

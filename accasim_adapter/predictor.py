@@ -11,7 +11,7 @@ from accasim_adapter.jobs import PREDICTED, Predicted, predicted_of, request_of,
 from accasim_adapter.machine import check_seconds, system_of
 from cpsched import systems
 from cpsched.engine.encoder import JobEncoder
-from cpsched.engine.predicting import predict_into_store
+from cpsched.engine.predicting import predict
 from cpsched.errors import InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
@@ -133,7 +133,7 @@ class CpschedPredictor(Hooks):
             self._row_of[job.id] = -1
             return
         self._row_of[job.id] = row
-        predict_into_store(self.predictor, self._job(job.id), now)
+        predict(self.predictor, self._store, self._job(job.id), now)
         values = self._store.columns[row, c.PRIORITY : c.BOUND + 1].tolist()
         setattr(job, PREDICTED, Predicted(request.requested_time, *values))
         job.expected_duration = predicted_of(job).plan  # type: ignore[union-attr]

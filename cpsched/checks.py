@@ -152,7 +152,7 @@ def check_survives_saving(make: Maker) -> None:
         first = _Simulation(make(), fitted)
         first.simulator.run(until=until)
         rest = _Simulation(make(), fitted)
-        checkpoint.restore(rest.simulator, _through_a_file(first.simulator))
+        rest.simulator.restore(_through_a_file(first.simulator))
         rest.run()
         _same(whole.starts, first.starts + rest.starts, "differ after save and load")
 
@@ -358,7 +358,7 @@ def _through_a_file(simulator: Simulator) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.npz"
         try:
-            checkpoint.write(path, "check", checkpoint.capture(simulator))
+            checkpoint.write(path, "check", simulator.state())
         except (TypeError, ValueError) as error:
             raise CheckError(f"state holds what is no array, number or string: {error}") from error
         return checkpoint.read(path, "check")

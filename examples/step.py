@@ -24,7 +24,7 @@ workload = Workload.build(
 fitted = fit(workload, parse_system(SYSTEM, where="example"))
 simulator = Simulator(fitted, build("dispatchers", "easy"), build("predictors", "requested"))
 while simulator.step():
-    view = simulator.state.view(simulator.now)
+    view = simulator.machine.view(simulator.now)
     running = [str(workload.job_id[job]) for job in view.running.handle]
     waiting = [str(workload.job_id[job]) for job in view.waiting.handle]
     print(f"{simulator.now:2d}: running {running}, waiting {waiting}, free {view.free[:, 0]}")

@@ -1,42 +1,43 @@
 """
-A machine somebody else runs: they say what happens, a dispatcher says what starts.
+A machine in use: jobs come and go, a dispatcher says what starts.
 
-This is the engine without the simulator. Whoever holds a machine (another simulator, a resource
-manager, a test) tells a :class:`Cluster` of submits, starts and ends in the order of time, and
-asks it what to start now. The views a dispatcher gets are those it gets in a simulation.
+Whoever has a machine (the simulator, another simulator, a resource manager, a test) tells a
+:class:`Cluster` what happens in the order of time, and asks it what to start.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from heapq import heappop, heappush
+from operator import index
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from cpsched.engine.encoder import JobEncoder, Request
-from cpsched.engine.predicting import Correction, correct_overdue, predict_into_store
-from cpsched.engine.state import State
-from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError
+from cpsched.engine.machine import Machine
+from cpsched.engine.predicting import Correction, checked_prediction, correct_overdue, predict
+from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError
 from cpsched.model import columns as c
-from cpsched.model.decision import Start
+from cpsched.model.decision import Decision, Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import Status
+from cpsched.model.validate import one_of
 from cpsched.prediction import Outcome, RuntimePredictor, listens
 from cpsched.spec import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
-    from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
 
 class Cluster:
     """
-    The state of a machine, a dispatcher, and a predictor; without a clock.
+    A machine, its jobs, a dispatcher and a predictor; without a clock.
 
     Jobs are known by the handle that :meth:`submit` gives. Every call names the present second,
     which never goes back. Nothing starts by itself: :meth:`decide` answers what should start, and
@@ -58,6 +59,8 @@ class Cluster:
         Given to dispatcher and predictor.
     epoch
         Unix time of second 0, where it is known: a trained predictor counts hours from it.
+    name_of
+        What messages call a job, by its handle; by default what :meth:`submit` was told.
 
     Raises
     ------
@@ -66,8 +69,10 @@ class Cluster:
 
     Attributes
     ----------
-    state
+    machine
         Queue, running jobs and free capacity; to look at, not to change.
+    now
+        The second of the last call.
     """
 
     def __init__(
@@ -80,20 +85,25 @@ class Cluster:
         any_queue: bool = False,
         seed: int = 0,
         epoch: int | None = None,
+        name_of: Callable[[int], str] | None = None,
     ) -> None:
         self.system = system
-        self.state = State(system)
         self.dispatcher: Dispatcher = (
             build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
         )
         self.predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self.correction = correction_named(correction)
+        self.correction = one_of(Correction, correction, "correction")
+        self._ids: list[str] = []
+        self.machine = Machine(system, name_of or self._ids.__getitem__)
         self.now = 0
-        self._encoder = JobEncoder(system, self.state.store, any_queue=any_queue)
-        #: What each node that is down would have free otherwise.
-        self._down: dict[int, IntArray] = {}
+        self._encoder = JobEncoder(system, self.machine.store, any_queue=any_queue)
+        #: Whether anything has happened since the dispatcher was last asked.
+        self._news = False
+        #: Seconds at which the dispatcher asked to be woken, a heap without duplicates.
+        self._wakes: list[int] = []
+        self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
         self.dispatcher.reset(system, seed)
@@ -102,7 +112,15 @@ class Cluster:
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def submit(self, request: Request, now: int, *, job_id: str = "", predicted: Any = None) -> int:
+    def submit(
+        self,
+        request: Request,
+        now: int,
+        *,
+        job_id: str = "",
+        predicted: Sequence[int] | None = None,
+        held: bool = False,
+    ) -> int:
         """
         Put a job at the end of the queue.
 
@@ -113,6 +131,8 @@ class Cluster:
         predicted
             Runtimes that somebody else has predicted, seconds: priority, plan and bound. Then the
             predictor is not asked.
+        held
+            Whether it may not start before :meth:`release`.
 
         Returns
         -------
@@ -124,23 +144,77 @@ class Cluster:
         InfeasibleRequestError
             If it can never run on this machine; then nothing has changed.
         ConfigError
-            If its queue is none of the system's, or time goes back.
+            If its queue is not one of the system's, what is predicted is not three runtimes, or
+            time goes back; then nothing has changed.
         """
-        self._tick(now)
+        if now != self.now:
+            self._tick(now)
+        answers = None if predicted is None else checked_prediction(predicted)
         try:
             row = self._encoder.add(request, now)
         except InfeasibleRequestError as error:
             raise InfeasibleRequestError(job_id or f"of {request.user}", error.reason) from None
-        if len(self._encoder.masks) != len(self.state.eligible):
-            self._set_eligible()
-        if predicted is not None:
-            self.state.store.writable[row, c.PRIORITY : c.BOUND + 1] = predicted
-        else:
-            predict_into_store(self.predictor, self._job(row), now)
-        self.state.enqueue(row)
+        self._ids.append(job_id or str(row))
+        if self._encoder.num_classes != len(self.machine.eligible):
+            self.machine.set_classes(self._encoder.classes())
+        if answers is not None:
+            self.machine.store.writable[row, c.PRIORITY : c.BOUND + 1] = answers
+        self.admit(row, row + 1, now, held=(row,) if held else (), predicted=answers is not None)
         return row
 
-    def start(self, starts: Iterable[Start], now: int) -> None:
+    def admit(
+        self,
+        first: int,
+        end: int,
+        now: int,
+        *,
+        held: Collection[int] = (),
+        classes: BoolArray | None = None,
+        predicted: bool = False,
+    ) -> None:
+        """
+        Put jobs that are in the store already, ``[first, end)``, at the end of the queue.
+
+        Parameters
+        ----------
+        held
+            Those that may not start before :meth:`release`.
+        classes
+            The nodes of each class of jobs, shape ``(C, N)``, where there are new ones.
+        predicted
+            Whether their predictions are in the store too.
+        """
+        if now != self.now:
+            self._tick(now)
+        machine = self.machine
+        if classes is not None:
+            machine.set_classes(classes)
+        if self._predicts and not predicted:
+            predict(self.predictor, self.machine.store, self._jobs(first, end), now)
+        for row in range(first, end):
+            if held and row in held:
+                machine.store.writable[row, c.STATE] = c.HELD
+            else:
+                machine.enqueue(row)
+        self._news = True
+
+    def release(self, handle: int, now: int) -> None:
+        """
+        Let a held job into the queue, at its place.
+
+        Raises
+        ------
+        DispatchError
+            If the job is not held.
+        """
+        if now != self.now:
+            self._tick(now)
+        if not self.machine.is_in(handle, c.HELD):
+            self._refuse(handle, "released", "held")
+        self.machine.return_to_queue(handle)
+        self._news = True
+
+    def start(self, starts: Sequence[Start], now: int) -> None:
         """
         Say that waiting jobs have started, as :meth:`decide` answered or anywhere else.
 
@@ -148,26 +222,47 @@ class Cluster:
         ------
         DispatchError
             If a job does not wait, or what it is given is not what it asked for, or not free.
+            Then none of them has started.
         """
-        self._tick(now)
-        state = self.state
-        for handle, allocation in starts:
-            state.start(handle, allocation, now)
-            if self._sees_starts:
-                self.predictor.on_start(self._job(handle), now)
-        state.drop_started()
+        if now != self.now:
+            self._tick(now)
+        machine = self.machine
+        done = 0
+        try:
+            for handle, allocation in starts:
+                machine.start(handle, allocation, now)
+                done += 1
+        except DispatchError as error:
+            for handle, _ in starts[:done]:
+                machine.leave(handle)
+                machine.store.writable[handle, c.STATE] = c.WAITING
+            raise DispatchError(f"{self.dispatcher.name}: {error}") from None
+        machine.drop_started(done)
+        if self._sees_starts:
+            for handle, _ in starts:
+                self.predictor.on_start(self._jobs(handle), now)
 
     def failed(self, handle: int, now: int) -> None:
-        """Say that a start did not come about: the job waits, with one more attempt."""
-        self._tick(now)
-        columns = self.state.store.writable
-        if columns[handle, c.STATE] == c.RUNNING:
-            self._free(handle)
-            self.state.release(handle)
-        columns[handle, c.ATTEMPTS] += 1
+        """
+        Say that a start did not come about, or came to nothing: the job waits, with one more try.
+
+        Raises
+        ------
+        DispatchError
+            If the job neither waits nor runs.
+        """
+        if now != self.now:
+            self._tick(now)
+        if self.machine.is_in(handle, c.RUNNING):
+            self.machine.leave(handle)
+            self.machine.return_to_queue(handle)
+        elif not self.machine.is_in(handle, c.WAITING):
+            self._refuse(handle, "said to have failed", "waiting or running")
+        self.machine.store.writable[handle, c.ATTEMPTS] += 1
+        self._news = True
 
     def end(
-        self, handle: int, now: int, *, status: Status = Status.COMPLETED, killed: bool = False
+        self, handle: int, now: int, *, status: int = Status.COMPLETED, killed: bool = False
     ) -> None:
         """
         Say that a running job has ended.
@@ -175,7 +270,7 @@ class Cluster:
         Parameters
         ----------
         status
-            How it ended.
+            How it ended, see :class:`~cpsched.model.types.Status`.
         killed
             Whether it was ended at its requested time.
 
@@ -184,84 +279,144 @@ class Cluster:
         DispatchError
             If the job does not run.
         """
-        self._tick(now)
-        columns = self.state.store.columns
-        if not self._is(handle, c.RUNNING):
-            raise DispatchError(f"job {handle} is said to have ended, but it does not run")
-        runtime = now - columns.item(handle, c.START)
-        self._free(handle)
+        if now != self.now:
+            self._tick(now)
+        machine = self.machine
+        if not machine.is_in(handle, c.RUNNING):
+            self._refuse(handle, "said to have ended", "running")
+        machine.leave(handle)
+        self._news = True
         if self._learns:
-            outcome = Outcome(np.array([runtime]), np.array([int(status)]), np.array([killed]))
-            self.predictor.observe(self._job(handle), outcome, now)
+            runtime = now - machine.store.columns.item(handle, c.START)
+            outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
+            self.predictor.observe(self._jobs(handle), outcome, now)
 
     def cancel(self, handle: int, now: int) -> None:
         """
-        Take a waiting job out of the queue.
+        Take a job that waits or is held out of the queue.
 
         Raises
         ------
         DispatchError
-            If the job does not wait.
+            If it neither waits nor is held.
         """
-        self._tick(now)
-        if not self._is(handle, c.WAITING):
-            raise DispatchError(f"job {handle} is cancelled, but it does not wait")
-        self.state.store.writable[handle, c.STATE] = c.ENDED
-        self.state.drop_started()
-        self.predictor.on_cancel(self._job(handle), now)
+        if now != self.now:
+            self._tick(now)
+        waited = self.machine.is_in(handle, c.WAITING)
+        if not waited and not self.machine.is_in(handle, c.HELD):
+            self._refuse(handle, "cancelled", "waiting")
+        self.machine.store.writable[handle, c.STATE] = c.ENDED
+        self.machine.drop_started(int(waited))
+        self._news = True
+        self.predictor.on_cancel(self._jobs(handle), now)
 
-    def set_down(self, nodes: Iterable[int]) -> None:
+    def set_down(self, nodes: Iterable[int], now: int | None = None) -> None:
         """
         Say which nodes are down; all others are up.
 
         Nothing starts on a node that is down; what runs there goes on until its end is told.
+
+        Raises
+        ------
+        ConfigError
+            If the system has no such node.
         """
-        wanted = {int(node) for node in nodes}
-        for node in wanted - self._down.keys():
-            self._down[node] = np.zeros(len(self.system.resources), dtype=np.int64)
-        for node in self._down.keys() - wanted:
-            self.state.free[node] += self._down.pop(node)
-        up = np.ones(self.system.num_nodes, dtype=np.bool_)
-        up[list(wanted)] = False
-        up.flags.writeable = False
-        self.state.node_up = up
-        self._hide_down()
-        self._set_eligible()
+        self._tick(self.now if now is None else now)
+        self.machine.set_down(nodes)
+        self._news = True
 
     # --- what follows ----------------------------------------------------------------------------
+
+    @property
+    def next_wake(self) -> int | None:
+        """The next second at which the dispatcher asked to be woken."""
+        return self._wakes[0] if self._wakes else None
+
+    def is_due(self, now: int) -> bool:
+        """Say whether the dispatcher should be asked: something happened, or it asked for it."""
+        wakes = self._wakes
+        while wakes and wakes[0] <= now:
+            heappop(wakes)
+            self._news = True
+        return self._news
+
+    def view(self, now: int) -> View:
+        """Return what the dispatcher can know now; valid until something happens."""
+        return self.machine.view(now)
+
+    def prepare(self, now: int) -> View | None:
+        """
+        Return the view for a decision now, or None where there is nothing to decide.
+
+        Whatever happened until now counts as told. Jobs that should have ended are expected to
+        end later.
+        """
+        if now != self.now:
+            self._tick(now)
+        if self._wakes:
+            self.is_due(now)
+        self._news = False
+        machine = self.machine
+        if not (machine.num_waiting or self.dispatcher.acts_when_idle):
+            return None
+        if machine.is_overdue(now):
+            correct_overdue(machine, self.correction, now)
+        return machine.view(now)
 
     def decide(self, now: int) -> Decision:
         """
         Ask the dispatcher what starts now.
 
         Its answer is not carried out: tell :meth:`start` which of its starts came about (or
-        :meth:`failed` which did not).
+        :meth:`failed` which did not). When it wants to be asked again is remembered.
 
         Raises
         ------
         DispatchError
             If it wants something else than to start jobs, or to be woken in the past.
         """
-        self._tick(now)
-        if self.state.is_overdue(now):
-            correct_overdue(self.state, self.correction, now)
-        decision = self.dispatcher.decide(self.view(now))
-        for action in decision.actions:
-            if not isinstance(action, Start):
-                raise DispatchError(
-                    f"{self.dispatcher.name} asks for {type(action).__name__} of job"
-                    f" {action.handle}, which is not possible here: jobs are rigid"
-                )
-        if decision.again_at is not None and decision.again_at <= now:
-            raise DispatchError(
-                f"{self.dispatcher.name} wants to be woken at {decision.again_at},"
-                f" it is {now} already"
-            )
+        view = self.prepare(now) or self.view(now)
+        decision = self.dispatcher.decide(view)
+        self.accept(decision, now)
         return decision
 
-    def view(self, now: int) -> View:
-        """Return what the dispatcher may know now; valid until something happens."""
-        return self.state.view(now)
+    def accept(self, decision: Decision, now: int) -> None:
+        """
+        Check an answer of the dispatcher, and remember when it wants to be asked again.
+
+        Raises
+        ------
+        DispatchError
+            As :meth:`decide`.
+        """
+        name = self.dispatcher.name
+        if not isinstance(decision, Decision):
+            raise DispatchError(
+                f"{name} decides {decision!r:.80}, must be a Decision (an empty one to start"
+                " nothing)"
+            )
+        for action in decision.actions:
+            if not isinstance(action, Start):
+                handle = getattr(action, "handle", "?")
+                raise DispatchError(
+                    f"{name} asks for {type(action).__name__} of job {handle}, which is not"
+                    " possible here: jobs are rigid"
+                )
+        if decision.again_at is not None:
+            self._wake_at(decision.again_at, now)
+
+    def _wake_at(self, second: int, now: int) -> None:
+        name = self.dispatcher.name
+        try:
+            second = index(second)
+        except TypeError:
+            raise DispatchError(
+                f"{name} wants to be woken at {second!r}, must be a whole number of seconds"
+            ) from None
+        if second <= now:
+            raise DispatchError(f"{name} wants to be woken at {second}, but it is {now} already")
+        if second not in self._wakes:
+            heappush(self._wakes, second)
 
     def node_names(self, allocation: Allocation) -> list[str]:
         """Return the name of a node for each unit."""
@@ -272,6 +427,49 @@ class Cluster:
             for _ in range(units)
         ]
 
+    # --- saving ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """
+        Return everything a cluster made in the same way needs to go on from here.
+
+        Arrays, numbers, strings and nested mappings of them. Jobs that came by :meth:`submit` are
+        part of it; those that came by :meth:`admit` are for who admitted them to enter again.
+        """
+        saved: dict[str, Any] = {
+            "now": self.now,
+            "news": self._news,
+            "wakes": np.array(sorted(self._wakes), dtype=np.int64),
+            "machine": self.machine.state(),
+            "dispatcher": dict(self.dispatcher.state()),
+            "predictor": dict(self.predictor.state()),
+        }
+        if self._ids:
+            saved["jobs"] = self._encoder.state()
+            saved["ids"] = list(self._ids)
+        return saved
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """
+        Take up what :meth:`state` gave, in a cluster made in the same way.
+
+        Raises
+        ------
+        RunError
+            If it is not a state this cluster can be in.
+        """
+        if "jobs" in saved:
+            self._encoder.restore(saved["jobs"])
+            self._ids.extend(str(job_id) for job_id in saved["ids"])
+            self.machine.set_classes(self._encoder.classes())
+        self.machine.restore(saved["machine"])
+        now, wakes = int(saved["now"]), sorted(set(saved["wakes"].tolist()))
+        if wakes and wakes[0] < now:
+            raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
+        self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
+        self.dispatcher.restore(saved.get("dispatcher", {}))
+        self.predictor.restore(saved.get("predictor", {}))
+
     # --- steps -----------------------------------------------------------------------------------
 
     def _tick(self, now: int) -> None:
@@ -279,34 +477,10 @@ class Cluster:
             raise ConfigError(f"it is {self.now} already, and is told to be {now}", where="Cluster")
         self.now = now
 
-    def _job(self, handle: int) -> JobTable:
-        return JobTable(self.state.store, np.array([handle], dtype=np.int64))
+    def _refuse(self, handle: int, what: str, wanted: str) -> NoReturn:
+        raise DispatchError(f"job {self.machine.name(handle)} is {what}, but it is not {wanted}")
 
-    def _is(self, handle: int, state: int) -> bool:
-        store = self.state.store
-        return 0 <= handle < store.size and store.columns.item(handle, c.STATE) == state
-
-    def _free(self, row: int) -> None:
-        self.state.end(row)
-        if self._down:
-            self._hide_down()
-
-    def _hide_down(self) -> None:
-        free = self.state.free
-        for node, hidden in self._down.items():
-            hidden += free[node]
-            free[node] = 0
-
-    def _set_eligible(self) -> None:
-        masks = self._encoder.masks
-        if masks:
-            self.state.set_eligible(np.stack(masks) & self.state.node_up)
-
-
-def correction_named(name: Correction | str) -> Correction:
-    """Return a correction by its name, or raise ConfigError saying which there are."""
-    try:
-        return Correction(name)
-    except ValueError:
-        known = ", ".join(Correction)
-        raise ConfigError(f"is '{name}', must be one of: {known}", key="correction") from None
+    def _jobs(self, first: int, end: int | None = None) -> JobTable:
+        rows = np.arange(first, first + 1 if end is None else end, dtype=np.int64)
+        rows.flags.writeable = False
+        return JobTable(self.machine.store, rows)

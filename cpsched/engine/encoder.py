@@ -1,17 +1,17 @@
-"""Jobs that calling code describes one by one, entered into a job store."""
+"""What calling code asks for, one job at a time, as rows of a job store."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.errors import ConfigError, InfeasibleRequestError
+from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
-from cpsched.model.jobstore import LABELS
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Split
+from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED, Split
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
+    from cpsched.model.types import BoolArray, IntArray
 
 _WHERE = "Request"
 _ONE_CORE = {"core": 1}
@@ -88,7 +88,7 @@ class Request:
 
 class JobEncoder:
     """
-    Enters requests into a store; shapes, strings and eligibility are numbered by appearance.
+    Adds requests to a store; shapes, strings and eligibility are numbered by appearance.
 
     Parameters
     ----------
@@ -100,10 +100,6 @@ class JobEncoder:
         Whether jobs may name queues that the system does not have. These have no rules, and the
         system's default expected wait.
 
-    Attributes
-    ----------
-    masks
-        Nodes of each eligibility class so far.
     """
 
     def __init__(self, system: System, store: JobStore, *, any_queue: bool = False) -> None:
@@ -111,8 +107,8 @@ class JobEncoder:
         self._store = store
         self._any_queue = any_queue
         self._kinds = {kind: index for index, kind in enumerate(system.resources)}
-        self.masks: list[BoolArray] = []
         self._class_of: dict[tuple[str, ...], int] = {}
+        self._classes: BoolArray = np.zeros((0, system.num_nodes), dtype=np.bool_)
         self._shape_of: dict[tuple[int, ...], int] = {}
         self._codes: dict[str, dict[str, int]] = {label: {} for label in LABELS}
         #: Why requests that were looked at before never fit; None where they do.
@@ -140,24 +136,64 @@ class JobEncoder:
         bounds = (request.units, request.nodes_min, request.nodes_max)
         self._check_feasible(shape, bounds)
         expected_wait = self._system.expected_wait(request.queue or None)
-        limit = request.requested_time
-        block = np.zeros((1, c.NUM_SUBMIT), dtype=np.int64)
-        columns = block[0]
-        columns[: c.EXPECTED_WAIT + 1] = (
-            self._store.size,
-            now,
-            limit,
-            request.units,
-            self._number(shape),
-            request.nodes_min,
-            request.nodes_max,
-            -1 if expected_wait is None else expected_wait,
-        )
-        columns[c.QUEUE : c.GROUP + 1] = [self._code(label, request) for label in LABELS]
-        columns[c.UNITS_MIN : c.UNITS_MAX + 1] = request.units
-        columns[c.DEADLINE : c.NOT_BEFORE + 1] = MISSING
-        columns[c.PRIORITY :] = limit
-        return self._store.append(block)
+        known = {
+            "handle": self._store.size,
+            "submit": now,
+            "requested_time": request.requested_time,
+            "units": request.units,
+            "shape": self._number(shape),
+            "nodes_min": request.nodes_min,
+            "nodes_max": request.nodes_max,
+            "expected_wait": -1 if expected_wait is None else expected_wait,
+            **{label: self._code(label, getattr(request, label)) for label in LABELS},
+        }
+        return self._store.append(submit_rows(1, known))
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes of jobs that may use the same nodes, so far."""
+        return len(self._class_of)
+
+    def classes(self) -> BoolArray:
+        """Return the nodes of each class of jobs, shape ``(C, N)``."""
+        if len(self._classes) != len(self._class_of):
+            of_node = self._system.node_groups
+            self._classes = np.array(
+                [[not groups or own in groups for own in of_node] for groups in self._class_of]
+            )
+        return self._classes
+
+    def state(self) -> dict[str, Any]:
+        """Return the requests so far, as arrays and lists."""
+        store = self._store
+        return {
+            "submitted": store.columns[: store.size, : c.PRIORITY].copy(),
+            "shapes": store.shapes.copy(),
+            "labels": {label: list(strings) for label, strings in store.labels.items()},
+            "groups": [list(groups) for groups in self._class_of],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """
+        Take up what :meth:`state` gave, with a store that is empty.
+
+        Raises
+        ------
+        RunError
+            If it holds what no request has.
+        """
+        shapes, submitted = saved["shapes"], saved["submitted"]
+        labels = {label: [str(text) for text in saved["labels"][label]] for label in LABELS}
+        groups = [tuple(map(str, names)) for names in saved["groups"]]
+        _check_saved(shapes, submitted, [len(groups), *map(len, labels.values())], len(self._kinds))
+        self._class_of = {names: number for number, names in enumerate(groups)}
+        self._shape_of = {tuple(shape): at for at, shape in enumerate(shapes.tolist())}
+        for label, texts in labels.items():
+            self._store.labels[label].extend(texts)
+            self._codes[label] = {text: code for code, text in enumerate(texts)}
+        self._store.add_shapes(shapes)
+        known = {name: submitted[:, at] for name, at in SUBMIT_COLUMNS.items() if at < c.PRIORITY}
+        self._store.append(submit_rows(len(submitted), known))
 
     def _check_queue(self, request: Request) -> None:
         name, queues = request.queue, self._system.queues
@@ -207,12 +243,7 @@ class JobEncoder:
         """Return the number of the nodes that the jobs of a queue may use."""
         queues = self._system.queues
         groups = queues[queue].groups if queue in queues else ()
-        found = self._class_of.get(groups)
-        if found is None:
-            found = self._class_of[groups] = len(self.masks)
-            of_node = self._system.node_groups
-            self.masks.append(np.array([not groups or own in groups for own in of_node]))
-        return found
+        return self._class_of.setdefault(groups, len(self._class_of))
 
     def _number(self, shape: tuple[int, ...]) -> int:
         found = self._shape_of.get(shape)
@@ -221,8 +252,7 @@ class JobEncoder:
             self._store.add_shapes(np.array([shape], dtype=np.int64))
         return found
 
-    def _code(self, label: str, request: Request) -> int:
-        text: str = getattr(request, label)
+    def _code(self, label: str, text: str) -> int:
         if not text:
             return -1
         codes = self._codes[label]
@@ -256,12 +286,49 @@ class JobEncoder:
             split=[shape[1]],
             contiguous=[bool(shape[2])],
         )
-        masks = np.stack(self.masks)
         own = np.array([shape[0]])
-        return infeasible(job, self._system, own, masks, rows=np.zeros(1, dtype=np.int64)).get(0)
+        return infeasible(
+            job, self._system, own, self.classes(), rows=np.zeros(1, dtype=np.int64)
+        ).get(0)
 
 
 _SPLITS = {split.name.lower(): int(split) for split in Split}
+
+
+def _check_saved(
+    shapes: IntArray, submitted: IntArray, num_codes: list[int], num_kinds: int
+) -> None:
+    """Check that saved requests are such as kernels can work with."""
+    columns, width = c.PRIORITY, c.SHAPE_REQUEST + 3 * num_kinds
+    good = (
+        shapes.dtype == submitted.dtype == np.int64
+        and shapes.ndim == submitted.ndim == 2
+        and (shapes.shape[1], submitted.shape[1]) == (width, columns)
+        and (shapes >= 0).all()
+        and (shapes <= MAX_AMOUNT).all()
+        and (shapes[:, c.SHAPE_CLASS] < num_codes[0]).all()
+        and np.array_equal(submitted[:, c.HANDLE], np.arange(len(submitted)))
+        and all(
+            ((least <= submitted[:, at]) & (submitted[:, at] <= most)).all()
+            for at, least, most in (
+                (c.SUBMIT, -MAX_TIME, MAX_TIME),
+                (c.REQUESTED_TIME, 1, MAX_TIME),
+                (c.UNITS, 1, UNBOUNDED),
+                (c.SHAPE, 0, len(shapes) - 1),
+                (c.NODES_MIN, 1, UNBOUNDED),
+                (c.NODES_MAX, 1, UNBOUNDED),
+                (c.EXPECTED_WAIT, -1, MAX_TIME),
+                *(
+                    (at, -1, num - 1)
+                    for at, num in zip(
+                        (c.QUEUE, c.USER, c.NAME, c.GROUP), num_codes[1:], strict=True
+                    )
+                ),
+            )
+        )
+    )
+    if not good:
+        raise RunError("the state has jobs that ask for what no request can ask for")
 
 
 def _check_whole(key: str, value: object, least: int, most: int) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from operator import index
 from typing import TYPE_CHECKING
 
+from cpsched.errors import ConfigError
 from cpsched.model import columns as c
+from cpsched.model.types import MAX_TIME
 from cpsched.prediction import answers_of, listens
 
 if TYPE_CHECKING:
-    from cpsched.engine.state import State
+    from collections.abc import Sequence
+
+    from cpsched.engine.machine import Machine
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.prediction import RuntimePredictor
 
@@ -23,21 +29,44 @@ class Correction(StrEnum):
     """After twice the time expected so far, but no later than its requested time."""
 
 
-def predict_into_store(predictor: RuntimePredictor, jobs: JobTable, now: int) -> None:
-    """Ask about jobs that have just arrived, and write down the answers, clipped."""
+def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int) -> None:
+    """Ask about jobs that have just arrived, and write the answers, clipped, into the store."""
     if predictor.is_request:
         return
     if listens(predictor, "on_submit"):
         predictor.on_submit(jobs, now)
     answers = answers_of(predictor, predictor.predict(jobs, now), jobs)
-    jobs.store.writable[jobs.rows, c.PRIORITY : c.BOUND + 1] = answers
+    store.writable[jobs.rows, c.PRIORITY : c.BOUND + 1] = answers
 
 
-def correct_overdue(state: State, correction: Correction, now: int) -> None:
+def checked_prediction(predicted: Sequence[int]) -> list[int]:
+    """
+    Return priority, plan and bound that calling code predicts for one job.
+
+    Raises
+    ------
+    ConfigError
+        If they are not three runtimes.
+    """
+    try:
+        answers = [index(seconds) for seconds in predicted]
+    except TypeError:
+        answers = []
+    if len(answers) != 3 or min(answers) < 0 or max(answers) > MAX_TIME:
+        raise ConfigError(
+            f"is {predicted!r:.80}, must be three whole numbers of seconds from 0 to {MAX_TIME}:"
+            " priority, plan and bound",
+            where="Cluster.submit",
+            key="predicted",
+        )
+    return answers
+
+
+def correct_overdue(machine: Machine, correction: Correction, now: int) -> None:
     """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
-    columns = state.store.columns
-    while state.is_overdue(now):
-        row = state.first_to_end()
+    columns = machine.store.columns
+    while machine.is_overdue(now):
+        row = machine.first_to_end()
         start = columns.item(row, c.START)
         end = start + columns.item(row, c.REQUESTED_TIME)
         if correction is Correction.DOUBLE:
@@ -46,4 +75,4 @@ def correct_overdue(state: State, correction: Correction, now: int) -> None:
             while start + length <= now:
                 length *= 2
             end = min(end, start + length)
-        state.expect_end(row, max(end, now + 1))
+        machine.expect_end(row, max(end, now + 1))

@@ -176,14 +176,14 @@ def _explanation(
         for value in (simulator.start_time[handle], simulator.end_time[handle])
     )
     if start is not None and end is None:
-        end = int(simulator.state.store.columns[handle, c.EXPECTED_END])
+        end = int(simulator.machine.store.columns[handle, c.EXPECTED_END])
     # Later events may have called for no decision; then its start is history.
     state = _state(simulator, handle, starts=start == simulator.now)
     waits = state is JobState.WAITING
     next_decision = _next_decision(simulator, common["time"]) if waits else None
     about = Explanation(
         decided=moment.decided,
-        job=_asked(workload, row, int(simulator.state.store.columns[handle, c.PLAN])),
+        job=_asked(workload, row, int(simulator.machine.store.columns[handle, c.PLAN])),
         state=state,
         summary="",
         rank=snapshot.rank if snapshot else None,
@@ -209,7 +209,7 @@ def _state(simulator: Simulator, handle: int, *, starts: bool) -> JobState:
     outcome = JobOutcome(int(simulator.outcome[handle]))
     if outcome in _OUTCOMES:
         return _OUTCOMES[outcome]
-    state = int(simulator.state.store.columns[handle, c.STATE])
+    state = int(simulator.machine.store.columns[handle, c.STATE])
     return {c.WAITING: JobState.WAITING, c.HELD: JobState.HELD}.get(state, JobState.RUNNING)
 
 

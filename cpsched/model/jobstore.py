@@ -12,14 +12,81 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model import columns as c
+from cpsched.model.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import AnyArray, IntArray
 
 #: Columns of strings a store keeps.
 LABELS = ("queue", "user", "name", "group")
+#: Where each column that is known at submit lies.
+SUBMIT_COLUMNS = {
+    "handle": c.HANDLE,
+    "submit": c.SUBMIT,
+    "requested_time": c.REQUESTED_TIME,
+    "units": c.UNITS,
+    "shape": c.SHAPE,
+    "nodes_min": c.NODES_MIN,
+    "nodes_max": c.NODES_MAX,
+    "expected_wait": c.EXPECTED_WAIT,
+    "queue": c.QUEUE,
+    "user": c.USER,
+    "name": c.NAME,
+    "group": c.GROUP,
+    "job_type": c.JOB_TYPE,
+    "units_min": c.UNITS_MIN,
+    "units_max": c.UNITS_MAX,
+    "urgent": c.URGENT,
+    "deadline": c.DEADLINE,
+    "not_before": c.NOT_BEFORE,
+    "requested_time_assumed": c.ASSUMED,
+    "priority": c.PRIORITY,
+    "plan": c.PLAN,
+    "bound": c.BOUND,
+}
+#: What a column is where nothing is said; or which other column it is then equal to.
+_NEUTRAL: Mapping[str, int | str] = {
+    "nodes_min": 1,
+    "nodes_max": UNBOUNDED,
+    "expected_wait": -1,
+    **dict.fromkeys(LABELS, -1),
+    "units_min": "units",
+    "units_max": "units",
+    "deadline": MISSING,
+    "not_before": MISSING,
+    "priority": "requested_time",
+    "plan": "requested_time",
+    "bound": "requested_time",
+}
+
+
+def submit_rows(num: int, known: Mapping[str, AnyArray | int]) -> IntArray:
+    """
+    Return jobs as rows of a store; the one place where a job becomes such a row.
+
+    Parameters
+    ----------
+    num
+        How many jobs n.
+    known
+        Columns by the names of :data:`SUBMIT_COLUMNS`: shape ``(n,)``, or one number for all. What
+        is left out asks for nothing special, and predictions are the requested time.
+
+    Returns
+    -------
+    ndarray
+        int64, shape ``(n, NUM_SUBMIT)``.
+    """
+    rows = np.zeros((num, c.NUM_SUBMIT), dtype=np.int64)
+    for name, position in SUBMIT_COLUMNS.items():
+        value = known.get(name)
+        if value is None:
+            neutral = _NEUTRAL.get(name, 0)
+            value = known[neutral] if isinstance(neutral, str) else neutral
+        rows[:, position] = value
+    return rows
 
 
 class JobStore:
@@ -46,7 +113,16 @@ class JobStore:
         The strings seen so far for each of queue, user, name and group, by code.
     """
 
-    __slots__ = ("_columns", "columns", "labels", "reordered", "resources", "shapes", "size")
+    __slots__ = (
+        "_columns",
+        "_shapes",
+        "columns",
+        "labels",
+        "reordered",
+        "resources",
+        "shapes",
+        "size",
+    )
 
     def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
         self.resources = tuple(resources)
@@ -54,7 +130,8 @@ class JobStore:
         self.size = 0
         self.reordered = 0
         width = c.SHAPE_REQUEST + 3 * len(self.resources)
-        self.shapes: IntArray = _read_only(np.zeros((0, width), dtype=np.int64))
+        self._shapes: IntArray = np.zeros((16, width), dtype=np.int64)
+        self.shapes: IntArray = _read_only(self._shapes[:0])
         self._set_columns(np.zeros((max(capacity, 1), c.NUM_COLUMNS), dtype=np.int64))
 
     def _set_columns(self, columns: IntArray) -> None:
@@ -92,7 +169,14 @@ class JobStore:
 
     def add_shapes(self, shapes: IntArray) -> None:
         """Append distinct requests; rows as in :attr:`shapes`."""
-        self.shapes = _read_only(np.vstack([self.shapes, shapes]))
+        first = len(self.shapes)
+        end = first + len(shapes)
+        if end > len(self._shapes):
+            grown = np.zeros((max(2 * len(self._shapes), end), self._shapes.shape[1]), np.int64)
+            grown[:first] = self.shapes
+            self._shapes = grown
+        self._shapes[first:end] = shapes
+        self.shapes = _read_only(self._shapes[:end])
 
 
 def distinct_shapes(

@@ -14,8 +14,8 @@ import numpy as np
 
 from cpsched.model import columns as c
 from cpsched.model import validate
-from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes
-from cpsched.model.types import MISSING, UNBOUNDED
+from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
+from cpsched.model.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,10 +106,7 @@ class JobTable:
             "submit": submit,
             "requested_time": requested_time,
             "units": units,
-            "units_min": units,
-            "units_max": units,
             **{name: np.full(num, default) for name, default in _DEFAULTS.items()},
-            **dict.fromkeys(("priority", "plan", "bound"), requested_time),
             **more,
         }
         columns = {
@@ -141,16 +138,10 @@ class JobTable:
             ),
         )
         store = JobStore(resources, num)
-        block = np.zeros((num, c.NUM_SUBMIT), dtype=np.int64)
-        for name, position in (_SUBMIT_COLUMNS | _PREDICTIONS).items():
-            if name in columns:
-                block[:, position] = columns[name]
-        block[:, c.SHAPE] = shape_of
-        for label in LABELS:
-            block[:, _SUBMIT_COLUMNS[label]] = _encode(
-                (strings or {}).get(label), store.labels[label], num
-            )
-        store.append(block)
+        codes = {
+            label: _encode((strings or {}).get(label), store.labels[label], num) for label in LABELS
+        }
+        store.append(submit_rows(num, {**columns, **codes, "shape": shape_of}))
         store.add_shapes(shapes)
         store.writable[:num, c.ATTEMPTS] = columns["attempts"]
         rows = np.arange(num, dtype=np.int64)
@@ -178,7 +169,7 @@ class JobTable:
     def strings(self, label: str) -> list[str | None]:
         """Return ``queue``, ``user``, ``name`` or ``group`` as strings, None where unknown."""
         table: list[str | None] = [*self.store.labels[label], None]
-        return [table[code] for code in self.column(_SUBMIT_COLUMNS[label])]
+        return [table[code] for code in self.column(SUBMIT_COLUMNS[label])]
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -383,40 +374,18 @@ def _encode(strings: Sequence[str] | None, labels: list[str], num: int) -> IntAr
     return np.asarray(codes, dtype=np.int64)
 
 
-_SUBMIT_COLUMNS = {
-    "handle": c.HANDLE,
-    "submit": c.SUBMIT,
-    "requested_time": c.REQUESTED_TIME,
-    "units": c.UNITS,
-    "nodes_min": c.NODES_MIN,
-    "nodes_max": c.NODES_MAX,
-    "expected_wait": c.EXPECTED_WAIT,
-    "queue": c.QUEUE,
-    "user": c.USER,
-    "name": c.NAME,
-    "group": c.GROUP,
-    "job_type": c.JOB_TYPE,
-    "units_min": c.UNITS_MIN,
-    "units_max": c.UNITS_MAX,
-    "urgent": c.URGENT,
-    "deadline": c.DEADLINE,
-    "not_before": c.NOT_BEFORE,
-}
-_PREDICTIONS = {"priority": c.PRIORITY, "plan": c.PLAN, "bound": c.BOUND}
 #: What a table built by hand has where nothing is said.
 _DEFAULTS = {
     "nodes_min": 1,
     "nodes_max": UNBOUNDED,
-    "expected_wait": -1,
-    "deadline": MISSING,
-    "not_before": MISSING,
     "eligible_class": 0,
     "split": 0,
     "contiguous": 0,
     "exclusive": 0,
     "attempts": 0,
 }
-_GIVEN = {*_DEFAULTS, *_PREDICTIONS, "units_min", "units_max", "job_type", "urgent"}
+_GIVEN = {*_DEFAULTS, *SUBMIT_COLUMNS} - {*LABELS, "handle", "submit", "requested_time", "units"}
+_GIVEN -= {"shape", "requested_time_assumed"}
 #: The smallest value a column may hold.
 _LEAST = {
     "requested_time": 0,

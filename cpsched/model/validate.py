@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import AnyArray, IntArray
 
 _WHERE = "JobTable.build"
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def whole_numbers(
@@ -100,3 +102,19 @@ def one_a_job(strings: Mapping[str, Sequence[str]], num: int) -> None:
     for name, values in strings.items():
         if len(values) != num:
             raise ConfigError(f"{len(values)} strings for {num} jobs", where=_WHERE, key=name)
+
+
+def one_of(choices: type[Choice], value: Choice | str, key: str) -> Choice:
+    """
+    Return the member of an enumeration that a value names.
+
+    Raises
+    ------
+    ConfigError
+        If it names none; lists those there are.
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        known = ", ".join(choices)
+        raise ConfigError(f"is {value!r}, must be one of: {known}", key=key) from None

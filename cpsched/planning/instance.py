@@ -113,7 +113,7 @@ def instance_of(
     together = replace(fitted, workload=free)
     idle = _Idle()
     simulator = first_decision(together, idle, predictor, seed)
-    columns = simulator.state.store.columns[: len(row)]
+    columns = simulator.machine.store.columns[: len(row)]
     return Instance(
         fitted=replace(fitted, workload=shifted if keep_submits else at_once),
         together=together,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes
+from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -73,6 +73,10 @@ class Arrivals:
     def __len__(self) -> int:
         return len(self.submit)
 
+    def job_id(self, handle: int) -> str:
+        """Return what the log calls a job."""
+        return str(self.workload.job_id[self.workload_row[handle]])
+
     @property
     def num_classes(self) -> int:
         """Number of eligibility classes of the whole workload."""
@@ -110,33 +114,15 @@ def _submit_block(jobs: Workload, system: System, shape_of: IntArray) -> IntArra
     """Return what the job store gets of each job, one a row."""
     waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
     expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
-    block = np.zeros((len(jobs), c.NUM_SUBMIT), dtype=np.int64)
-    for position, values in {
-        c.HANDLE: np.arange(len(jobs)),
-        c.SUBMIT: jobs.submit,
-        c.REQUESTED_TIME: jobs.requested_time,
-        c.UNITS: jobs.units,
-        c.SHAPE: shape_of,
-        c.NODES_MIN: jobs.nodes_min,
-        c.NODES_MAX: jobs.nodes_max,
-        c.EXPECTED_WAIT: expected[jobs.queue.codes],
-        c.QUEUE: jobs.queue.codes,
-        c.USER: jobs.user.codes,
-        c.NAME: jobs.name.codes,
-        c.GROUP: jobs.group.codes,
-        c.JOB_TYPE: jobs.job_type,
-        c.UNITS_MIN: jobs.units_min,
-        c.UNITS_MAX: jobs.units_max,
-        c.URGENT: jobs.urgent,
-        c.DEADLINE: jobs.deadline,
-        c.NOT_BEFORE: jobs.begin,
-        c.ASSUMED: jobs.requested_time_assumed,
-        c.PRIORITY: jobs.requested_time,
-        c.PLAN: jobs.requested_time,
-        c.BOUND: jobs.requested_time,
-    }.items():
-        block[:, position] = values
-    return block
+    known = {name: getattr(jobs, name) for name in SUBMIT_COLUMNS if hasattr(jobs, name)}
+    known |= {label: getattr(jobs, label).codes for label in LABELS}
+    known |= {
+        "handle": np.arange(len(jobs)),
+        "shape": shape_of,
+        "expected_wait": expected[jobs.queue.codes],
+        "not_before": jobs.begin,
+    }
+    return submit_rows(len(jobs), known)
 
 
 def _renumber(classes: IntArray) -> tuple[IntArray, IntArray]:

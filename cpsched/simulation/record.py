@@ -163,7 +163,7 @@ def _spread_of(name: str, values: array[float]) -> dict[str, float]:
 
 def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:
     """Return what a simulation has left behind, by row of the workload."""
-    arrivals, store = simulator.arrivals, simulator.state.store
+    arrivals, store = simulator.arrivals, simulator.machine.store
     rows = arrivals.workload_row
 
     def by_row(values: IntArray) -> IntArray:

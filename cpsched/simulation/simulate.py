@@ -193,11 +193,11 @@ def _run_with(
     jobs, system = simulator.arrivals.workload.digest(), simulator.system.digest()
     identity = describe(jobs, system, *what).identity
     if checkpoint.path.exists():
-        checkpoints.restore(simulator, checkpoints.read(checkpoint.path, identity))
+        simulator.restore(checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval
     while simulator.step():
         if monotonic() >= due:
-            checkpoints.write(checkpoint.path, identity, checkpoints.capture(simulator))
+            checkpoints.write(checkpoint.path, identity, simulator.state())
             due = monotonic() + checkpoint.interval
     checkpoint.path.unlink(missing_ok=True)
 

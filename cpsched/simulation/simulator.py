@@ -11,30 +11,31 @@ import heapq
 from collections import defaultdict
 from enum import IntEnum, StrEnum
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cpsched.engine.predicting import Correction, correct_overdue, predict_into_store
-from cpsched.engine.state import State
-from cpsched.errors import ConfigError, DispatchError
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.predicting import Correction
+from cpsched.errors import ConfigError, DispatchError, RunError
 from cpsched.model import columns as c
-from cpsched.model.decision import Start
-from cpsched.model.jobtable import JobTable
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Outcome, RuntimePredictor, listens
+from cpsched.model.types import MAX_TIME, MISSING, Status
+from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, hooks
 from cpsched.spec import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
-    from cpsched.model.decision import Decision
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Start
+    from cpsched.model.system import System
     from cpsched.model.types import IntArray
+    from cpsched.prediction import RuntimePredictor
     from cpsched.simulation.runtime_models import RuntimeModel
 
 
@@ -42,27 +43,24 @@ class Phase(IntEnum):
     """
     The order of events at one instant. This is a promise.
 
-    Ends come before submits, so what is given back can be taken at once; timers come last, then
-    the dispatch.
+    Ends come before submits, so what is given back can be taken at once; the dispatch comes last.
     """
 
     END = 0
-    NODE = 1
     CANCEL = 2
     SUBMIT = 3
     RELEASE = 4
-    EVOLVE = 5
-    TIMER = 6
 
 
 # The same as plain integers: looking up a member costs more than the comparison.
-_END, _CANCEL, _SUBMIT, _RELEASE, _TIMER = (
-    int(phase) for phase in (Phase.END, Phase.CANCEL, Phase.SUBMIT, Phase.RELEASE, Phase.TIMER)
-)
+_END, _CANCEL, _SUBMIT, _RELEASE = (int(phase) for phase in Phase)
 
+#: The phase in which a job is cancelled that arrives in the same second.
+_AFTER_SUBMIT = _RELEASE + 1
 
 #: Of a dispatch grid, seconds: a year.
 _LONGEST_INTERVAL = 366 * 86400
+_TIMED_OUT = int(Status.TIMEOUT)
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
@@ -117,52 +115,50 @@ class Simulator:
                 f"dispatch_interval is {dispatch_interval}, must be between 1 and"
                 f" {_LONGEST_INTERVAL} seconds"
             )
-        self.system = fitted.system
         self.arrivals = Arrivals(fitted)
-        self.state = State(self.system)
-        self.dispatcher = dispatcher
-        self.predictor = predictor
-        self.overrun = Overrun(overrun)
+        self.overrun = one_of(Overrun, overrun, "overrun")
         self._kills = self.overrun is Overrun.KILL
-        self.correction = Correction(correction)
         self.interval = dispatch_interval
         self.runtime_model: RuntimeModel = (
             build("runtime_models", runtime_model)
             if isinstance(runtime_model, str)
             else runtime_model
         )
+        self.runtime_model.reset(self.arrivals, seed)
+        self.cluster = Cluster(
+            fitted.system,
+            dispatcher,
+            predictor,
+            correction=correction,
+            seed=seed,
+            epoch=fitted.workload.epoch,
+            name_of=self.arrivals.job_id,
+        )
+        self.machine = self.cluster.machine
         self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.end_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.outcome: IntArray = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
         self._requested: list[int] = self.arrivals.requested_time.tolist()
+        self._status: list[int] = self.arrivals.status.tolist()
         self._begin: list[int] = self.arrivals.begin.tolist()
         self._dependency: list[int] = self.arrivals.dependency.tolist()
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
         #: Running jobs that will be ended at their requested time, before they are done.
-        self.cut: set[int] = set()
+        self._will_time_out: set[int] = set()
         #: Held jobs by the job they wait for.
         self.dependents: defaultdict[int, list[int]] = defaultdict(list)
         self._num_held = 0
-        self._rows = np.arange(num_jobs, dtype=np.int64)
-        self._rows.flags.writeable = False
         self._next_submit = 0
+        #: Events to come: second, phase, counter, job.
         self._heap: list[tuple[int, int, int, int]] = []
         self._counter = 0
-        self._pending = False
-        self._timer = -1
-        self._timer_time = -1
+        #: The second of the dispatch grid at which the dispatcher is asked next, or None.
+        self._tick: int | None = None
         self._set_hooks(tuple(observers))
-        self._learns = listens(predictor, "observe")
-        self._predicts = not predictor.is_request
-        self._sees_starts = listens(predictor, "on_start")
-        self.runtime_model.reset(self.arrivals, seed)
-        dispatcher.reset(self.system, seed)
-        predictor.on_epoch(fitted.workload.epoch)
-        predictor.reset(self.system, seed)
 
     def _set_hooks(self, observers: tuple[Observer, ...]) -> None:
         self.observers = observers
@@ -173,27 +169,32 @@ class Simulator:
         self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
 
     @property
-    def num_submitted(self) -> int:
-        """Jobs submitted so far."""
-        return self._next_submit
+    def system(self) -> System:
+        """The machine."""
+        return self.cluster.system
 
-    def events(self) -> list[tuple[int, int, int, int]]:
-        """Return the events to come: time, phase, counter, and what it is about."""
-        return list(self._heap)
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Who decides."""
+        return self.cluster.dispatcher
 
-    def set_events(self, events: list[tuple[int, int, int, int]]) -> None:
-        """Replace the events to come."""
-        self._heap = events
-        heapq.heapify(self._heap)
+    @property
+    def predictor(self) -> RuntimePredictor:
+        """Who predicts runtimes."""
+        return self.cluster.predictor
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
-        if self._next_submit == self._num_jobs:
-            return self._heap[0][0] if self._heap else None
-        submit = self.arrivals.submit[self._next_submit]
-        if self._heap and self._heap[0][0] < submit:
-            return self._heap[0][0]
-        return submit
+        time = self._heap[0][0] if self._heap else None
+        if self._next_submit < self._num_jobs:
+            submit = self.arrivals.submit[self._next_submit]
+            time = submit if time is None or submit < time else time
+        wake, tick = self.cluster.next_wake, self._tick
+        if wake is not None and (time is None or wake < time):
+            time = wake
+        if tick is not None and (time is None or tick < time):
+            time = tick
+        return time
 
     def run(self, until: int | None = None) -> None:
         """
@@ -210,13 +211,13 @@ class Simulator:
                 break
             self._instant(time)
         if self.next_time() is None:
-            self._check_nobody_left()
+            self._check_queue_drained()
 
     def step(self) -> bool:
         """Advance to the next instant and finish it; return False if there was none."""
         time = self.next_time()
         if time is None:
-            self._check_nobody_left()
+            self._check_queue_drained()
             return False
         self._instant(time)
         return True
@@ -242,21 +243,18 @@ class Simulator:
         for hook in self._on_instant:
             hook(now)
 
-    def _push(self, time: int, phase: Phase, payload: int) -> None:
+    def _push(self, time: int, phase: int, job: int) -> None:
         self._counter += 1
-        heapq.heappush(self._heap, (time, int(phase), self._counter, payload))
+        heapq.heappush(self._heap, (time, phase, self._counter, job))
 
     def _handle(self, event: tuple[int, int, int, int]) -> None:
-        _, phase, _, payload = event
+        _, phase, _, job = event
         if phase == _END:
-            self._end(payload)
+            self._end(job)
         elif phase == _RELEASE:
-            self._release(payload)
-        elif phase == _CANCEL:
-            self._cancel(payload)
-        elif payload == self._timer:
-            self._timer = -1
-            self._pending = True
+            self._release(job)
+        else:
+            self._cancel(job)
 
     # --- submit, hold, cancel --------------------------------------------------------------------
 
@@ -264,103 +262,94 @@ class Simulator:
         """Let every job of this instant arrive."""
         arrivals, now, first = self.arrivals, self.now, self._next_submit
         end = first + 1
-        while end < len(arrivals) and arrivals.submit[end] == now:
+        while end < self._num_jobs and arrivals.submit[end] == now:
             end += 1
-        state = self.state
-        if arrivals.enter(state.store, first, end):
-            state.set_eligible(arrivals.eligible(state.store))
+        store = self.machine.store
+        classes = arrivals.eligible(store) if arrivals.enter(store, first, end) else None
         self._next_submit = end
-        if self._predicts:
-            predict_into_store(self.predictor, JobTable(state.store, self._rows[first:end]), now)
-        for row in range(first, end):
-            if self._has_holds and self._hold(row):
-                continue
-            state.enqueue(row)
-        self._pending = True
+        held = {row for row in range(first, end) if self._hold(row)} if self._has_holds else ()
+        self.cluster.admit(first, end, now, held=held, classes=classes)
         for hook in self._on_submit:
             hook(first, end, now)
 
     def _hold(self, row: int) -> bool:
-        """Keep a job out of the queue until its begin time and dependency allow it."""
+        """Say whether a job may not start yet, and see to it that it is released then."""
         needed = self._dependency[row]
         if needed >= 0 and self.outcome[needed] == JobOutcome.NOT_ENDED:
             self.dependents[needed].append(row)
         elif self._begin[row] > self.now:
-            self._push(self._begin[row], Phase.RELEASE, row)
+            self._push(self._begin[row], _RELEASE, row)
         else:
             return False
-        self.state.store.writable[row, c.STATE] = c.HELD
         self._num_held += 1
         return True
 
     def _release(self, row: int) -> None:
         """Let a held job into the queue, unless it is held for another reason too."""
+        if not self.machine.is_in(row, c.HELD):
+            return  # cancelled meanwhile
         self._num_held -= 1
         if not self._hold(row):
-            self.state.release(row)
-            self._pending = True
+            self.cluster.release(row, self.now)
 
     def cancel(self, job: int, time: int) -> None:
-        """Have a job cancelled at a second to come, if it still waits then."""
+        """
+        Have a job cancelled at a second to come, if it waits or is held then.
+
+        Raises
+        ------
+        ConfigError
+            If that second has passed, or is before the job's submit.
+        """
+        name = self.arrivals.job_id(job)
         if time < self.now:
-            raise ConfigError(f"job {job} cannot be cancelled at {time}: it is {self.now} already")
-        self._push(time, Phase.CANCEL, job)
+            raise ConfigError(f"job {name} cannot be cancelled at {time}: it is {self.now} already")
+        submit = self.arrivals.submit[job]
+        if time < submit:
+            raise ConfigError(
+                f"job {name} cannot be cancelled at {time}: it is submitted at {submit}"
+            )
+        # In its own submit second it has to arrive first.
+        self._push(time, _CANCEL if time > submit else _AFTER_SUBMIT, job)
 
     def _cancel(self, row: int) -> None:
-        columns = self.state.store.writable
-        if row >= self._next_submit or columns[row, c.STATE] != c.WAITING:
+        if self.machine.is_in(row, c.HELD):
+            self._num_held -= 1
+        elif not self.machine.is_in(row, c.WAITING):
             return
-        columns[row, c.STATE] = c.ENDED
-        self.state.drop_started()
-        self.predictor.on_cancel(JobTable(self.state.store, self._rows[row : row + 1]), self.now)
+        self.cluster.cancel(row, self.now)
         self._finish(row, JobOutcome.CANCELLED)
 
     # --- start, end ------------------------------------------------------------------------------
 
-    def _start(self, action: Start) -> None:
-        row, allocation = action
-        state, now = self.state, self.now
-        state.start(row, allocation, now)
+    def _started(self, row: int, allocation: Allocation, now: int) -> None:
+        """Find out when a job that has just started will end."""
         work = self.runtime_model.start(row, allocation, now)
         end = self.runtime_model.end(row, allocation, work, now)
         if self._kills and end > now + self._requested[row]:
             end = now + self._requested[row]
-            self.cut.add(row)
+            self._will_time_out.add(row)
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
-        if self._sees_starts:
-            self.predictor.on_start(JobTable(state.store, self._rows[row : row + 1]), now)
         for hook in self._on_start:
             hook(row, allocation, now)
 
     def _end(self, row: int) -> None:
-        now = self.now
-        self.state.end(row)
-        killed = row in self.cut
+        killed = bool(self._will_time_out) and row in self._will_time_out
         if killed:
-            self.cut.remove(row)
-        if self._learns:
-            status = Status.TIMEOUT if killed else int(self.arrivals.status[row])
-            self.predictor.observe(
-                JobTable(self.state.store, self._rows[row : row + 1]),
-                Outcome(
-                    np.array([now - self.start_time.item(row)]),
-                    np.array([status]),
-                    np.array([killed]),
-                ),
-                now,
-            )
+            self._will_time_out.remove(row)
+        status = _TIMED_OUT if killed else self._status[row]
+        self.cluster.end(row, self.now, status=status, killed=killed)
         self._finish(row, _TIMEOUT if killed else _COMPLETED)
 
     def _finish(self, row: int, outcome: int) -> None:
-        """Write down how a job ended, and let go who waited for it."""
+        """Write down how a job ended, and let go of those that waited for it."""
         self.outcome[row] = outcome
         self.end_time[row] = self.now
-        self._pending = True
         if self._has_holds:
             for dependent in self.dependents.pop(row, ()):
-                self._push(self.now, Phase.RELEASE, dependent)
+                self._push(self.now, _RELEASE, dependent)
         for hook in self._on_end:
             hook(row, outcome, self.now)
 
@@ -368,71 +357,120 @@ class Simulator:
 
     def _maybe_dispatch(self, now: int) -> None:
         """Ask the dispatcher, if something happened and this instant is on the grid."""
-        if not self._pending:
+        cluster = self.cluster
+        if not cluster.is_due(now):
             return
         if self.interval and now % self.interval:
-            self._wake_at(now + self.interval - now % self.interval)
+            self._tick = now + self.interval - now % self.interval
             return
-        self._pending = False
-        if self.state.num_waiting or self.dispatcher.acts_when_idle:
-            self._dispatch(now)
-
-    def _dispatch(self, now: int) -> None:
-        state = self.state
-        if state.is_overdue(now):
-            correct_overdue(state, self.correction, now)
-        view = state.view(now)
+        self._tick = None
+        view = cluster.prepare(now)
+        if view is None:
+            return
         before = perf_counter()
-        decision = self.dispatcher.decide(view)
+        decision = cluster.dispatcher.decide(view)
         seconds = perf_counter() - before
+        cluster.accept(decision, now)
         for hook in self._on_decision:
             hook(view, decision, seconds)
         if decision.actions:
-            self._carry_out(decision)
-        if decision.again_at is not None:
-            if decision.again_at <= now:
-                raise DispatchError(
-                    f"{self.dispatcher.name} wants to be woken at {decision.again_at},"
-                    f" it is {now} already"
-                )
-            self._wake_at(decision.again_at)
+            starts = cast("Sequence[Start]", decision.actions)
+            cluster.start(starts, now)
+            for row, allocation in starts:
+                self._started(row, allocation, now)
 
-    def _carry_out(self, decision: Decision) -> None:
-        state = self.state
-        actions = decision.actions
-        only_head = (
-            len(actions) == 1 and isinstance(actions[0], Start) and state.is_head(actions[0].handle)
-        )
-        for action in actions:
-            if not isinstance(action, Start):
-                raise DispatchError(
-                    f"{self.dispatcher.name} asks for {type(action).__name__} of job"
-                    f" {action.handle}, which this simulation cannot do: jobs are rigid"
-                )
-            self._start(action)
-        if only_head:
-            state.drop_head()
-        else:
-            state.drop_started()
-
-    def _wake_at(self, time: int) -> None:
-        """Make sure of a dispatch at a second to come."""
-        self._counter += 1
-        if self._timer >= 0 and self._timer_time <= time:
-            return
-        self._timer = self._counter
-        self._timer_time = time
-        heapq.heappush(self._heap, (time, Phase.TIMER, self._counter, self._counter))
-
-    def _check_nobody_left(self) -> None:
-        left = self.state.num_waiting + self._num_held
+    def _check_queue_drained(self) -> None:
+        left = self.machine.num_waiting + self._num_held
         if left:
-            view = self.state.view(self.now)
+            view = self.machine.view(self.now)
             name = self.dispatcher.name
             row = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
-            job = self.arrivals.workload.job_id[self.arrivals.workload_row[row]]
+            job = self.arrivals.job_id(row)
             raise DispatchError(
                 f"{name} leaves {left} job{'s' if left > 1 else ''} waiting for ever (the first is"
                 f" job {job}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """
+        Return everything a simulator of the same run needs to go on from here.
+
+        Arrays, numbers and nested mappings of them; observers that have a ``state`` method (the
+        recorders) are included. What follows from the workload is not.
+        """
+        return {
+            "now": self.now,
+            "next_submit": self._next_submit,
+            "counter": self._counter,
+            "tick": -1 if self._tick is None else self._tick,
+            "start_time": self.start_time.copy(),
+            "end_time": self.end_time.copy(),
+            "outcome": self.outcome.copy(),
+            "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
+            "will_time_out": np.array(sorted(self._will_time_out), dtype=np.int64),
+            "dependents": np.array(
+                [(job, row) for job, rows in self.dependents.items() for row in rows],
+                dtype=np.int64,
+            ).reshape(-1, 2),
+            "cluster": self.cluster.state(),
+            "observers": {
+                str(position): dict(observer.state())
+                for position, observer in enumerate(self.observers)
+                if hasattr(observer, "state")
+            },
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """
+        Take up what :meth:`state` gave, in a simulator just built for the same run.
+
+        Raises
+        ------
+        RunError
+            If it is not a state this run can be in.
+        """
+        num, submitted = self._num_jobs, int(saved["next_submit"])
+        if len(saved["start_time"]) != num:
+            raise RunError(
+                f"the checkpoint is of {len(saved['start_time'])} jobs, this run has {num}"
+            )
+        if not 0 <= submitted <= num:
+            raise RunError(f"the checkpoint has {submitted} of {num} jobs submitted")
+        self.now, self._next_submit = int(saved["now"]), submitted
+        self._counter = int(saved["counter"])
+        self._tick = None if saved["tick"] < 0 else int(saved["tick"])
+        for name in ("start_time", "end_time", "outcome"):
+            getattr(self, name)[:] = saved[name]
+        if submitted:
+            store = self.machine.store
+            self.arrivals.enter(store, 0, submitted)
+            self.machine.set_classes(self.arrivals.eligible(store))
+        self.cluster.restore(saved["cluster"])
+        self._heap = self._checked_events(saved["events"])
+        heapq.heapify(self._heap)
+        self._will_time_out = set(saved["will_time_out"].tolist())
+        self.dependents.clear()
+        for job, row in saved["dependents"].tolist():
+            self.dependents[job].append(row)
+        self._num_held = int((self.machine.store.columns[:submitted, c.STATE] == c.HELD).sum())
+        for position, observer_state in saved.get("observers", {}).items():
+            self.observers[int(position)].restore(observer_state)  # type: ignore[attr-defined]
+
+    def _checked_events(self, events: IntArray) -> list[tuple[int, int, int, int]]:
+        """Return saved events if they can be those to come."""
+        time, phase, job = events[:, 0], events[:, 1], events[:, 3]
+        running = np.flatnonzero(
+            self.machine.store.columns[: self._next_submit, c.STATE] == c.RUNNING
+        )
+        good = (
+            ((self.now <= time) & (time <= 2 * MAX_TIME)).all()
+            and ((phase >= _END) & (phase <= _AFTER_SUBMIT)).all()
+            and ((job >= 0) & (job < self._num_jobs)).all()
+            and np.array_equal(np.sort(job[phase == _END]), running)
+        )
+        if not good:
+            raise RunError("the checkpoint has events that do not fit its jobs")
+        return [(int(a), int(b), int(k), int(d)) for a, b, k, d in events.tolist()]

@@ -132,7 +132,7 @@ def test_a_start_that_accasim_refuses_waits_again(world):
     assert made.scheduling_method(0, [job], _all(job))[0][0][2]
     answers, _ = made.scheduling_method(1, [job], _all(job))
     assert answers[0][0] == 1
-    state = made.cluster.state
+    state = made.cluster.machine
     assert state.store.columns[: state.store.size, 22].tolist() == [1]
     assert state.num_waiting == 0
 
@@ -170,7 +170,7 @@ def test_a_job_taken_off_its_nodes_and_queued_again_waits(world):
     a.start_time = 0
     answers, _ = made.scheduling_method(3, [a], _all(a))
     assert answers[0][0] == 3
-    state = made.cluster.state
+    state = made.cluster.machine
     assert (state.store.size, state.num_waiting, state.num_running) == (1, 0, 1)
 
 
@@ -183,7 +183,7 @@ def test_one_that_waits_again_behind_others_is_no_new_job(world):
     manager.remove_event("a")
     answers, _ = made.scheduling_method(3, [b, a, c], _all(a, b, c))
     assert [(job_id, time) for time, job_id, _ in answers] == [("a", 3), ("b", None), ("c", None)]
-    assert made.cluster.state.store.size == 3
+    assert made.cluster.machine.store.size == 3
 
 
 def test_nodes_that_are_off_get_nothing(world):
@@ -234,7 +234,7 @@ def test_a_job_without_a_requested_time_needs_a_default(world):
         made.scheduling_method(0, [job], _all(job))
     made, _ = world(default_time=60)
     made.scheduling_method(0, [job], _all(job))
-    assert made.cluster.state.store.columns[0, 2] == 60
+    assert made.cluster.machine.store.columns[0, 2] == 60
 
 
 class Lazy:
@@ -350,7 +350,7 @@ def test_expected_waits_by_queue(world):
     made, _ = world("prb", expected_wait={"short": 60})
     jobs = [Job("a", queue="short"), Job("b", queue=7), Job("c", queue=-1)]
     made.scheduling_method(0, jobs, _all(*jobs))
-    assert made.cluster.state.store.columns[:3, 7].tolist() == [60, 3600, 3600]
+    assert made.cluster.machine.store.columns[:3, 7].tolist() == [60, 3600, 3600]
     with pytest.raises(ConfigError, match="the system names expected waits already"):
         world("prb", system=machine((2,), (2,)), expected_wait=60)
 

@@ -62,7 +62,7 @@ def _live(fitted, dispatcher, predictor="requested"):
                     now,
                 )
                 at += 1
-            if cluster.state.num_waiting or cluster.dispatcher.acts_when_idle:
+            if cluster.machine.num_waiting or cluster.dispatcher.acts_when_idle:
                 for handle in _at_once(cluster, now):
                     starts[handle] = now
                     heapq.heappush(ends, (now + int(jobs.runtime[handle]), len(starts), handle))
@@ -211,9 +211,9 @@ class Kills:
 def test_what_cannot_be_is_an_error():
     """Wrong calls, and wrong answers of a dispatcher."""
     cluster = Cluster(machine((2,)), Kills(Decision([Kill(0)])))
-    with pytest.raises(DispatchError, match="job 0 is said to have ended, but it does not run"):
+    with pytest.raises(DispatchError, match="job 0 is said to have ended, but it is not running"):
         cluster.end(0, 0)
-    with pytest.raises(DispatchError, match="job 3 is cancelled, but it does not wait"):
+    with pytest.raises(DispatchError, match="job 3 is cancelled, but it is not waiting"):
         cluster.cancel(3, 0)
     job = cluster.submit(_request(), 5)
     with pytest.raises(ConfigError, match="it is 5 already, and is told to be 4"):

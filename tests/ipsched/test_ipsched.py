@@ -7,7 +7,7 @@ from tiny import jobs, machine, run, starts
 
 from cpsched import checks, cpsat
 from cpsched.cp import stats
-from cpsched.engine.state import State
+from cpsched.engine.machine import Machine
 from cpsched.errors import ConfigError
 from cpsched.ipsched import match, sharing
 from cpsched.ipsched.dispatcher import Ipsched
@@ -152,10 +152,10 @@ def test_the_interval_is_the_dispatchers_unless_the_run_says_otherwise(
 def decided(system, *rows, **options):
     """Return a view with jobs waiting on an idle machine, and a dispatcher made for it."""
     fitted = fit(jobs(*rows), system)
-    state = State(system)
+    state = Machine(system)
     arrivals = Arrivals(fitted)
     arrivals.enter(state.store, 0, len(arrivals))
-    state.set_eligible(arrivals.eligible(state.store))
+    state.set_classes(arrivals.eligible(state.store))
     for row in range(len(arrivals)):
         state.enqueue(row)
     dispatcher = Ipsched(**options)

@@ -355,13 +355,13 @@ def test_a_killed_simulation_goes_on_with_what_was_learnt(spec, tmp_path):
     whole, cut, again = simulator(), simulator(), simulator()
     whole.run()
     cut.run(until=int(fitted.workload.submit[70]))
-    checkpoint.write(tmp_path / "state.npz", "me", checkpoint.capture(cut))
-    checkpoint.restore(again, checkpoint.read(tmp_path / "state.npz", "me"))
+    checkpoint.write(tmp_path / "state.npz", "me", cut.state())
+    again.restore(checkpoint.read(tmp_path / "state.npz", "me"))
     again.run()
     assert again.start_time.tolist() == whole.start_time.tolist()
     predicted = slice(columns.PRIORITY, columns.BOUND + 1)
     assert np.array_equal(
-        again.state.store.columns[:, predicted], whole.state.store.columns[:, predicted]
+        again.machine.store.columns[:, predicted], whole.machine.store.columns[:, predicted]
     )
     assert again.predictor.stats() == whole.predictor.stats()
 

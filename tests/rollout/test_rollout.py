@@ -8,7 +8,7 @@ from cpsched.verification.verify import verify
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
-from cpsched.engine.state import State
+from cpsched.engine.machine import Machine
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import scenarios
@@ -191,7 +191,7 @@ def test_arrivals_are_those_submitted_last_whatever_their_handles():
     system = machine((4,))
     seen = Rollout(arrivals=3)
     seen.reset(system, 0)
-    state = State(system)
+    state = Machine(system)
     for now, handle in ((0, 900), (10, 5), (20, 17), (30, 3)):
         view = state.view(now)
         view.waiting = waiting_job(handle, now, "ann")

@@ -46,9 +46,9 @@ def test_going_on_from_a_file_gives_the_same(dispatcher, workload, system, until
     cut = _simulator(fitted, dispatcher)
     cut.run(until=until)
     path = tmp_path_factory.mktemp("checkpoint") / "state.npz"
-    checkpoint.write(path, "me", checkpoint.capture(cut))
+    checkpoint.write(path, "me", cut.state())
     again = _simulator(fitted, dispatcher)
-    checkpoint.restore(again, checkpoint.read(path, "me"))
+    again.restore(checkpoint.read(path, "me"))
     again.run()
     assert _result(fitted, again) == _result(fitted, whole)
 
@@ -62,7 +62,7 @@ def test_held_jobs_survive():
     cut = _simulator(fitted, "fifo")
     cut.run(until=5)
     again = _simulator(fitted, "fifo")
-    checkpoint.restore(again, checkpoint.capture(cut))
+    again.restore(cut.state())
     again.run()
     assert again.start_time.tolist() == [0, 9, 20]
 
@@ -71,7 +71,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     """One line says what is wrong; nothing is unpickled."""
     fitted = fit(jobs((0, 1, 5)), machine((1,)))
     path = tmp_path / "state.npz"
-    checkpoint.write(path, "me", checkpoint.capture(_simulator(fitted, "fifo")))
+    checkpoint.write(path, "me", _simulator(fitted, "fifo").state())
     with pytest.raises(RunError, match="checkpoint of another run"):
         checkpoint.read(path, "you")
     path.write_bytes(path.read_bytes()[:200])
@@ -81,6 +81,6 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(RunError, match="not a checkpoint, or is damaged"):
         checkpoint.read(path.with_suffix(".npy"), "me")
     other = fit(jobs((0, 1, 5), (1, 1, 1)), machine((1,)))
-    saved = checkpoint.capture(_simulator(fitted, "fifo"))
+    saved = _simulator(fitted, "fifo").state()
     with pytest.raises(RunError, match="of 1 jobs, this run has 2"):
-        checkpoint.restore(_simulator(other, "fifo"), saved)
+        _simulator(other, "fifo").restore(saved)

@@ -295,7 +295,7 @@ def test_only_waiting_jobs_start():
     """Handles that do not exist or do not wait are refused."""
     for handle in (7, -1):
         dispatcher = Scripted(lambda view, at=handle: Decision([Start(at, _allocation([0], [1]))]))
-        with pytest.raises(DispatchError, match=f"job {handle} is started, but it does not wait"):
+        with pytest.raises(DispatchError, match=f"job {handle} is started, but it is not waiting"):
             run(jobs((0, 1, 5)), machine((2,)), dispatcher)
 
 
@@ -322,7 +322,7 @@ def test_again_at_wakes_the_dispatcher():
         return Decision([Start(0, _allocation([0], [1]))])
 
     assert starts(jobs((0, 1, 5)), machine((1,)), Scripted(late)) == [8]
-    with pytest.raises(DispatchError, match="woken at 0, it is 0 already"):
+    with pytest.raises(DispatchError, match="woken at 0, but it is 0 already"):
         run(jobs((0, 1, 5)), machine((1,)), Scripted(lambda view: Decision(again_at=0)))
 
 

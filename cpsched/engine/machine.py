@@ -1,43 +1,64 @@
 """
-The machine's state in a simulation: who waits, who runs where, what is free.
+The state of a machine: which jobs wait, which run where, and what is free.
 
-It only carries out; when things happen is the simulator's business.
+A job enters nodes by :meth:`Machine.start` and leaves them by :meth:`Machine.leave`, whatever the
+reason. Nothing here has a clock or decides anything; :class:`~cpsched.engine.cluster.Cluster`
+drives it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.errors import DispatchError
+from cpsched.errors import ConfigError, DispatchError, RunError
 from cpsched.kernels import ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.types import MAX_TIME
 from cpsched.model.view import View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
 
 
 _INT64 = np.dtype(np.int64)
+#: What a job can be.
+_STATES = (c.WAITING, c.RUNNING, c.ENDED, c.HELD)
 
 
-class State:
+class Machine:
     """
     Queue, running jobs and free capacity.
 
     Parameters
     ----------
     system
-        The machine, as the workload was mapped onto it.
+        The nodes and what they hold.
+    name_of
+        What messages call a job, by its handle.
+
+    Attributes
+    ----------
+    store
+        Every job submitted so far.
+    free
+        What each node has left, shape ``(N, R)``; nothing on nodes that are down.
+    node_up
+        Shape ``(N,)``.
+    eligible
+        The nodes that are up and that each class of jobs may use, shape ``(C, N)``.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, name_of: Callable[[int], str] = str) -> None:
         self.system = system
+        self.name_of = name_of
         self.capacity: IntArray = system.capacity
         self.store = JobStore(system.resources)
         self.arena = AllocationArena(len(system.resources))
@@ -50,6 +71,9 @@ class State:
         # Never writable, so that kernels are compiled for one kind of array.
         self.eligible: BoolArray = np.zeros((0, system.num_nodes), dtype=np.bool_)
         self.eligible.flags.writeable = False
+        self._classes = self.eligible
+        #: What each node that is down would have free if it were up.
+        self._down: dict[int, IntArray] = {}
         self._queue: IntArray = np.zeros(256, dtype=np.int64)
         self._queue_first = 0
         self._queue_end = 0
@@ -76,10 +100,51 @@ class State:
             RunningTable(self.store, self._running_view[: self.num_running], self.arena),
         )
 
-    def set_eligible(self, eligible: BoolArray) -> None:
-        """Replace the node masks, shape ``(C, N)``; they are never changed in place."""
+    def set_classes(self, nodes: BoolArray) -> None:
+        """Say which nodes each class of jobs may use, down or not; shape ``(C, N)``."""
+        self._classes = nodes
+        eligible = nodes & self.node_up if self._down else nodes.copy()
         eligible.flags.writeable = False
         self.eligible = eligible
+
+    @property
+    def down(self) -> list[int]:
+        """The nodes that are down, in order."""
+        return sorted(self._down)
+
+    def set_down(self, nodes: Iterable[int]) -> None:
+        """
+        Say which nodes are down; all others are up.
+
+        Nothing starts on a node that is down. What runs there goes on, and what it gives back is
+        free when the node is up again.
+
+        Raises
+        ------
+        ConfigError
+            If the system has no such node; then nothing has changed.
+        """
+        wanted = {int(node) for node in nodes}
+        for node in wanted:
+            if not 0 <= node < self.system.num_nodes:
+                raise ConfigError(
+                    f"is {node}, must be from 0 to {self.system.num_nodes - 1}", key="node"
+                )
+        for node in wanted - self._down.keys():
+            self._down[node] = np.zeros(len(self.system.resources), dtype=np.int64)
+        for node in self._down.keys() - wanted:
+            self.free[node] += self._down.pop(node)
+        up = np.ones(self.system.num_nodes, dtype=np.bool_)
+        up[list(wanted)] = False
+        up.flags.writeable = False
+        self.node_up = up
+        self._hide_down()
+        self.set_classes(self._classes)
+
+    def _hide_down(self) -> None:
+        for node, hidden in self._down.items():
+            hidden += self.free[node]
+            self.free[node] = 0
 
     def enqueue(self, row: int) -> None:
         """Put a job at its place in the queue: rows are in submit order."""
@@ -93,8 +158,8 @@ class State:
             # Released later than jobs submitted after it: back to its own place.
             self._queue[self._queue_first : end + 1].sort()
 
-    def release(self, row: int) -> None:
-        """Put a job that was held at its place in the queue."""
+    def return_to_queue(self, row: int) -> None:
+        """Put a job that was held, or that ran, at its place in the queue."""
         self.store.reordered += 1
         self.enqueue(row)
 
@@ -118,8 +183,8 @@ class State:
             and free. Then nothing has changed.
         """
         store, arena = self.store, self.arena
-        if not (0 <= row < store.size and store.columns.item(row, c.STATE) == c.WAITING):
-            raise DispatchError(f"job {row} is started, but it does not wait")
+        if not self.is_in(row, c.WAITING):
+            raise DispatchError(f"job {self.name(row)} is started, but it is not waiting")
         node, units, amount = allocation
         try:
             proper = (
@@ -165,51 +230,25 @@ class State:
             self._running = np.concatenate([self._running, np.zeros_like(self._running)])
             self._running_view = _read_only(self._running)
 
-    def resume(self, row: int, allocation: Allocation) -> None:
-        """
-        Put a job back on its nodes when a checkpoint is taken up.
+    def is_in(self, row: int, state: int) -> bool:
+        """Say whether there is such a job, and its ``STATE`` is this."""
+        store = self.store
+        return 0 <= row < store.size and store.columns.item(row, c.STATE) == state
 
-        Its columns are in the store already; jobs come in order of expected end.
-        """
-        columns = self.store.writable
-        count = len(allocation.node)
-        columns[row, c.ALLOC_FIRST] = self.arena.add(allocation)
-        self.free[allocation.node] -= allocation.amount
-        self._room_to_run()
-        self._running[self.num_running] = row
-        self.num_running += 1
-        self._held += count
+    def name(self, row: int) -> str:
+        """Return what messages call a job, whether there is one or not."""
+        return self.name_of(row) if 0 <= row < self.store.size else str(row)
 
-    def queued_rows(self) -> IntArray:
-        """Return the rows of the queue, copied."""
-        return self._queue[self._queue_first : self._queue_end].copy()
-
-    def set_queue(self, rows: IntArray) -> None:
-        """Replace the queue."""
-        self._queue = np.concatenate([rows, np.zeros(256, dtype=np.int64)])
-        self._queue_first, self._queue_end = 0, len(rows)
-        self._queue_view = _read_only(self._queue)
-
-    def running_rows(self) -> IntArray:
-        """Return the rows of the running jobs by expected end, copied."""
-        return self._running[: self.num_running].copy()
-
-    def drop_started(self) -> None:
-        """Take the jobs that no longer wait out of the queue."""
+    def drop_started(self, num: int) -> None:
+        """Take the ``num`` jobs that no longer wait out of the queue."""
         columns, queue = self.store.columns, self._queue
         first, end = self._queue_first, self._queue_end
-        while first < end and columns.item(queue.item(first), c.STATE) != c.WAITING:
+        while num and first < end and columns.item(queue.item(first), c.STATE) != c.WAITING:
             first += 1
+            num -= 1
         self._queue_first = first
-        self._queue_end = first + ledger.keep_waiting(queue[first:end], columns)
-
-    def drop_head(self) -> None:
-        """Take the first job out of the queue."""
-        self._queue_first += 1
-
-    def is_head(self, row: int) -> bool:
-        """Whether a job is the first in the queue."""
-        return self._queue_first < self._queue_end and self._queue.item(self._queue_first) == row
+        if num:
+            self._queue_end = first + ledger.keep_waiting(queue[first:end], columns)
 
     def first_to_end(self) -> int:
         """Return the row of the running job expected to end first."""
@@ -227,8 +266,17 @@ class State:
         ledger.forget_end(columns, self._running, self.num_running, row)
         ledger.expect_end(columns, self._running, self.num_running - 1, row, end)
 
-    def end(self, row: int) -> None:
-        """Give back what a job holds."""
+    def allocation(self, row: int) -> Allocation:
+        """Return what a running job holds."""
+        columns = self.store.columns
+        return self.arena.get(columns.item(row, c.ALLOC_FIRST), columns.item(row, c.ALLOC_COUNT))
+
+    def leave(self, row: int) -> None:
+        """
+        Take a running job off its nodes; it counts as ended until somebody says otherwise.
+
+        This is the one way off: at its end, and before it starts anew somewhere else.
+        """
         arena = self.arena
         count = ledger.release(
             self.store.writable,
@@ -241,8 +289,64 @@ class State:
         )
         self.num_running -= 1
         self._held -= count
+        if self._down:
+            self._hide_down()
         if arena.used > 4096 and arena.used > 4 * self._held:
             self._compact()
+
+    def state(self) -> dict[str, Any]:
+        """Return what has become of the jobs in the store, as arrays and numbers."""
+        store = self.store
+        held = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
+        kinds = len(store.resources)
+        return {
+            "columns": store.columns[: store.size, c.PRIORITY :].copy(),
+            "reordered": store.reordered,
+            "node_count": np.array([len(one.node) for one in held], dtype=np.int64),
+            "node": _joined([one.node for one in held]),
+            "units": _joined([one.units for one in held]),
+            "amount": _joined([one.amount for one in held]).reshape(-1, kinds),
+            "down": np.array(self.down, dtype=np.int64),
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """
+        Take up what :meth:`state` gave, in a machine with the same jobs none of which has started.
+
+        Jobs get their nodes through :meth:`start`, so that what is not possible is found here.
+
+        Raises
+        ------
+        RunError
+            If it is not a state that these jobs can be in.
+        """
+        store = self.store
+        columns = _checked(saved["columns"], store.size)
+        states, ends = (
+            columns[:, column - c.PRIORITY].copy() for column in (c.STATE, c.EXPECTED_END)
+        )
+        running = np.flatnonzero(states == c.RUNNING)
+        running = running[np.argsort(ends[running], kind="stable")]
+        counts = np.asarray(saved["node_count"])
+        if len(counts) != len(running) or (counts < 1).any() or counts.sum() != len(saved["node"]):
+            raise RunError("the state gives running jobs other nodes than it has jobs running")
+        target = store.writable[: store.size]
+        target[:, c.PRIORITY : c.ALLOC_FIRST] = columns[:, : c.ALLOC_FIRST - c.PRIORITY]
+        target[running, c.STATE] = c.WAITING
+        last = np.cumsum(counts)
+        try:
+            for row, first, end in zip(running, last - counts, last, strict=True):
+                parts = (saved[name][first:end] for name in Allocation._fields)
+                self.start(int(row), Allocation(*parts), int(target[row, c.START]))
+                self.expect_end(int(row), int(ends[row]))
+            self.set_down(saved["down"].tolist())
+        except (DispatchError, ConfigError, ValueError) as error:
+            raise RunError(f"the state is not possible: {error}") from error
+        queue = np.flatnonzero(states == c.WAITING)
+        self._queue = np.concatenate([queue, np.zeros(256, dtype=np.int64)])
+        self._queue_first, self._queue_end = 0, len(queue)
+        self._queue_view = _read_only(self._queue)
+        store.reordered = int(saved["reordered"])
 
     def _compact(self) -> None:
         rows = self._running[: self.num_running]
@@ -260,7 +364,7 @@ class State:
             for name, array in zip(Allocation._fields, allocation, strict=True)
         )  # fmt: skip
         return (
-            f"job {int(self.store.columns[row, c.HANDLE])} is given {shapes}: an allocation of K"
+            f"job {self.name(row)} is given {shapes}: an allocation of K"
             f" nodes is int64 arrays of shape (K,), (K,) and (K, {len(self.system.resources)})"
         )
 
@@ -270,7 +374,7 @@ class State:
         store = self.store
         if code == ledger.BAD_SHAPE:
             return self._improper(row, allocation)
-        job = f"job {int(store.columns[row, c.HANDLE])}"
+        job = f"job {self.name(row)}"
         num_nodes = len(allocation.node)
         if code == ledger.BAD_UNITS and not position:
             given, units = int(allocation.units.sum()), int(store.columns[row, c.UNITS])
@@ -300,6 +404,28 @@ class State:
                 f" where {int(self.free[index, kind])} are free"
             ),
         }[code]
+
+
+def _joined(parts: list[IntArray]) -> IntArray:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _checked(columns: Any, num_jobs: int) -> IntArray:
+    """Return saved columns (those from PRIORITY on) if they can be those of so many jobs."""
+    shape = (num_jobs, c.NUM_COLUMNS - c.PRIORITY)
+    if getattr(columns, "dtype", None) != _INT64 or columns.shape != shape:
+        raise RunError(f"the state is not of {num_jobs} jobs")
+    for first, end, least, most in (
+        (c.PRIORITY, c.BOUND + 1, 0, MAX_TIME),
+        (c.ATTEMPTS, c.ATTEMPTS + 1, 0, MAX_TIME),
+        (c.START, c.EXPECTED_END + 1, -MAX_TIME, 2 * MAX_TIME),
+    ):
+        part = columns[:, first - c.PRIORITY : end - c.PRIORITY]
+        if len(part) and not (least <= part.min() and part.max() <= most):
+            raise RunError("the state has jobs with impossible times")
+    if not np.isin(columns[:, c.STATE - c.PRIORITY], _STATES).all():
+        raise RunError("the state has jobs that neither wait nor run, are held or have ended")
+    return np.asarray(columns)
 
 
 def _read_only(array: IntArray) -> IntArray:

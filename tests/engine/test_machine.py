@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.engine.state import State
+from cpsched.engine.machine import Machine
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
@@ -25,9 +25,9 @@ def waiting():
     """Return the state of two nodes of two cores for which a job of three waits."""
     system = machine((2, 8), (2, 8), resources=("core", "mem"))
     arrivals = Arrivals(fit(jobs((0, 3, 5), resources=("core", "mem")), system))
-    state = State(system)
+    state = Machine(system)
     arrivals.enter(state.store, 0, 1)
-    state.set_eligible(arrivals.eligible(state.store))
+    state.set_classes(arrivals.eligible(state.store))
     state.enqueue(0)
     return state
 
