@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.documents import read_json
 from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology
@@ -61,7 +62,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     Raises
     ------
     ConfigError
-        If it is no JSON, or does not describe a machine; names the key.
+        If it is not JSON, or does not describe a machine; names the key.
     """
     file = _File(text, where)
     groups = {key: file.amounts("groups", key) for key in file.table("groups")}
@@ -132,9 +133,9 @@ class _File:
     def __init__(self, text: str, where: str) -> None:
         self._where = where
         try:
-            self.content: dict[str, Any] = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ConfigError(f"is no valid JSON: {error}", where=where) from error
+            self.content: dict[str, Any] = read_json(text)
+        except ValueError as error:
+            raise ConfigError(str(error), where=where) from error
         if not isinstance(self.content, dict):
             raise ConfigError("is not a JSON object ({...})", where=where)
 

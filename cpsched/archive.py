@@ -1,11 +1,61 @@
-"""Nested state as flat names, the way an archive of arrays keeps it."""
+"""
+Nested state in archives of arrays (``.npz``), without pickle.
+
+Arrays are members under the keys that lead to them, everything else is JSON in one member.
+"""
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+
+def read_arrays(
+    path: Path, limit: int | None = None, only: Collection[str] | None = None
+) -> dict[str, Any]:
+    """
+    Return the arrays of an archive by name.
+
+    Parameters
+    ----------
+    limit
+        The most bytes it may hold unpacked; the file's own size where None, for archives that
+        are not compressed.
+    only
+        Names of the arrays to read; all where None.
+
+    Raises
+    ------
+    ValueError
+        If it is not an archive of arrays, is damaged, or holds more; on one line.
+    OSError
+        If it cannot be read.
+    """
+    with path.open("rb") as opened:
+        try:
+            with zipfile.ZipFile(opened) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+            most = path.stat().st_size if limit is None else limit
+            if size > most:
+                raise ValueError(f"it holds {size:,} bytes, more than the {most:,} expected")
+            opened.seek(0)
+            # np.load leaves a file open when it does not understand it.
+            with np.load(opened, allow_pickle=False) as file:
+                return {name: file[name] for name in (file.files if only is None else only)}
+        except OSError:
+            raise
+        except Exception as error:
+            # A damaged member or a malformed header raises almost anything: zlib.error, KeyError,
+            # SyntaxError, MemoryError, tokenize.TokenError, ...
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise ValueError(reason) from error
 
 
 def flattened(nested: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

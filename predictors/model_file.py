@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.archive import flattened, unflattened
+from cpsched.archive import flattened, read_arrays, unflattened
 from cpsched.atomic_files import replacing
+from cpsched.documents import read_json
 from cpsched.errors import ConfigError
 from cpsched.spec import Spec
 from cpsched.versions import versions
@@ -36,10 +34,7 @@ _KIND = "cpsched model"
 _OF_A_RUN = ("model", "frozen")
 #: Bytes of all arrays of a file together; ten times the largest there is.
 _MOST = 2**30
-_DAMAGE = (
-    OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, OverflowError,
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, MemoryError,
-)  # fmt: skip
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,9 +158,9 @@ def read(path: Path, predictor: str) -> Model:
     if not path.is_file():
         raise ConfigError("there is no such model file; 'cpsched train' writes one", where=path)
     try:
-        arrays = _arrays(path)
+        arrays = read_arrays(path, _MOST)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        header = json.loads(str(arrays.pop("/header")))
+        header = read_json(str(arrays.pop("/header")))
         kind = header["kind"]
     except _DAMAGE as error:
         raise ConfigError(
@@ -175,7 +170,7 @@ def read(path: Path, predictor: str) -> Model:
         raise ConfigError(f"is not a model of cpsched but '{kind}'", where=path)
     _check(path, header, predictor)
     try:
-        plain = json.loads(str(arrays.pop("/plain")))
+        plain = read_json(str(arrays.pop("/plain")))
         state = unflattened({**arrays, **plain}, "models")
     except _DAMAGE as error:
         raise ConfigError(f"is damaged: {error}", where=path) from error
@@ -194,8 +189,7 @@ def predictor_of(path: Path) -> Spec:
         If the file is damaged or not a model. Only its header is read.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(str(file["/header"]))
+        header = read_json(str(read_arrays(path, _MOST, only=["/header"])["/header"]))
         name, trained = header["predictor"], header.get("trained")
         if not isinstance(name, str):
             raise TypeError("it names no predictor")
@@ -215,17 +209,6 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
     except ConfigError as error:
         raise ConfigError("its header holds bad training options", where=path) from error
     return {name: value for name, value in given.items() if name not in _OF_A_RUN}
-
-
-def _arrays(path: Path) -> dict[str, Any]:
-    with path.open("rb") as opened:
-        with zipfile.ZipFile(opened) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-        if size > _MOST:
-            raise ValueError(f"it holds {size:,} bytes, more than any model")
-        opened.seek(0)
-        with np.load(opened, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
 
 
 def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:

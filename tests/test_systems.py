@@ -143,7 +143,7 @@ def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_broken_toml_says_where() -> None:
-    with pytest.raises(ConfigError, match=r"x\.toml: is no valid TOML: .*line 2, column"):
+    with pytest.raises(ConfigError, match=r"x\.toml: is not valid TOML: .*line 2, column"):
         systems.parse("a = 1\nb =\n", where="x.toml")
 
 
@@ -304,9 +304,9 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\ngpu = 2': r"nodes\[2\]\.gpu: there is no such",
     '[[nodes]]\ngroup = "b"\nids = "4"\ncore = 1': r"ids: position 4 is beyond the 3 nodes",
     '[[nodes]]\ngroup = "b"\nids = "3,3"\ncore = 1': r"ids: position 3 is given twice",
-    '[[nodes]]\ngroup = "b"\nids = "3-1"\ncore = 1': r"ids: '3-1' is no range of positions",
-    '[[nodes]]\ngroup = "b"\nids = "0"\ncore = 1': r"ids: '0' is no range of positions",
-    '[[nodes]]\ngroup = "b"\nids = "x"\ncore = 1': r"ids: 'x' is no range of positions",
+    '[[nodes]]\ngroup = "b"\nids = "3-1"\ncore = 1': r"ids: '3-1' is not a range of positions",
+    '[[nodes]]\ngroup = "b"\nids = "0"\ncore = 1': r"ids: '0' is not a range of positions",
+    '[[nodes]]\ngroup = "b"\nids = "x"\ncore = 1': r"ids: 'x' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = 3\ncore = 1': r"ids: is 3, must be text",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "n"': r"names: 'n' must hold one {}",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "{0.x}"': r"names: '{0\.x}' must hold",

@@ -54,7 +54,7 @@ class EuroraOptions:
     def __post_init__(self) -> None:
         for key, number in (("jobs", self.jobs), ("seed", self.seed)):
             if not isinstance(number, int):
-                raise ConfigError(f"{number!r} is no whole number", key=key)
+                raise ConfigError(f"{number!r} is not a whole number", key=key)
         for key, value, low, high in (
             ("jobs", self.jobs, _FEWEST, _MOST),
             ("seed", self.seed, 0, 2**63 - 1),
@@ -181,7 +181,7 @@ def _assemble(
 
 
 def _header(options: EuroraOptions) -> list[tuple[str, str]]:
-    """Return metadata that says the workload is no recording, and how to make it again."""
+    """Return metadata that says the workload is not a recording, and how to make it again."""
     given = [(item.name, str(getattr(options, item.name))) for item in fields(options)]
     return [
         ("Computer", "Eurora (CINECA), generated: no recording of any machine"),

@@ -232,7 +232,7 @@ def _counts(key: str, text: str) -> tuple[int, ...]:
     except ValueError:
         counts = []
     if not counts or not all(1 <= count <= 1_000_000 for count in counts):
-        raise ConfigError(f"{text!r} is no list of whole numbers such as 4,8", key=key)
+        raise ConfigError(f"{text!r} is not a list of whole numbers such as 4,8", key=key)
     return tuple(counts)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.archive import flattened, unflattened
+from cpsched.archive import flattened, read_arrays, unflattened
 from cpsched.atomic_files import replacing
+from cpsched.documents import read_json
 from cpsched.errors import RunError
 
 if TYPE_CHECKING:
@@ -54,15 +54,11 @@ def read(path: Path, identity: str) -> dict[str, Any]:
     RunError
         If the file is damaged, of another format, or of another run.
     """
-    if not zipfile.is_zipfile(path):
-        raise RunError(f"{path} is not a checkpoint, or is damaged: it is no archive of arrays")
     try:
-        # Opened here, because np.load leaves a file open when it does not understand it.
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        plain = json.loads(str(arrays.pop("/plain")))
+        arrays = read_arrays(path)
+        plain = read_json(str(arrays.pop("/plain")))
         digest = plain.pop("/digest", None)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is not a checkpoint, or is damaged: {error}") from error
     if plain.get("/format") != FORMAT:
         raise RunError(f"{path} is a checkpoint of another version of cpsched")

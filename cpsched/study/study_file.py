@@ -7,11 +7,11 @@ The format is described in ``docs/studies.md``. Every key is checked before anyt
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import registry, resources, systems
+from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 from cpsched.generators.contract import describe
 from cpsched.simulation.simulate import Settings
@@ -86,20 +86,20 @@ def load_study(name_or_path: str | Path) -> Study:
     UnknownNameError
         If no shipped plan has that name; the message lists them.
     ConfigError
-        If the file cannot be read, is no TOML, or does not describe an experiment; names file,
+        If the file cannot be read, is not TOML, or does not describe an experiment; names file,
         key, value, and what would be right.
     """
     file = study_path(name_or_path)
     try:
         # Some editors put a mark of the encoding at the beginning.
         text = file.read_text(encoding="utf-8-sig")
-        data = tomllib.loads(text)
+        data = read_toml(text)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is no valid TOML: {error}", where=file) from error
+    except ValueError as error:
+        raise ConfigError(str(error), where=file) from error
     return parse_study(data, file, Lines(text))
 
 

@@ -126,7 +126,7 @@ def _positions(section: Section) -> tuple[int, ...]:
         last = int(match[2] or match[1]) if match else 0
         if not 1 <= first <= last <= MAX_NODES:
             raise section.error(
-                "ids", f'{part.strip()!r} is no range of positions, such as "1-32" or "39,44"'
+                "ids", f'{part.strip()!r} is not a range of positions, such as "1-32" or "39,44"'
             )
         positions.extend(range(first, last + 1))
     return tuple(positions)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
+from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology
@@ -35,12 +35,12 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     Raises
     ------
     ConfigError
-        If it is no TOML, or a key is unknown, missing or makes no sense.
+        If it is not TOML, or a key is unknown, missing or makes no sense.
     """
     try:
-        top = Section(tomllib.loads(text), where, lines=Lines(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is no valid TOML: {error}", where=where) from error
+        top = Section(read_toml(text), where, lines=Lines(text))
+    except ValueError as error:
+        raise ConfigError(str(error), where=where) from error
     kinds = _resources(top)
     nodes = _nodes(top, kinds)
     queues = _queues(top, nodes)

@@ -8,12 +8,14 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_AMOUNT
+from cpsched.traces.limits import MAX_COLUMNS, MAX_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.model.types import AnyArray, BoolArray, IntArray
+    from cpsched.traces.text import Place
 
 
 class RowChecks:
@@ -81,6 +83,28 @@ class RowChecks:
             line = None if lines is None else int(lines[row])
             raise TraceError(message, file=path, line=line, field=field, value=value)
         return int(np.count_nonzero(~self.good))
+
+
+class LogTooLargeError(TraceError):
+    """A log that is beyond a limit as a whole; skipping bad lines does not help."""
+
+
+def too_many_rows(path: Path) -> TraceError:
+    """Return the error for a log with more jobs than fit in memory."""
+    return LogTooLargeError(f"holds more than {MAX_ROWS} jobs; cut it into parts", file=path)
+
+
+def check_header(names: Sequence[str], place: Place) -> None:
+    """Raise for too many columns, a name that is there twice, or one that is not printable."""
+    if len(names) > MAX_COLUMNS:
+        raise place.error(f"the header has {len(names)} columns; at most {MAX_COLUMNS} are read")
+    seen: set[str] = set()
+    for name in names:
+        if not name.isprintable():
+            raise place.error(f"a column has the name {name!a:.60}, which is not text")
+        if name in seen:
+            raise place.error("the header has this column twice", name or "''")
+        seen.add(name)
 
 
 def repeated(values: AnyArray) -> BoolArray:

@@ -10,7 +10,8 @@ import numpy as np
 
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 from cpsched.model.workload import Labels, Workload
-from cpsched.traces.checks import no_jobs
+from cpsched.traces.checks import LogTooLargeError, no_jobs, too_many_rows
+from cpsched.traces.limits import MAX_ID, MAX_KINDS, MAX_ROWS
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class NotAJobError(Exception):
 
 class Jobs:
     """
-    Gathers jobs and what is no job, and makes the workload.
+    Gathers jobs and what is not a job, and makes the workload.
 
     Columns are kept as plain numbers and shared strings, so that a million jobs fit in memory.
     """
@@ -81,6 +82,7 @@ class Jobs:
         self._labels = {name: _LabelColumn() for name in _LABELS}
         self._amounts: dict[tuple[tuple[str, int], ...], int] = {}
         self._request, self._per_node = array("q"), array("q")
+        self._kinds: set[str] = set()
         self._set_aside: dict[str, int] = {}
 
     def add(self, job: Job, place: Place) -> None:
@@ -90,13 +92,18 @@ class Jobs:
         Raises
         ------
         TraceError
-            If it is there already, or its numbers cannot be true.
+            If it is there already, or its id or its numbers are beyond the limits.
         """
         if job.job_id in self._ids:
             raise place.error("is in the log already", "job id", job.job_id)
+        if len(job.job_id) > MAX_ID:
+            raise place.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
+        if len(self._ids) >= MAX_ROWS:
+            raise too_many_rows(self._path)
         _check(job, place)
-        self._ids[job.job_id] = None
         shape = job.shape
+        self._check_kinds(shape, place)
+        self._ids[job.job_id] = None
         for name, value in (
             ("submit", job.submit),
             ("runtime", job.runtime),
@@ -117,14 +124,23 @@ class Jobs:
             column.append(self._amounts.setdefault(key, len(self._amounts)))
 
     def set_aside(self, reason: str) -> None:
-        """Count a row which is no job."""
+        """Count a row which is not a job."""
         self._set_aside[reason] = self._set_aside.get(reason, 0) + 1
 
     def bad(self, error: TraceError) -> None:
-        """Count a row which cannot be true, or raise its error."""
-        if not self._skip:
+        """Count an invalid row, or raise its error; too large a log is always an error."""
+        if not self._skip or isinstance(error, LogTooLargeError):
             raise error
         self.set_aside("bad line")
+
+    def _check_kinds(self, shape: Shape, place: Place) -> None:
+        """Raise if a job brings in one kind of resource too many."""
+        amounts = (*shape.request.items(), *shape.per_node.items())
+        new = {kind for kind, amount in amounts if amount} - self._kinds
+        if len(self._kinds) + len(new) > MAX_KINDS:
+            right = f"a log may have at most {MAX_KINDS} kinds of resources"
+            raise place.error(right, "resource", min(new))
+        self._kinds |= new
 
     def workload(self, header: Iterable[tuple[str, str]] = ()) -> Workload:
         """
@@ -133,7 +149,7 @@ class Jobs:
         Raises
         ------
         TraceError
-            If there is no job.
+            If there is not a job.
         """
         set_aside = tuple(sorted(self._set_aside.items()))
         if not self._ids:
@@ -162,8 +178,7 @@ class Jobs:
         )
 
     def _resources(self) -> tuple[str, ...]:
-        used = {kind for amounts in self._amounts for kind, amount in amounts if amount}
-        return ordered(used)
+        return ordered(self._kinds)
 
     def _matrix(self, codes: array[int], resources: tuple[str, ...]) -> IntArray:
         """Return the amounts of every job, shape ``(J, R)``."""

@@ -53,7 +53,7 @@ class TraceFormat(Protocol):
         """
         Read a log.
 
-        Nothing is dropped or mended silently: rows which are no jobs (never ran, ...) are
+        Nothing is dropped or mended silently: rows which are not jobs (never ran, ...) are
         counted in the workload's ``set_aside``.
 
         Raises

@@ -101,27 +101,27 @@ def _record(line: str, place: Place) -> tuple[str, str, str]:
     """Return type, id and message of a record."""
     match = _RECORD.fullmatch(line.strip())
     if not match:
-        raise place.error("is no accounting record (MM/DD/YYYY hh:mm:ss;type;id;key=value ...)")
+        raise place.error("is not an accounting record (MM/DD/YYYY hh:mm:ss;type;id;key=value ...)")
     return match[1], match[2], match[3]
 
 
 def _values(text: str, place: Place) -> dict[str, str]:
     """Split a message into its keys and values."""
-    values: dict[str, str] = {}
-    last = ""
+    pairs: list[tuple[str, list[str]]] = []
     for key, value, more in _PAIR.findall(text):
-        if more:
+        if not more:
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+            pairs.append((key, [value[1:-1] if quoted else value]))
+        elif pairs:
             # A job name with blanks is not always quoted.
-            if last not in values:
-                raise place.error("key=value is expected", "message", more)
-            values[last] += f" {more}"
-            continue
-        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-        plain = value[1:-1] if quoted else value
-        if values.get(key, plain) != plain:
-            raise place.error("the key is there twice with different values", key, plain)
-        values[key] = plain
-        last = key
+            pairs[-1][1].append(more)
+        else:
+            raise place.error("key=value is expected", "message", more)
+    values: dict[str, str] = {}
+    for key, words in pairs:
+        value = " ".join(words)
+        if values.setdefault(key, value) != value:
+            raise place.error("the key is there twice with different values", key, value)
     return values
 
 

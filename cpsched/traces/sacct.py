@@ -21,7 +21,7 @@ name, user, group  ``JobName``, ``User``, ``Account``
 =================  ==============================================================================
 
 Set aside and counted: jobs that are ``still running``, jobs that ``never ran`` (pending, or
-cancelled before they started), jobs that were ``requeued``. Steps (``123.batch``) are no jobs;
+cancelled before they started), jobs that were ``requeued``. Steps (``123.batch``) are not jobs;
 they give their job the ``ReqMem`` its own line lacks.
 
 Times without an offset are taken as UTC. Exported in local time, jobs around a change of the
@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, Status
 from cpsched.traces import sacct_request
+from cpsched.traces.checks import check_header
 from cpsched.traces.collect import Job, Jobs, NotAJobError
 from cpsched.traces.text import Place, decode, duration, instant, lines, seconds_within, whole
 
@@ -69,7 +70,7 @@ _NO_JOBS = {
 }
 _UNKNOWN = ("Unknown", "None", "N/A", "NONE")
 _NO_LIMIT = ("UNLIMITED", "Partition_Limit")
-#: Without one of each line's columns there is no job.
+#: Without one of each line's columns there is not a job.
 _NEEDED = ("JobID or JobIDRaw", "Submit", "Start", "ElapsedRaw or Elapsed or End")
 #: By how much local times may be off between two of them where the clock was set back.
 _CLOCK_CHANGE = 3600
@@ -158,9 +159,7 @@ def _rows(path: Path, jobs: Jobs) -> Iterator[Row]:
 def _header(line: str, place: Place) -> list[str]:
     """Return the names of the columns in lower case, '' after the last | of ``--parsable``."""
     names = [name.strip().lower() for name in line.split("|")]
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise place.error(f"the header has the column {min(repeated)!r} twice")
+    check_header(names, place)
     for needed in _NEEDED:
         if not any(name in names for name in needed.lower().split(" or ")):
             raise place.error(f"the header has no column {needed}; is it sacct --parsable2 output?")
@@ -230,7 +229,7 @@ def _status(row: Row) -> Status:
     if state in _NO_JOBS:
         raise NotAJobError(_NO_JOBS[state])
     if state not in _STATES:
-        raise row.place.error("is no state of a Slurm job", "State", text)
+        raise row.place.error("is not a state of a Slurm job", "State", text)
     return _STATES[state]
 
 

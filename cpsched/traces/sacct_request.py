@@ -130,7 +130,7 @@ def tres(text: str, column: str, place: Place) -> Tres:
             generic.append((kind, model, number(name, COUNTS) or 0))
     return Tres(
         cores=number("cpu", COUNTS),
-        nodes=number("node", COUNTS),
+        nodes=number("node", COUNTS) or None,  # 0: nothing was allocated
         memory=number("mem", MEMORY),
         generic=_untyped(generic),
     )

@@ -14,6 +14,9 @@ How its 18 fields become a workload of layout ``processors``:
 - 17 preceding job, 18 think time: not kept. They describe how users react to answers; the
   recorded submit time contains that already, and making them a dependency would count it twice.
 
+Some sites append fields of their own to every line. Those behind the 18th are not read; a ``Note``
+in the workload's header counts them. All lines must have as many fields as the first.
+
 Rows without a run time (``never ran``) or without processors (``no processors``) and the lines
 that repeat a checkpointed job's pieces (status 2, 3, 4: ``partial execution``; the job has its
 own line with status 0 or 1) are set aside and counted.
@@ -82,6 +85,9 @@ SWF = Swf()
 
 def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
     header = tuple(_header(lines.comments))
+    if lines.surplus:
+        note = f"the {lines.surplus} fields of each line behind the 18th are not read"
+        header = (*header, ("Note", note))
     field = {KEPT[index] + 1: lines.table[:, index] for index in range(len(KEPT))}
     processors = np.where(field[8] > 0, field[8], field[5])
     partial = np.isin(field[11], _PARTIAL)

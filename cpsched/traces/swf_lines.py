@@ -20,6 +20,8 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
+from cpsched.traces.checks import LogTooLargeError, too_many_rows
+from cpsched.traces.limits import MAX_COLUMNS, MAX_COMMENTS, MAX_ROWS
 from cpsched.traces.text import Place, chunks, decode, whole
 
 if TYPE_CHECKING:
@@ -83,12 +85,15 @@ class Lines:
         Text of the comment lines, without the semicolon.
     bad
         Number of lines that could not be read.
+    surplus
+        Fields of each line behind the 18 of the format, which are not read.
     """
 
     table: IntArray
     line: IntArray
     comments: list[str]
     bad: int
+    surplus: int = 0
 
 
 def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -> Lines:
@@ -118,9 +123,14 @@ def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -
     return reader.result()
 
 
-def parse_line(text: str, place: Place) -> list[int]:
+def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
     """
     Read one job line; fractions are allowed, and dropped, in the two measured fields.
+
+    Parameters
+    ----------
+    width
+        Fields of the file's lines, at least 18; the ones behind the 18th are not read.
 
     Raises
     ------
@@ -128,9 +138,9 @@ def parse_line(text: str, place: Place) -> list[int]:
         If it is not a possible line.
     """
     values = text.split()
-    if len(values) != len(FIELDS):
-        raise place.error(f"{len(FIELDS)} fields are expected, here are {len(values)}")
-    return [_parse_field(value, field, place) for value, field in zip(values, FIELDS, strict=True)]
+    if len(values) != width:
+        raise place.error(f"{width} fields are expected, here are {len(values)}")
+    return [_parse_field(value, field, place) for value, field in zip(values, FIELDS, strict=False)]
 
 
 def _parse_field(text: str, field: Field, place: Place) -> int:
@@ -145,7 +155,7 @@ def _parse_field(text: str, field: Field, place: Place) -> int:
 
 def _measured(text: str) -> float:
     if not _NUMBER.fullmatch(text):
-        raise ValueError("is no number")
+        raise ValueError("is not a number")
     return float(text)
 
 
@@ -158,7 +168,11 @@ class _LineReader:
         self._tables: list[IntArray] = []
         self._lines: list[IntArray] = []
         self._comments: list[str] = []
+        self._comment_bytes = 0
+        self._rows = 0
         self._bad = 0
+        #: Fields of each line, as the first one has them; 0 until it is read.
+        self._width = 0
 
     def result(self) -> Lines:
         """Return all rows gathered."""
@@ -168,6 +182,7 @@ class _LineReader:
             np.concatenate([np.empty(0, dtype=np.int64), *self._lines]),
             self._comments,
             self._bad,
+            max(0, self._width - len(FIELDS)),
         )
 
     def comments_at_start(self, first: int, piece: bytes) -> int:
@@ -184,18 +199,24 @@ class _LineReader:
         """Read plain job lines at once; False (and nothing read) if they are not so plain."""
         if piece.translate(None, _PLAIN):
             return False
+        width = self._width or _num_fields(piece)
+        if not len(FIELDS) <= width <= MAX_COLUMNS:
+            return False
         columns = _parse_plain(piece)
         num_rows = piece.count(b"\n")
         # A blank line between jobs would make the line numbers wrong.
-        if len(columns) != len(FIELDS) or len(columns[0]) != num_rows:
+        if len(columns) != width or len(columns[0]) != num_rows:
             return False
-        for column, field in zip(columns, FIELDS, strict=True):
+        for column, field in zip(columns, FIELDS, strict=False):
             if column.dtype != np.int64 and not (field.measured and column.dtype == np.float64):
                 return False
             if not (((column >= 0) | (column == -1)) & (column <= field.high)).all():
                 return False
-        self._tables.append(np.stack([columns[index] for index in KEPT], axis=1))
-        self._lines.append(np.arange(first, first + num_rows, dtype=np.int64))
+        self._width = width
+        self._keep(
+            np.stack([columns[index] for index in KEPT], axis=1),
+            np.arange(first, first + num_rows, dtype=np.int64),
+        )
         return True
 
     def one_by_one(self, first: int, piece: bytes) -> None:
@@ -207,7 +228,7 @@ class _LineReader:
                 continue
             place = Place(self._path, number)
             try:
-                row = parse_line(decode(raw, place), place)
+                row = self._row(decode(raw, place), place)
             except TraceError:
                 if not self._skip:
                     raise
@@ -215,8 +236,22 @@ class _LineReader:
                 continue
             rows.append([row[index] for index in KEPT])
             numbers.append(number)
-        self._tables.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(KEPT)))
-        self._lines.append(np.array(numbers, dtype=np.int64))
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(KEPT))
+        self._keep(table, np.array(numbers, dtype=np.int64))
+
+    def _row(self, text: str, place: Place) -> list[int]:
+        """Read a job line; the first good one with 18 fields or more says how many there are."""
+        width = self._width or min(max(len(FIELDS), len(text.split())), MAX_COLUMNS)
+        row = parse_line(text, place, width)
+        self._width = width
+        return row
+
+    def _keep(self, table: IntArray, numbers: IntArray) -> None:
+        self._tables.append(table)
+        self._lines.append(numbers)
+        self._rows += len(table)
+        if self._rows > MAX_ROWS:
+            raise too_many_rows(self._path)
 
     def _comment(self, raw: bytes, number: int) -> bool:
         """Keep a comment; False if the (stripped) line is none and not blank either."""
@@ -230,7 +265,18 @@ class _LineReader:
             self._bad += 1
         else:
             self._comments.extend([text] if text else [])
+            self._comment_bytes += len(raw)
+            if self._comment_bytes > MAX_COMMENTS:
+                raise LogTooLargeError(
+                    f"holds more than {MAX_COMMENTS} bytes of comments", file=self._path
+                )
         return True
+
+
+def _num_fields(piece: bytes) -> int:
+    """Return the number of fields of the first line that is not blank."""
+    start = len(piece) - len(piece.lstrip())
+    return len(piece[start : piece.find(b"\n", start)].split())
 
 
 def _parse_plain(piece: bytes) -> list[AnyArray]:

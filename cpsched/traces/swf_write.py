@@ -6,7 +6,7 @@ none for is either counted in a ``Note`` of the header or, like the layout on no
 
 - layout ``units``: processors = units x cores of one, plus the cores per node on the least
   number of nodes; memory is the job's total divided by that, rounded up.
-- strings that are no numbers (job ids, users, queues, ...) are numbered from 1; queues and
+- strings that are not numbers (job ids, users, queues, ...) are numbered from 1; queues and
   partitions are listed in the header as the standard asks, the others are not.
 - a timeout becomes status 0 (failed); a requested time that was only assumed becomes unknown;
   a recorded start before the submit becomes an unknown wait.
@@ -111,7 +111,7 @@ def _job_numbers(workload: Workload, notes: list[str]) -> IntArray:
     ids = workload.job_id.tolist()
     if all(_is_numeral(text) for text in ids) and len(set(ids)) == len(ids):
         return np.array([int(text) for text in ids], dtype=np.int64)
-    notes.append("job numbers count the jobs; the ids of the source are no distinct numbers")
+    notes.append("job numbers count the jobs; the ids of the source are not distinct numbers")
     return np.arange(1, len(ids) + 1)
 
 

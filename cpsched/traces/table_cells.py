@@ -11,6 +11,8 @@ import pyarrow as pa
 from cpsched.errors import TraceError, did_you_mean
 from cpsched.model.types import MAX_TIME
 from cpsched.model.workload import Labels
+from cpsched.traces.checks import repeated
+from cpsched.traces.limits import MAX_ID
 
 # pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
 # slow to load.
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from enum import IntEnum
     from pathlib import Path
 
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import BoolArray, IntArray, StrArray
     from cpsched.traces.checks import RowChecks
 
 _WHOLE = r"^-?[0-9]+$"
@@ -44,7 +46,7 @@ class Table:
     metadata
         What the file says of itself, by key.
     comments
-        Comment lines that are no metadata.
+        Comment lines that are not metadata.
     bad
         Number of rows that could not be read at all.
     """
@@ -82,7 +84,7 @@ class Cells:
         values, empty, wrong = self._numbers(column)
         if blank is None:
             self._fail(empty, "must not be empty", column)
-        self._fail(wrong, "is no whole number", column)
+        self._fail(wrong, "is not a whole number", column)
         outside = ~empty & ~wrong & ((values < low) | (values > high))
         self._fail(outside, f"must be from {low} to {high}", column)
         return np.where(empty, blank if blank is not None else low, values)
@@ -98,35 +100,52 @@ class Cells:
     def choice(self, column: str, choices: type[IntEnum], blank: IntEnum) -> IntArray:
         """Return members of an enumeration, written by their names in lower case."""
         codes = {choice.name.lower(): int(choice) for choice in choices}
-        return self._coded(column, codes, int(blank), f"is none of {', '.join(codes)}")
+        return self._coded(column, codes, int(blank), f"is not one of {', '.join(codes)}")
 
     def labels(self, column: str) -> Labels:
         """Return strings, empty cells as unknown."""
-        import pyarrow.compute as pc
-
         if column not in self:
             return Labels.unknown(self._table.num_rows)
-        text = self._text(column)
-        encoded = pc.if_else(pc.equal(text, ""), None, text).combine_chunks().dictionary_encode()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.combine_chunks()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        values = tuple(encoded.dictionary.to_pylist())
-        self._fail_nuls(np.array([*("\0" in value for value in values), False])[codes], column)
+        import pyarrow.compute as pc
+
+        cells = self._table.columns[column]
+        if not _is_coded_text(cells.type):
+            cells = self._text(column).dictionary_encode()
+        coded = cells.unify_dictionaries().combine_chunks()
+        texts = coded.dictionary.to_pylist()
+        empty = pa.array([code for code, text in enumerate(texts) if not text], coded.indices.type)
+        own = coded.indices
+        if len(empty):
+            own = pc.if_else(pc.is_in(own, empty), None, own)
+        # Codes by first appearance, whatever the order in the file is.
+        again = own.dictionary_encode()
+        values = tuple(texts[code] for code in again.dictionary.to_pylist())
+        codes = again.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        # Neither a table nor NumPy's strings keep a NUL.
+        nuls = np.array([*("\0" in value for value in values), False])
+        self._fail(nuls[codes], "holds a NUL character; text is expected", column)
         return Labels(codes, values)
 
-    def strings(self, column: str) -> list[str]:
-        """Return strings, ``""`` where empty."""
-        if column not in self:
-            return [""] * self._table.num_rows
-        texts: list[str] = self._text(column).to_pylist()
-        if "\0" in "".join(texts):
-            self._fail_nuls(np.array(["\0" in text for text in texts]), column)
-        return texts
+    def ids(self, column: str) -> StrArray:
+        """Return ids of limited length, ``""`` where empty or wrong; shape ``(rows,)``."""
+        import pyarrow.compute as pc
 
-    def _fail_nuls(self, found: BoolArray, column: str) -> None:
-        # Neither a table nor NumPy's strings keep them.
-        self._fail(found, "holds a NUL character; text is expected", column)
+        if column in self and not _is_coded_text(self._table.columns[column].type):
+            text = self._text(column)
+            if (pc.max(pc.utf8_length(text)).as_py() or 0) <= MAX_ID:
+                texts = text.to_pylist()
+                if "\0" not in "".join(texts):
+                    return self._distinct(np.array(texts, dtype=np.str_), column)
+        labels = self.labels(column)
+        long = np.array([*(len(value) > MAX_ID for value in labels.values), False])
+        self._fail(long[labels.codes], f"must have at most {MAX_ID} characters", column)
+        texts = [*("" if len(value) > MAX_ID else value for value in labels.values), ""]
+        return self._distinct(np.array(texts, dtype=np.str_)[labels.codes], column)
+
+    def _distinct(self, ids: StrArray, column: str) -> StrArray:
+        self._fail(ids == "", "must not be empty", column)
+        self._fail(repeated(ids), "another row has this id", column)
+        return ids
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
         values = self._table.columns.get(column)
@@ -143,7 +162,7 @@ class Cells:
         return coded
 
     def _numbers(self, column: str) -> tuple[IntArray, BoolArray, BoolArray]:
-        """Return values, which cells are empty, and which are no whole numbers."""
+        """Return values, which cells are empty, and which are not whole numbers."""
         import pyarrow.compute as pc
 
         num_rows = self._table.num_rows
@@ -153,6 +172,10 @@ class Cells:
         cells = self._table.columns[column]
         if pa.types.is_floating(cells.type):
             return _from_floats(cells)
+        if _is_coded_text(cells.type):
+            codes = self.labels(column)
+            values, blank, wrong = _from_text(pa.chunked_array([[*codes.values, ""]], pa.string()))
+            return values[codes.codes], blank[codes.codes], wrong[codes.codes]
         if not pa.types.is_integer(cells.type):
             return _from_text(self._text(column))
         values = _numpy(pc.fill_null(cells, 0))
@@ -239,6 +262,10 @@ def _numpy(values: pa.ChunkedArray | pa.Array) -> Any:
         if isinstance(values, pa.Array)
         else (values.to_numpy())
     )
+
+
+def _is_coded_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(kind) and _is_string(kind.value_type))
 
 
 def _is_string(kind: pa.DataType) -> bool:

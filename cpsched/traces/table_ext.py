@@ -20,7 +20,7 @@ import numpy as np
 
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 from cpsched.model.workload import Workload
-from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
+from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.text import title
 
@@ -50,7 +50,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     ------
     TraceError
         If a column is missing or unknown, a row cannot be true (unless ``skip_bad_lines``), or
-        there is no job.
+        there is not a job.
     """
     check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)
     checks = RowChecks(table.num_rows)
@@ -79,9 +79,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
 def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
     """Return the table's columns as a workload has them, all rows; runtime -1 if never ran."""
     runtime = cells.seconds("run", -1, blank=-1)
-    ids = np.array(cells.strings("job"), dtype=np.str_)
-    checks.fail(ids == "", "must not be empty", "job", ids)
-    checks.fail(repeated(ids), "another row has this number", "job", ids)
+    ids = cells.ids("job")
     requested = cells.whole("reqtime", 0, MAX_TIME, blank=MISSING)
     no_time = (runtime >= 0) & (requested == 0)
     checks.fail(no_time, "must be at least 1, or empty", "reqtime", requested)

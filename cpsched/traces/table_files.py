@@ -20,9 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import arrow
+from cpsched.documents import read_json
 from cpsched.errors import TraceError
+from cpsched.traces.checks import check_header, too_many_rows
+from cpsched.traces.limits import MAX_COMMENTS, MAX_ROWS, MAX_UNPACKED
 from cpsched.traces.table_cells import Table
-from cpsched.traces.text import chunks, opened, written
+from cpsched.traces.text import Place, chunks, opened, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,19 +56,49 @@ def read_parquet(path: Path) -> Table:
         If it cannot be read.
     """
     try:
-        # A plain read, not the dataset reader: that one takes names like "a=b" apart.
-        table = pq.ParquetFile(path, page_checksum_verification=True).read()
+        with pq.ParquetFile(path) as file:
+            about, schema = file.metadata, file.schema_arrow
+            names = schema.names
+            _check_size(about, path)
+            check_header(names, Place(path))
+        # A plain read, not the dataset reader: that one takes names like "a=b" apart. A text that
+        # the file holds once for millions of rows stays so.
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        texts = sorted(_with_dictionary(about) & set(texts))
+        with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+            table = file.read()
         table.validate(full=True)
-        names = table.column_names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise TraceError(f"cannot be read as Parquet: {_first_line(error)}", file=path) from error
     text = (table.schema.metadata or {}).get(b"cpsched", b"{}")
     metadata = _json(text.decode("utf-8", "replace"), "metadata", path)
     if not isinstance(metadata, dict):
         raise TraceError("must be a JSON object", file=path, field="metadata")
-    _check_names(names, path)
     columns = {name: table.column(name) for name in names}
     return Table(path, columns, table.num_rows, metadata=metadata)
+
+
+def _with_dictionary(about: pq.FileMetaData) -> set[str]:
+    """Return the columns that hold each distinct value once and numbers of them in the rows."""
+    chunks = (
+        about.row_group(group).column(column)
+        for group in range(about.num_row_groups)
+        for column in range(about.num_columns)
+    )
+    return {
+        chunk.path_in_schema
+        for chunk in chunks
+        if any("DICTIONARY" in encoding for encoding in chunk.encodings)
+    }
+
+
+def _check_size(about: pq.FileMetaData, path: Path) -> None:
+    """Raise for a file that is small packed and too large unpacked."""
+    if about.num_rows > MAX_ROWS:
+        raise too_many_rows(path)
+    groups = (about.row_group(number) for number in range(about.num_row_groups))
+    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
+        raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
 
 
 def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:
@@ -89,19 +122,21 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
     Raises
     ------
     TraceError
-        If the file cannot be read, or (unless ``skip_bad_lines``) a row has not as many cells as
-        the header, broken quotes, NUL bytes or bytes that are no UTF-8.
+        If the file cannot be read, or (unless ``skip_bad_lines``) a row does not have as many
+        cells as the header, or has broken quotes, NUL bytes or bytes that are not UTF-8.
     """
     source = _Source(path)
     metadata, comments = _preamble(source)
     records = _Records(source, skip_bad_lines=skip_bad_lines)
     names = [name.strip() for name in records.header()]
-    _check_names(names, path)
+    check_header(names, Place(path))
     pieces: list[pa.Table] = []
     rows = iter(records)
     while batch := list(islice(rows, _ROWS_AT_ONCE)):
         arrays = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
         pieces.append(pa.table(arrays, names))
+        if len(records.lines) > MAX_ROWS:
+            raise too_many_rows(path)
     empty = pa.table([pa.array([], pa.string())] * len(names), names)
     table = pa.concat_tables([empty, *pieces])
     columns = {name: table.column(name) for name in names}
@@ -123,12 +158,12 @@ def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path
 
 
 class _Source:
-    """Text lines of a file, with their ends, numbered; what is no text is kept to be found."""
+    """Text lines of a file, with their ends, numbered; what is not text is kept to be found."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.number = 0
-        #: Whether a NUL or a byte that is no UTF-8 was seen; only then cells are searched for it.
+        #: Whether a NUL or a byte that is not UTF-8 was seen; only then cells are searched for it.
         self.suspicious = False
         self._lines = self._read()
         self._pushed: list[str] = []
@@ -219,7 +254,7 @@ class _Records:
             except StopIteration:
                 return
             except csv.Error as error:
-                yield [], line, f"is no row of CSV: {error}"
+                yield [], line, f"is not a row of CSV: {error}"
                 continue
             if record:
                 suspicious = self._source.suspicious
@@ -230,12 +265,16 @@ def _preamble(source: _Source) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Read the ``#`` lines before the header: metadata by key, and other comments."""
     metadata: dict[str, Any] = {}
     comments: list[str] = []
+    size = 0
     for line in source:
         if not line.startswith("#"):
             source.push_back(line)
             break
         if problem := source.problem(line):
             raise source.error(problem, source.number)
+        size += len(line)
+        if size > MAX_COMMENTS:
+            raise source.error(f"holds more than {MAX_COMMENTS} bytes of comments", source.number)
         match = _METADATA_LINE.fullmatch(line)
         if match and match[1] in METADATA:
             metadata[match[1]] = _json(match[2], f"# {match[1]}", source.path)
@@ -246,18 +285,9 @@ def _preamble(source: _Source) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def _json(text: str, field: str, path: Path) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TraceError(f"is no JSON ({_first_line(error)})", file=path, field=field) from error
-
-
-def _check_names(names: list[str], path: Path) -> None:
-    """Raise for names that come twice, and for hostile ones, which would spoil messages."""
-    for name in names:
-        if not name.isprintable():
-            raise TraceError(f"a column has the name {name!a:.60}, which is no text", file=path)
-        if names.count(name) > 1:
-            raise TraceError("the header has this column twice", file=path, field=name or "''")
+        return read_json(text)
+    except ValueError as error:
+        raise TraceError(str(error), file=path, field=field) from error
 
 
 def _plain(cells: pa.Array) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
 from cpsched.traces.collect import ordered
+from cpsched.traces.limits import MAX_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -75,6 +76,8 @@ class Metadata:
             raise self._error("resources", "must be a list of strings")
         if len(set(kinds)) < len(kinds) or not kinds:
             raise self._error("resources", "must be different names, at least one")
+        if len(kinds) > MAX_KINDS:
+            raise self._error("resources", f"must be at most {MAX_KINDS}")
         if not set(named) <= set(kinds):
             left_out = min(set(named) - set(kinds))
             raise self._error("resources", f"must name {left_out!r} too, which has a column")

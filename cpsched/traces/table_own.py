@@ -36,7 +36,7 @@ from cpsched.model.types import (
     Status,
 )
 from cpsched.model.workload import COLUMNS, Labels, Workload
-from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
+from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import Metadata
 from cpsched.traces.text import title
@@ -74,7 +74,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     ------
     TraceError
         If a column is missing or unknown, a row cannot be true (unless ``skip_bad_lines``), or
-        there is no job.
+        there is not a job.
     """
     _check_columns(table)
     metadata = Metadata(table)
@@ -113,7 +113,7 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     Raises
     ------
     TraceError
-        If two jobs have the same id, an id is empty, or a string is no text (a NUL in it).
+        If two jobs have the same id, an id is empty, or a string is not text (a NUL in it).
     """
     ids = workload.job_id.tolist()
     if len(set(ids)) < len(ids) or "" in ids:
@@ -169,7 +169,7 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
     """Return a table's columns as a workload has them, all rows, dependencies left out."""
     units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
     return {
-        "job_id": np.array(cells.strings("job_id"), dtype=np.str_),
+        "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
         "requested_time": cells.seconds("requested_time", 1, MISSING),
@@ -198,9 +198,6 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
 
 def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: RowChecks) -> None:
     """Find what no single cell gives away."""
-    ids = columns["job_id"]
-    checks.fail(ids == "", "must not be empty", "job_id", ids)
-    checks.fail(repeated(ids), "another row has this id", "job_id", ids)
     checks.fail(
         columns["nodes_max"] < columns["nodes_min"],
         "must be at least nodes_min",

@@ -9,6 +9,7 @@ Readers of single values (:func:`whole`, :func:`duration`, :func:`amount`, ...) 
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 from cpsched.atomic_files import replacing
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
+from cpsched.traces.limits import MAX_LINE, MAX_UNPACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,9 +30,7 @@ T = TypeVar("T")
 
 #: Bytes of whole lines handed on at once.
 CHUNK = 4 * 2**20
-#: A "line" longer than this is no line of a job log.
-MAX_LINE = 16 * 2**20
-#: Endings that are no part of a workload's title.
+#: Endings that are not part of a workload's title.
 SUFFIXES = (".gz", ".swf", ".ext", ".csv", ".parquet", ".pbs", ".acct", ".sacct", ".txt", ".log")
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -115,15 +115,17 @@ def chunks(
     Raises
     ------
     TraceError
-        As :func:`opened`, and if a line is longer than ``MAX_LINE``.
+        As :func:`opened`, and if a line or the whole file is beyond the limits.
     """
-    line, rest = 1, b""
+    line, rest, total = 1, b"", 0
     end_lines = bytes if keep_returns else _one_newline
     with opened(path) as file:
-        first = True
         while block := file.read(size):
-            if first:
-                block, first = block.removeprefix(_BYTE_ORDER_MARK), False
+            if not total:
+                block = block.removeprefix(_BYTE_ORDER_MARK)
+            total += len(block)
+            if total > MAX_UNPACKED:
+                raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
             whole_lines, newline, tail = block.rpartition(b"\n")
             if not newline:
                 rest += tail
@@ -133,9 +135,7 @@ def chunks(
                 line += piece.count(b"\n")
                 rest = tail
             if len(rest) > MAX_LINE:
-                raise TraceError(
-                    f"longer than {MAX_LINE} bytes, so no line of a job log", file=path, line=line
-                )
+                raise TraceError(f"is longer than {MAX_LINE} bytes", file=path, line=line)
     if rest:
         yield line, end_lines(rest + b"\n")
 
@@ -191,16 +191,17 @@ def written(path: Path) -> Iterator[BinaryIO]:
 
 def title(path: Path) -> str:
     """Return a file's name without the endings of known formats (``x.ext.csv.gz`` is ``x``)."""
-    name = path.name
+    # What is not UTF-8 in a name cannot be written into a report or a table.
+    full = name = os.fsencode(path.name).decode("utf-8", "replace")
     while name.lower().endswith(SUFFIXES) and len(Path(name).stem) > 0:
         name = name[: name.rindex(".")]
-    return name or path.name
+    return name or full
 
 
 def whole(value: str) -> int:
     """Read a whole number, sign allowed; nothing that only Python would take for one."""
     if not _WHOLE.fullmatch(value):
-        raise ValueError("is no whole number")
+        raise ValueError("is not a whole number")
     return int(value)
 
 
@@ -221,9 +222,9 @@ def duration(value: str) -> int:
         first = 4 - len(clock)
         clock = [0] * first + clock
     if not match or not clock:
-        raise ValueError("is no length of time ([days-]hours:minutes:seconds is expected)")
+        raise ValueError("is not a length of time ([days-]hours:minutes:seconds)")
     if any(part >= limit for part, limit in list(zip(clock, _CLOCK, strict=True))[first + 1 :]):
-        raise ValueError("is no length of time (hours go to 23, minutes and seconds to 59)")
+        raise ValueError("is not a length of time (hours go to 23, minutes and seconds to 59)")
     days, hours, minutes, seconds = clock
     return seconds_within(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
@@ -246,11 +247,11 @@ def instant(value: str) -> tuple[int, bool]:
         return seconds_within(whole(value)), True
     match = _INSTANT.fullmatch(value)
     if not match:
-        raise ValueError("is no date and time (2024-03-01T10:00:00 is expected)")
+        raise ValueError("is not a date and time like 2024-03-01T10:00:00")
     try:
         moment = datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ''}")
     except ValueError as error:
-        raise ValueError(f"is no date and time ({error})") from None
+        raise ValueError(f"is not a date and time ({error})") from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return seconds_within(int(moment.timestamp())), match[3] is not None
@@ -270,7 +271,7 @@ def amount(value: str, units: Mapping[str, int], *, per: int = 1) -> int:
     match = _AMOUNT.fullmatch(value)
     if not match or match[3].lower() not in units:
         known = ", ".join(unit for unit in units if unit)
-        raise ValueError(f"is no amount (a number, then nothing or one of {known})")
+        raise ValueError(f"is not an amount (a number, then nothing or one of {known})")
     digits, fraction, unit = match[1], match[2] or "", units[match[3].lower()]
     scale: int = per * 10 ** len(fraction)
     return -(-int(digits + fraction) * unit // scale)

@@ -275,7 +275,7 @@ def test_processors_of_two_cores_take_two(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("{", "is no valid JSON"),
+        ("{", "is not valid JSON"),
         ("[1]", "is not a JSON object"),
         ({"groups": None}, "groups: is missing, must be an object"),
         ({"groups": {"a": {"core": -1}}}, "groups.a.core: is -1, must be a whole number"),

@@ -35,7 +35,7 @@ SIMULATE = ("simulate", "log.swf", "--system", "four.toml")
 
 
 def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
-    """Rows of the log that are no jobs, and jobs that never fit, are said above the table."""
+    """Rows of the log that are not jobs, and jobs that never fit, are said above the table."""
     code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out

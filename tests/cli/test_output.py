@@ -16,7 +16,7 @@ from cpsched.cli.output import counted, echo, escaped
         ("a\nb\tc\r", "a\\nb\\tc\\r"),
         ("\x00\x7f\x9b", "\\x00\\x7f\\x9b"),
         ("\u202eabc", "\\u202eabc"),  # turns the direction of what follows
-        ("\udcff.swf", "\\udcff.swf"),  # a file name that is no UTF-8
+        ("\udcff.swf", "\\udcff.swf"),  # a file name that is not UTF-8
         ("back\\slash", "back\\slash"),
     ],
 )

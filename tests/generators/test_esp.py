@@ -161,10 +161,10 @@ def test_a_written_table_gives_the_workload_back(tmp_path: Path, file: str) -> N
     [
         ({"gpus": -1}, "gpus: -1 is not between 0 and 1000"),
         ({"nodes": 0}, "nodes: 0 is not between"),
-        ({"cores": 1.5}, r"cores: 1\.5 is no whole number"),
-        ({"seed": True}, "seed: True is no whole number"),
+        ({"cores": 1.5}, r"cores: 1\.5 is not a whole number"),
+        ({"seed": True}, "seed: True is not a whole number"),
         ({"gap": -1.0}, r"gap: -1\.0 is not between"),
-        ({"gap": "long"}, "gap: 'long' is no number"),
+        ({"gap": "long"}, "gap: 'long' is not a number"),
         ({"gap_deviation": float("nan")}, "gap_deviation: nan is not between"),
         ({"request_factor": 0.5}, r"request_factor: 0\.5 is not between 1\.0"),
     ],

@@ -227,7 +227,7 @@ def _changes(workload: Workload) -> Any:
     ("options", "message"),
     [
         ({"jobs": 0}, "jobs: 0 is not between"),
-        ({"jobs": 1e5}, "jobs: 100000.0 is no whole number"),
+        ({"jobs": 1e5}, "jobs: 100000.0 is not a whole number"),
         ({"seed": -1}, "seed: -1 is not between"),
         ({"days": 0.0}, r"days: 0\.0 is not between"),
         ({"load": float("nan")}, "load: nan is not between"),

@@ -199,9 +199,9 @@ def test_a_written_table_gives_the_workload_back(tmp_path: Path, file: str) -> N
         ({"shares": "1,1,1,1,nan"}, "shares: '1,1,1,1,nan' is not five"),
         ({"shares": 5}, "shares: 5 is not five"),
         ({"shares": "1e308,1e308,0,0,0"}, "shares: '1e308,1e308,0,0,0' is not five"),
-        ({"cores_per_gpu": "1,x"}, "cores_per_gpu: '1,x' is no list"),
-        ({"cores_per_node": "0"}, "cores_per_node: '0' is no list"),
-        ({"cores_per_node": ""}, "cores_per_node: '' is no list"),
+        ({"cores_per_gpu": "1,x"}, "cores_per_gpu: '1,x' is not a list"),
+        ({"cores_per_node": "0"}, "cores_per_node: '0' is not a list"),
+        ({"cores_per_node": ""}, "cores_per_node: '' is not a list"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:

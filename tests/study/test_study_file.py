@@ -198,7 +198,7 @@ def test_a_part_of_all_workloads(plan):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("dispatchers = [", "is no valid TOML"),
+        ("dispatchers = [", "is not valid TOML"),
         ('dispatchers = ["fifo"]', "workloads: there are none"),
         (LOG, "dispatchers: is missing; it must be a list such as"),
         (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),

@@ -145,17 +145,20 @@ def test_place_bounds_the_nodes(place: str, bounds: tuple[int, int], exclusive: 
 
 
 BAD_RECORDS = {
-    "no record": ("hello", "is no accounting record"),
-    "no date": ("E;7.server;user=ann", "is no accounting record"),
-    "long type": (GOOD.replace(";E;", ";END;"), "is no accounting record"),
-    "cut off after the id": (HEAD[:-1], "is no accounting record"),
+    "no record": ("hello", "is not an accounting record"),
+    "no date": ("E;7.server;user=ann", "is not an accounting record"),
+    "long type": (GOOD.replace(";E;", ";END;"), "is not an accounting record"),
+    "cut off after the id": (HEAD[:-1], "is not an accounting record"),
     "words before the first key": (HEAD + "hello " + RUN, "field message = 'hello': key=value"),
     "contradicting key": (GOOD + " user=root", "field user = 'root': the key is there twice"),
     "no submit": (GOOD.replace("ctime=100", ""), "nobody knows when it was submitted"),
     "no end": (GOOD.replace("end=250", ""), "has neither end nor resources_used.walltime"),
     "ends before it starts": (GOOD.replace("end=250", "end=149"), "field end = 149: is before"),
     "starts before its submit": (GOOD.replace("ctime=100", "ctime=151"), "field start = 150: is b"),
-    "fraction": (GOOD.replace("end=250", "end=250.5"), "field end = '250.5': is no whole number"),
+    "fraction": (
+        GOOD.replace("end=250", "end=250.5"),
+        "field end = '250.5': is not a whole number",
+    ),
     "negative": (GOOD.replace("start=150", "start=-1"), "field start = '-1': must be from 0"),
     "absurd": (GOOD.replace("end=250", "end=1" + "0" * 18), "field end = '1000000000000000000'"),
     "zero walltime": (GOOD.replace("00:10:00", "00:00:00"), "field requested time = 0: must be"),
@@ -170,7 +173,7 @@ BAD_RECORDS = {
     "negative cores": (GOOD.replace("ncpus=4", "ncpus=-4"), "must not be negative"),
     "memory of words": (
         GOOD.replace("ncpus=4", "mem=big"),
-        "field select mem = 'big': is no amount",
+        "field select mem = 'big': is not an amount",
     ),
     "absurd memory": (GOOD.replace("ncpus=4", "mem=999999999pb"), "field mem = "),
     "empty property": (

@@ -150,7 +150,7 @@ def test_nodes_it_got_go_before_nodes_it_asked_for() -> None:
 
 
 BAD_LINES = {
-    "no state": ({"State": "DANCING"}, "field State = 'DANCING': is no state of a Slurm job"),
+    "no state": ({"State": "DANCING"}, "field State = 'DANCING': is not a state of a Slurm job"),
     "no id": ({"JobID": ""}, "field JobID: must not be empty"),
     "no submit": ({"Submit": "Unknown"}, "field Submit = 'Unknown': must be a time"),
     "done without a start": ({"Start": "None"}, "field Start = 'None': must be a time for a job"),
@@ -167,20 +167,20 @@ BAD_LINES = {
         "End = '2024-03-01T10:00:30': is bef",
     ),
     "no length": ({"Elapsed": "", "End": "Unknown"}, "has no Elapsed, and no End"),
-    "wrong length": ({"Elapsed": "long"}, "field Elapsed = 'long': is no length of time"),
+    "wrong length": ({"Elapsed": "long"}, "field Elapsed = 'long': is not a length of time"),
     "negative length": ({"ElapsedRaw": "-1"}, "field ElapsedRaw = '-1': must be from 0"),
-    "wrong limit": ({"Timelimit": "INVALID"}, "field Timelimit = 'INVALID': is no length"),
+    "wrong limit": ({"Timelimit": "INVALID"}, "field Timelimit = 'INVALID': is not a length"),
     "no limit": ({"TimelimitRaw": "0"}, "field TimelimitRaw = '0': must be from 1"),
     "limit without time": ({"Timelimit": "00:00:00"}, "field requested time = 0: must be at least"),
     "wrong TRES": ({"ReqTRES": "cpu4"}, "field ReqTRES = 'cpu4': name=amount"),
     "TRES twice": ({"ReqTRES": "cpu=4,cpu=8"}, "field ReqTRES = 'cpu=4,cpu=8': name=amount"),
-    "cores of words": ({"ReqTRES": "cpu=four"}, "field ReqTRES cpu = 'four': is no amount"),
+    "cores of words": ({"ReqTRES": "cpu=four"}, "field ReqTRES cpu = 'four': is not an amount"),
     "no cores": ({"ReqTRES": "", "AllocTRES": "node=1"}, "to tell its cores"),
     "fewer cores than nodes": (
         {"ReqTRES": "cpu=1", "AllocTRES": "cpu=1,node=2"},
         "field cores = 1: are fewer than the 2 nodes",
     ),
-    "wrong memory": ({"ReqMem": "4Gx"}, "field ReqMem = '4Gx': is no amount"),
+    "wrong memory": ({"ReqMem": "4Gx"}, "field ReqMem = '4Gx': is not an amount"),
     "absurd memory": ({"ReqMem": "999999999T"}, "field mem = "),
     "wrong GRES": (
         {"ReqTRES": "cpu=4", "AllocTRES": "cpu=4,node=2", "ReqGRES": "gpu:2:3:4"},
@@ -214,7 +214,7 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
         ("JobID|Submit|Elapsed", "the header has no column Start"),
         ("JobID|Submit|Start", "the header has no column ElapsedRaw or Elapsed or End"),
         ("JobName|Submit|Start|End", "the header has no column JobID or JobIDRaw"),
-        ("JobID|Submit|Start|End|End", "the header has the column 'end' twice"),
+        ("JobID|Submit|Start|End|End", "field end: the header has this column twice"),
     ],
 )
 def test_a_header_without_a_needed_column_is_an_error(log, header: str, message: str) -> None:
@@ -257,3 +257,15 @@ def test_states_of_jobs_that_have_not_ended_are_set_aside(log, state: str, reaso
 
 def test_without_a_state_the_status_is_unknown(log) -> None:
     assert traces.read(log("a.sacct", lines({"State": ""}))).status.tolist() == [Status.UNKNOWN]
+
+
+def test_no_node_allocated_is_not_divided_by(log) -> None:
+    """``node=0`` says nothing of the nodes: what was asked for does, or the line is wrong."""
+    asked = {"AllocTRES": "cpu=4,mem=4G,node=0,gres/gpu=2"}
+    workload = traces.read(log("a.sacct", lines(asked)))
+    assert workload.nodes_min.tolist() == [2]
+    nobody = {**asked, "ReqTRES": "cpu=4,mem=4G"}
+    with pytest.raises(TraceError, match=r"a\.sacct:2: field gpu = 2: needs AllocTRES, NNodes or"):
+        traces.read(log("a.sacct", lines(nobody)))
+    workload = traces.read(log("a.sacct", lines(nobody, {"JobID": "8"})), skip_bad_lines=True)
+    assert (workload.job_id.tolist(), dict(workload.set_aside)) == (["8"], {"bad line": 1})

@@ -120,14 +120,17 @@ BAD_LINES = {
     "zero requested time": (with_field(9, "0"), "field 9 (requested time) = 0: must be at least 1"),
     "fraction of a second": (
         with_field(4, "1.5"),
-        "field 4 (run time) = '1.5': is no whole number",
+        "field 4 (run time) = '1.5': is not a whole number",
     ),
-    "whole but written as a fraction": (with_field(4, "60.0"), "'60.0': is no whole number"),
-    "words": (with_field(4, "fast"), "field 4 (run time) = 'fast': is no whole number"),
-    "not a number": (with_field(6, "nan"), "field 6 (average CPU time) = 'nan': is no number"),
+    "whole but written as a fraction": (with_field(4, "60.0"), "'60.0': is not a whole number"),
+    "words": (with_field(4, "fast"), "field 4 (run time) = 'fast': is not a whole number"),
+    "not a number": (with_field(6, "nan"), "field 6 (average CPU time) = 'nan': is not a number"),
     "infinite": (with_field(6, "1e999"), "field 6 (average CPU time) = '1e999': must be from 0"),
-    "digits of another script": (with_field(12, "٣"), "field 12 (user) = '٣': is no whole number"),
-    "underscores": (with_field(4, "1_0"), "field 4 (run time) = '1_0': is no whole number"),
+    "digits of another script": (
+        with_field(12, "٣"),
+        "field 12 (user) = '٣': is not a whole number",
+    ),
+    "underscores": (with_field(4, "1_0"), "field 4 (run time) = '1_0': is not a whole number"),
     "unknown status": (with_field(11, "7"), "field 11 (status) = '7': must be from 0 to 5"),
     "unknown job number": (with_field(1, "-1"), "field 1 (job number) = -1: every job needs"),
     "repeated job number": (
@@ -138,7 +141,7 @@ BAD_LINES = {
     "too many fields": (GOOD + " -1", "18 fields are expected, here are 19"),
     "comment behind the job": (GOOD + " ; sure", "18 fields are expected, here are 20"),
     "CSV": (GOOD.replace(" ", ","), "18 fields are expected, here are 1"),
-    "quotes": (with_field(12, '"1"'), "is no whole number"),
+    "quotes": (with_field(12, '"1"'), "is not a whole number"),
     "negative preceding job": (with_field(17, "-2"), "field 17 (preceding job) = '-2'"),
 }
 
@@ -310,3 +313,31 @@ def test_kept_columns_leave_out_measurements_and_feedback() -> None:
         "18 (think time)",
     ]
     assert np.array_equal(swf_lines.KEPT, sorted(swf_lines.KEPT))
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_fields_behind_the_18th_are_not_read_and_counted(log, bulk) -> None:
+    """Some sites append fields of their own, as 21 a line; words too, which are read one by one."""
+    surplus = " 7 -1 2.5" if bulk else " 7 -1 n-2"
+    text = "; a site's own\n" + "".join(
+        with_field(1, str(number)) + surplus + "\n" for number in range(1, 4)
+    )
+    workload = traces.read(log("a.swf", text))
+    assert workload.job_id.tolist() == ["1", "2", "3"]
+    assert workload.header[-1] == ("Note", "the 3 fields of each line behind the 18th are not read")
+    plain = traces.read(log("b.swf", re.sub(re.escape(surplus), "", text)))
+    assert plain.header == workload.header[:-1]
+    for name in ("submit", "runtime", "units", "requested_time", "status"):
+        assert np.array_equal(getattr(plain, name), getattr(workload, name))
+
+
+@pytest.mark.parametrize("first", [18, 21])
+def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first) -> None:
+    """Two lines that became one are not a line with more fields."""
+    good = GOOD + " 1" * (first - 18)
+    text = f"{good}\n{with_field(1, '2', good)} {GOOD}\n{with_field(1, '3')} 9\n"
+    message = rf"a\.swf:2: {first} fields are expected, here are {first + 18}"
+    with pytest.raises(TraceError, match=message):
+        traces.read(log("a.swf", text))
+    workload = traces.read(log("a.swf", text), skip_bad_lines=True)
+    assert dict(workload.set_aside) == {"bad line": 2}

@@ -90,14 +90,14 @@ BAD_ROWS = {
     ),
     "beyond belief": ("b,0,1000000000001,1,9", "field runtime = '1000000000001': must be from 0"),
     "absurd submit": ("b,-9999999999999999999,1,1,9", "submit = '-9999999999999999999': must be"),
-    "words": ("b,0,long,1,9", "field runtime = 'long': is no whole number"),
-    "fraction": ("b,0,1.5,1,9", "field runtime = '1.5': is no whole number"),
-    "hexadecimal": ("b,0,0x1,1,9", "field runtime = '0x1': is no whole number"),
+    "words": ("b,0,long,1,9", "field runtime = 'long': is not a whole number"),
+    "fraction": ("b,0,1.5,1,9", "field runtime = '1.5': is not a whole number"),
+    "hexadecimal": ("b,0,0x1,1,9", "field runtime = '0x1': is not a whole number"),
     "no units": ("b,0,1,0,9", "field units = '0': must be from 1 to"),
     "no time": ("b,0,1,1,0", "field requested_time = '0': must be from 1 to"),
     "too few cells": ("b,0,1", "the header has 5 columns, here are 3"),
     "too many cells": ("b,0,1,1,9,", "the header has 5 columns, here are 6"),
-    "broken quotes": ('"b"x,0,1,1,9', "is no row of CSV: ',' expected after '\"'"),
+    "broken quotes": ('"b"x,0,1,1,9', "is not a row of CSV: ',' expected after '\"'"),
     "NUL": ("b\0,0,1,1,9", "holds a NUL byte; text is expected"),
 }
 
@@ -128,16 +128,16 @@ def test_bytes_that_are_no_text_are_named_or_counted(log) -> None:
 
 def test_a_quote_that_never_ends_is_an_error(log) -> None:
     path = log("a.csv", f'{HEADER}\nx,0,1,1,9\n"y,0,1,1,9\nz,0,1,1,9\n')
-    with pytest.raises(TraceError, match=r"a\.csv:3: is no row of CSV: unexpected end of data"):
+    with pytest.raises(TraceError, match=r"a\.csv:3: is not a row of CSV: unexpected end of data"):
         traces.read(path)
     assert traces.read(path, skip_bad_lines=True).job_id.tolist() == ["x"]
 
 
 BAD_CELLS = {
     ("exclusive", "maybe"): "is neither true nor false",
-    ("status", "won"): "is none of unknown, failed, completed, cancelled, timeout",
-    ("split", "uneven"): "is none of any, even",
-    ("job_type", "soft"): "is none of rigid, moldable, malleable, evolving",
+    ("status", "won"): "is not one of unknown, failed, completed, cancelled, timeout",
+    ("split", "uneven"): "is not one of any, even",
+    ("job_type", "soft"): "is not one of rigid, moldable, malleable, evolving",
     ("nodes_min", "0"): "must be from 1 to",
     ("request.core", "-1"): "must be from 0 to",
     ("per_node.gpu", "99999999999999999"): "must be from 0 to",
@@ -176,7 +176,7 @@ BAD_HEADERS = {
     f"{HEADER},request.": "field request.: a table of jobs has no such column",
     f"{HEADER},zzz": "field zzz: a table of jobs has no such column",
     f"{HEADER},": "field '': a table of jobs has no such column",
-    f'{HEADER},"a\nb"': r"a column has the name 'a\nb', which is no text",
+    f'{HEADER},"a\nb"': r"a column has the name 'a\nb', which is not text",
     f"{HEADER},user,user": "field user: the header has this column twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "Did you mean 'gpus_per_node'?",
     "job,submit,run,nodes,cores_per_node": "field reqtime: a table of chunk requests needs this",
@@ -220,8 +220,8 @@ BAD_METADATA = {
     ("header", '[["a"]]'): "must be a list of [key, text]",
     ("set_aside", '[["bad line", -1]]'): "must be a list of [reason, count]",
     ("set_aside", "null"): "must be a list of [reason, count]",
-    ("title", "{"): "is no JSON",
-    ("title", "[" * 100_000): "is no JSON",
+    ("title", "{"): "is not valid JSON",
+    ("title", "[" * 100_000): "is not valid JSON: it is nested too deeply",
 }
 
 
@@ -281,8 +281,8 @@ def test_parquet_strings_may_be_categories_or_numbers(tmp_path) -> None:
     ("column", "values", "message"),
     [
         ("runtime", [1, -1], "field runtime = -1: must be from 0 to 1000000000000 (row 2)"),
-        ("runtime", [1.0, 1.5], "field runtime = 1.5: is no whole number (row 2)"),
-        ("submit", pa.array([2**64 - 1, 0], pa.uint64()), "is no whole number (row 1)"),
+        ("runtime", [1.0, 1.5], "field runtime = 1.5: is not a whole number (row 2)"),
+        ("submit", pa.array([2**64 - 1, 0], pa.uint64()), "is not a whole number (row 1)"),
         ("submit", pa.array([0, 1], pa.timestamp("s")), "field submit: has type timestamp["),
         ("user", [["a"], ["b"]], "field user: has type list<"),
         ("user", ["a", "b\0"], r"field user = 'b\x00': holds a NUL character; text is expected"),
@@ -502,7 +502,7 @@ EXT_HEADER = "job,submit,run,reqtime,nodes,cores_per_node,gpus_per_node,constrai
         ("2,0,5,9,1,0,0,", "field cores_per_node = '0': must be from 1"),
         ("2,0,5,9,1,1,-1,", "field gpus_per_node = '-1': must be from 0"),
         ("2,-5,5,9,1,1,1,", "field submit = '-5': must be from 0"),
-        ("1,0,5,9,1,1,1,", "field job = '1': another row has this number"),
+        ("1,0,5,9,1,1,1,", "field job = '1': another row has this id"),
         ("2,0,5,9,100,9007199254740992,1,", "field nodes = 100: times the request"),
     ],
 )

@@ -43,7 +43,7 @@ def test_duration_reads_all_ways_to_write_it(written: str, seconds: int) -> None
     ],
 )
 def test_duration_refuses_anything_else(written: str) -> None:
-    with pytest.raises(ValueError, match=r"is no length of time|must be from 0"):
+    with pytest.raises(ValueError, match=r"is not a length of time|must be from 0"):
         text.duration(written)
 
 
@@ -77,7 +77,7 @@ def test_instant_reads_iso_times_and_unix_seconds(written: str, seconds: int, ex
     ],
 )
 def test_instant_refuses_anything_else(written: str) -> None:
-    with pytest.raises(ValueError, match=r"is no date and time|must be from 0"):
+    with pytest.raises(ValueError, match=r"is not a date and time|must be from 0"):
         text.instant(written)
 
 
@@ -108,7 +108,7 @@ def test_amount_reads_slurm_memory(written: str, kb: int) -> None:
     "written", ["", "gb", "-1gb", "1 gb", "1xb", "1e3", "٣gb", "1.5.2gb", "1."]
 )
 def test_amount_refuses_anything_else(written: str) -> None:
-    with pytest.raises(ValueError, match="is no amount"):
+    with pytest.raises(ValueError, match="is not an amount"):
         kilobytes(written)
 
 
@@ -151,7 +151,7 @@ def test_lines_are_numbered_and_blank_ones_left_out(log) -> None:
 def test_a_line_beyond_all_measure_is_an_error(log, monkeypatch) -> None:
     monkeypatch.setattr(text, "MAX_LINE", 100)
     path = log("a.txt", b"short\n" + b"x" * 1000)
-    with pytest.raises(TraceError, match=r"a\.txt:2: longer than 100 bytes"):
+    with pytest.raises(TraceError, match=r"a\.txt:2: is longer than 100 bytes"):
         list(text.chunks(path, 50))
 
 

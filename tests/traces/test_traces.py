@@ -63,7 +63,7 @@ def test_the_format_can_be_said(logs, log) -> None:
         traces.read(path, format="swf")
     with pytest.raises(UnknownNameError, match=r"no trace format is called 'sfw'.*'swf'"):
         traces.read(path, format="sfw")
-    with pytest.raises(TraceError, match="is no accounting record"):
+    with pytest.raises(TraceError, match="is not an accounting record"):
         traces.read(logs / "small.swf", format="pbs")
 
 

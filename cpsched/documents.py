@@ -1,0 +1,52 @@
+"""JSON and TOML from outside: whatever is wrong with them is one ``ValueError`` of one line."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any
+
+
+def read_json(text: str | bytes) -> Any:
+    """
+    Return what a JSON document holds.
+
+    Raises
+    ------
+    ValueError
+        If it is not valid JSON, is nested too deeply, holds a number too long to read, or text
+        that cannot be written as UTF-8 (half of a surrogate pair); the message fits behind the
+        name of a file.
+    """
+    try:
+        content = json.loads(text)
+        if b"\\ud" in json.dumps(content).encode():
+            json.dumps(content, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("is not valid JSON: it is nested too deeply") from None
+    except UnicodeError:
+        raise ValueError("is not valid JSON: it holds text that is not Unicode") from None
+    except ValueError as error:
+        raise ValueError(f"is not valid JSON: {_first_line(error)}") from None
+    return content
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """
+    Return what a TOML document holds.
+
+    Raises
+    ------
+    ValueError
+        If it is not valid TOML, is nested too deeply or holds a number too long to read.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("is not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"is not valid TOML: {_first_line(error)}") from None
+
+
+def _first_line(error: ValueError) -> str:
+    return str(error).partition("\n")[0].partition("; use sys.set_int")[0]
