@@ -8,6 +8,7 @@ same model gives the same answer on a loaded machine too (same versions, same pl
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar as IntVar
     from ortools.sat.python.cp_model import LinearExprT as LinearExprT
 
-#: Seconds of wall time that this process has spent in the solver so far.
-_spent = 0.0
+
+class _Spent(threading.local):
+    """Seconds of wall time that this thread has spent in the solver so far."""
+
+    seconds = 0.0
+
+
+_spent = _Spent()
 
 #: Deterministic time a solve must be given to be worth a thread: a quarter of a second.
 _LONG = 0.05
@@ -190,8 +197,8 @@ def most_weight(num_terms: int, largest_value: int) -> int:
 
 
 def seconds_spent() -> float:
-    """Return how many seconds of wall time this process has spent in the solver so far."""
-    return _spent
+    """Return how many seconds of wall time this thread has spent in the solver so far."""
+    return _spent.seconds
 
 
 def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved:
@@ -210,7 +217,6 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
     """
     from ortools.sat.python import cp_model
 
-    global _spent
     solver = cp_model.CpSolver()
     _set(solver, limits)
     is_long = limits.deterministic > _LONG
@@ -223,7 +229,7 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
         raise DispatchError(f"{model.name}: CP-SAT answers '{name}': {reason}") from None
     found = status in (Status.OPTIMAL, Status.FEASIBLE)
     wall = solver.wall_time
-    _spent += wall
+    _spent.seconds += wall
     return Solved(
         status=status,
         values=tuple(solver.value(variable) for variable in variables) if found else (),

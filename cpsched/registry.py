@@ -8,7 +8,7 @@ imported before it is asked for.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -37,8 +37,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "aucsched1": "cpsched.auction.aucsched1:Aucsched1",
         "aucsched2": "cpsched.auction.aucsched2:Aucsched2",
         "aucsched3": "cpsched.auction.aucsched3:Aucsched3",
-        **{f"cph-{number}": f"cpsched.cp.hybrid:Cph{number}" for number in range(4)},
-        **{f"cp-{number}": f"cpsched.cp.pure:Cp{number}" for number in range(4)},
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",
@@ -87,6 +85,22 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "model_files": {},
 }
 
+#: Other names of built-ins, with the options they settle: the eight variants of Remediani 2017.
+ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "dispatchers": {
+        f"{name}-{number}": (name, {"search": search, "objective": objective})
+        for name, own_search in (("cph", "expected-wait"), ("cp", "default"))
+        for number, (search, objective) in enumerate(
+            (
+                (own_search, "expected-wait"),
+                ("slowdown", "expected-wait"),
+                (own_search, "slowdown"),
+                ("slowdown", "slowdown"),
+            )
+        )
+    }
+}
+
 #: What one thing of a group is called in a sentence.
 _KIND = {
     "dispatchers": "dispatcher",
@@ -105,11 +119,19 @@ _KIND = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered name and where its thing lies."""
+    """
+    A registered name and where its thing lies.
+
+    Attributes
+    ----------
+    settled
+        The options that the name settles, if it is an alias.
+    """
 
     name: str
     target: str
     distribution: str
+    settled: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
         """Import and return the thing."""
@@ -141,6 +163,8 @@ class Entry:
 def entries(group: str) -> Mapping[str, Entry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
     found = {name: Entry(name, target, "cpsched") for name, target in BUILT_IN[group].items()}
+    for alias, (name, settled) in ALIASES.get(group, {}).items():
+        found[alias] = Entry(alias, BUILT_IN[group][name], "cpsched", settled)
     points = entry_points(group=f"cpsched.{group}")
     # What this distribution registers itself wins, wherever it lies on the path.
     for point in sorted(points, key=lambda point: _owner(point) != "cpsched"):

@@ -130,9 +130,10 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
     maker = registry.load(group, spec.name)
     signature = inspect.signature(maker)
-    options = {
-        key: _convert(spec, key, value, signature.parameters, set(given))
-        for key, value in spec.options
+    parameters = _parameters(group, spec.name)
+    settled = registry.entries(group)[spec.name].settled
+    options = dict(settled) | {
+        key: _convert(spec, key, value, parameters, set(given)) for key, value in spec.options
     }
     withheld = set() if getattr(maker, "needs_truth", False) else {"truth"}
     known = {
@@ -144,11 +145,14 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
         raise ConfigError(str(error), where=spec) from error
     try:
         # A TypeError from here on is a defect of what is made, and stays one.
-        return maker(**known, **options)
+        made = maker(**known, **options)
     except ValueError as error:
         if isinstance(error, UnknownNameError) or getattr(error, "where", None) is not None:
             raise
         raise ConfigError(str(error), where=spec) from error
+    if settled:
+        made.name = spec.name
+    return made
 
 
 def spec_of(group: str, thing: Any) -> Spec | None:
@@ -169,7 +173,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
     for key, value in made_with.items():
         if key == "truth" and getattr(thing, "needs_truth", False):
             continue
-        if value == parameters[key].default:
+        if value == entry.settled.get(key, parameters[key].default):
             continue
         if not isinstance(value, str | int | float | None):
             return None
@@ -187,14 +191,15 @@ def _as_text(value: str | float | None) -> str:
 
 def resolved(group: str, spec: Spec) -> dict[str, Any]:
     """Return all options of a specification with their values, defaults included."""
-    parameters = inspect.signature(registry.load(group, spec.name)).parameters
+    parameters = _parameters(group, spec.name)
     given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
-    return options_of(group, spec.name) | given
+    settled = registry.entries(group)[spec.name].settled
+    return options_of(group, spec.name) | dict(settled) | given
 
 
 def files_of(group: str, spec: Spec) -> dict[str, Path]:
     """Return the files that options of a specification name, by option."""
-    parameters = inspect.signature(registry.load(group, spec.name)).parameters
+    parameters = _parameters(group, spec.name)
     return {
         key: Path(value)
         for key, value in spec.options
@@ -218,7 +223,7 @@ def canonical(group: str, text: str) -> str:
 
 def options_of(group: str, name: str) -> dict[str, Any]:
     """Return the options a registered thing takes and their defaults."""
-    parameters = inspect.signature(registry.load(group, name)).parameters
+    parameters = _parameters(group, name)
     return {
         key: parameter.default
         for key, parameter in parameters.items()
@@ -228,8 +233,15 @@ def options_of(group: str, name: str) -> dict[str, Any]:
 
 def may_be_none(group: str, name: str, key: str) -> bool:
     """Return whether a registered thing takes an option, and ``none`` (or ``all``) for it."""
-    parameter = inspect.signature(registry.load(group, name)).parameters.get(key)
+    parameter = _parameters(group, name).get(key)
     return parameter is not None and "None" in _wanted(parameter)
+
+
+def _parameters(group: str, name: str) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a registered thing that its name does not settle."""
+    settled = registry.entries(group)[name].settled
+    parameters = inspect.signature(registry.load(group, name)).parameters
+    return {key: parameter for key, parameter in parameters.items() if key not in settled}
 
 
 def _wanted(parameter: inspect.Parameter) -> str:

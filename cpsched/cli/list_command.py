@@ -40,13 +40,18 @@ def _registered(kind: str) -> list[tuple[str, str, str]]:
 
     rows = []
     for name in registry.names(kind):
+        entry = registry.entries(kind)[name]
         try:
-            thing = registry.load(kind, name)
+            thing = entry.load()
         except ConfigError as error:
             # A plug-in that is broken takes nothing from the others.
             rows.append((escaped(name), f"broken: {_one_line(str(error))}", ""))
             continue
         summary = getattr(thing, "summary", None) or _first_line(thing)
+        if entry.settled:
+            settled = ", ".join(f"{key}={value}" for key, value in entry.settled.items())
+            rows.append((escaped(name), f"{thing.name} with {settled}.", ""))
+            continue
         rows.append((escaped(name), summary, _options(thing)))
     return rows
 

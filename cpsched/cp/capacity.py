@@ -2,7 +2,7 @@
 Free capacity over time as a cumulative constraint wants it: one kind, few steps, small numbers.
 
 Everything here keeps the set of feasible plans as it is, but for the last resort of
-:func:`_in_range`, which only makes it smaller.
+:func:`_in_range`, which makes it smaller and may exclude the list plan.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ class Steps(NamedTuple):
         What is free in the end.
     busy
         ``(begin, end, amount)`` of what is not free before that, without overlaps.
+    exact
+        Whether whatever fits in truth fits here.
     """
 
     demand: tuple[int, ...]
     capacity: int
     busy: tuple[tuple[int, int, int], ...]
+    exact: bool = True
 
 
 class Asked(NamedTuple):
@@ -76,9 +79,9 @@ def binding_kinds(asked: Asked, level: IntArray) -> list[int]:
     Parameters
     ----------
     level
-        Free capacity over time, never decreasing, shape ``(S, R)``.
+        Free capacity over time, shape ``(S, R)``.
     """
-    kept: list[int] = np.flatnonzero(asked.total > level[0]).tolist()
+    kept: list[int] = np.flatnonzero(asked.total > level.min(axis=0)).tolist()
     for kind in list(kept):
         # Use is a whole number: no more than x * level_q is no more than level_r if it is
         # below level_r + 1.
@@ -107,17 +110,17 @@ def steps(
     demand, most
         Of a unit of each task, and how many units it can have there.
     times, level
-        Of the profile; the level never decreases. Shape ``(S,)``.
+        Of the profile, shape ``(S,)``.
     horizon
         Nothing of interest happens later.
     """
     total = sum(one * units for one, units in zip(demand, most, strict=True))
     # More than all tasks together ask for is never used.
     levels = [min(value, total) for value in level.tolist()]
-    if levels[0] == total:
+    if min(levels) == total:
         return None
     divisor = math.gcd(*demand)
-    asked, levels = _in_range(
+    asked, levels, exact = _in_range(
         [one // divisor for one in demand], [value // divisor for value in levels], horizon
     )
     capacity = max(levels)
@@ -126,23 +129,46 @@ def steps(
         begin = times[position]
         end = times[position + 1] if position + 1 < len(times) else horizon
         missing = capacity - value
-        if begin >= horizon or not missing:
+        if begin >= horizon:
             break
-        if busy and busy[-1][2] == missing:
+        if busy and busy[-1][1:] == (begin, missing):
             busy[-1] = (busy[-1][0], end, missing)
-        else:
+        elif missing:
             busy.append((begin, end, missing))
-    return Steps(tuple(asked), capacity, tuple(busy))
+    return Steps(tuple(asked), capacity, tuple(busy), exact)
 
 
-def _in_range(demand: list[int], levels: list[int], horizon: int) -> tuple[list[int], list[int]]:
-    """Count in larger portions where amounts times seconds would leave 64 bits, rounding up."""
+def add_cumulative(
+    model: cpsat.CpModel,
+    interval: Sequence[cpsat.IntervalVar],
+    demand: Sequence[cpsat.LinearExprT],
+    steps: Steps,
+) -> None:
+    """Never more than is free: the tasks' demands beside what the running jobs hold."""
+    busy = [
+        model.new_fixed_size_interval_var(begin, end - begin, "") for begin, end, _ in steps.busy
+    ]
+    model.add_cumulative(
+        [*interval, *busy], [*demand, *(amount for _, _, amount in steps.busy)], steps.capacity
+    )
+
+
+def _in_range(
+    demand: list[int], levels: list[int], horizon: int
+) -> tuple[list[int], list[int], bool]:
+    """
+    Count in larger portions where amounts times seconds would leave 64 bits.
+
+    Demands are rounded up and levels down: whatever fits then fits in truth. Returns also whether
+    nothing was rounded.
+    """
     most = max(levels)
     portion = -(-most * max(horizon, 1) // cpsat.MOST)
     if portion <= 1:
-        return demand, levels
+        return demand, levels, True
     largest = most // portion
     return (
         [min(-(-value // portion), largest) for value in demand],
         [value // portion for value in levels],
+        False,
     )

@@ -10,21 +10,27 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
-from cpsched.cp.objective import Objective
-from cpsched.cp.search import check_search
+from cpsched.cp.objective import OBJECTIVES, make_objective
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
+from cpsched.dispatch.pooled import free_now
 from cpsched.errors import ConfigError
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
-    from cpsched.cp.search import BuiltModel
+    from cpsched.cp.objective import Objective
+    from cpsched.cp.solve import BuiltModel
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
+
+
+#: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
+DEFAULT = "default"
+SEARCHES = (DEFAULT, *OBJECTIVES)
 
 
 class PlanningDispatcher(Dispatcher):
@@ -38,7 +44,7 @@ class PlanningDispatcher(Dispatcher):
         ``default``: the solver's own search. The queue is looked at, and the list plan made, in
         the same order; with ``default`` in the order of the objective's priority.
     objective
-        ``expected-wait`` or ``slowdown``.
+        ``expected-wait``, ``slowdown``, or one of your own, which needs a search.
     window
         How many jobs are planned: the first half by priority, then those that may fit now; None:
         all that wait.
@@ -55,8 +61,7 @@ class PlanningDispatcher(Dispatcher):
     def __init__(
         self,
         search: str,
-        objective: str,
-        *,
+        objective: str | Objective,
         window: int | None,
         limit: float,
         wall: float | None,
@@ -65,15 +70,17 @@ class PlanningDispatcher(Dispatcher):
     ) -> None:
         if window is not None and window < 1:
             raise ConfigError(f"window is {window}, must be 1 or more, or 'all'")
-        self.search = check_search(search)
-        self.objective = Objective(objective)
-        self.priority = make_priority(objective if search == "default" else search)
+        if search not in SEARCHES:
+            raise ConfigError(f"search is '{search}', must be one of {', '.join(SEARCHES)}")
+        self.search = search
+        self.objective = make_objective(objective)
+        self.priority = make_priority(self.objective.name if search == DEFAULT else search)
         self.window = window
         self.limits = cpsat.Limits(
             deterministic=limit,
             wall=wall,
             presolve=presolve,
-            fixed_search=search != "default",
+            fixed_search=search != DEFAULT,
         )
         self.allocator = make_allocator(allocator)
 
@@ -89,20 +96,20 @@ class PlanningDispatcher(Dispatcher):
         waiting = view.waiting
         if not len(waiting):
             return NOTHING
-        fits = self._fits_now(view)
+        fits = self._fits_now(view, waiting)
         if not fits.any():
             return _skipped(stats.SKIPPED_NONE_FIT)
         order = self.priority.order(waiting, view.now)
-        if fits.all():
+        if fits.all() and self._may_start_together(view, waiting):
             decision = start_in_order(view, frozen(waiting.rows[order]), self.allocator, stop=True)
             if len(decision.actions) == len(waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        first = self._window_of(order, fits)
+        first = order if self.window is None else order[window_of(fits[order], self.window)]
         if not fits[first].any():
             return _skipped(stats.SKIPPED_NONE_FIT)
         decision = self._planned(view, waiting.take(first))
         waits = decision.plan is not None and len(decision.plan.handle)
-        if not waits and 0 < len(decision.actions) < len(waiting) and not _postponed(decision):
+        if not waits and 0 < len(decision.actions) < len(waiting):
             # Everybody who was planned has started, which says nothing of those who were not.
             return decision._replace(again_at=view.now + 1)
         return decision
@@ -129,37 +136,46 @@ class PlanningDispatcher(Dispatcher):
 
     def _in_window(self, view: View) -> JobTable:
         order = self.priority.order(view.waiting, view.now)
-        return view.waiting.take(self._window_of(order, self._fits_now(view)))
+        if self.window is not None:
+            order = order[window_of(self._fits_now(view, view.waiting)[order], self.window)]
+        return view.waiting.take(order)
 
-    def _window_of(self, order: IntArray, fits: BoolArray) -> IntArray:
-        """
-        Return the first half by priority, and then the first that may fit now, in their order.
+    def _may_start_together(self, view: View, jobs: JobTable) -> bool:  # noqa: ARG002
+        """Return whether jobs that find nodes together may all start now."""
+        return True
 
-        The first alone would leave the machine empty while a few large ones wait for it.
-        """
-        if self.window is None or len(order) <= self.window:
-            return order
-        ahead = np.zeros(len(order), dtype=np.bool_)
-        ahead[: self.window - self.window // 2] = True
-        able = np.flatnonzero(fits[order] & ~ahead)
-        ahead[able[: self.window // 2]] = True
-        left = self.window - np.count_nonzero(ahead)
-        ahead[np.flatnonzero(~ahead)[:left]] = True
-        return order[ahead]
-
-    def _fits_now(self, view: View) -> BoolArray:
+    def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         """Return which waiting jobs could start now on their own; never False for one that can."""
-        waiting = view.waiting
         # The sum over all nodes rules most jobs out at a cost that does not grow with the queue.
-        asked = waiting.units[:, None] * waiting.request
-        fits: BoolArray = (asked <= np.maximum(view.free, 0).sum(axis=0)).all(axis=1)
+        asked = jobs.units[:, None] * jobs.request
+        fits: BoolArray = np.all(asked <= free_now(view), axis=1)
         if fits.any():
-            fits[fits] = fits_now(view, frozen(waiting.rows[fits]), self.allocator)
+            fits[fits] = fits_now(view, frozen(jobs.rows[fits]), self.allocator)
         return fits
 
 
-def _postponed(decision: Decision) -> bool:
-    return bool(decision.stats.get(stats.POSTPONED))
+def window_of(fits: BoolArray, size: int, first: int | None = None) -> IntArray:
+    """
+    Return the positions of so many jobs, given in order of priority.
+
+    The first half by priority, and then the first that may fit now: the first alone would leave
+    the machine empty while a few large ones wait for it. If that is not enough, the next ones.
+
+    Parameters
+    ----------
+    fits
+        Which jobs may fit now.
+    first
+        How many are taken by priority; by default half of them, rounded up.
+    """
+    if len(fits) <= size:
+        return np.arange(len(fits))
+    first = size - size // 2 if first is None else first
+    taken = np.zeros(len(fits), dtype=np.bool_)
+    taken[:first] = True
+    taken[np.flatnonzero(fits & ~taken)[: size - first]] = True
+    taken[np.flatnonzero(~taken)[: size - np.count_nonzero(taken)]] = True
+    return np.flatnonzero(taken)
 
 
 def _skipped(reason: str) -> Decision:

@@ -10,7 +10,8 @@ and ``1 / d_i``, and :func:`whole_weights` makes them whole.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,51 +24,39 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
 
-OBJECTIVES = ("expected-wait", "slowdown")
-
 #: Weights up to this keep ratios to one in a billion; larger ones only slow the solver down.
 MOST_WEIGHT = 2**30
 
 
-class Objective:
+class Objective(ABC):
     """
-    The weights of an objective.
+    What a plan is judged by: a sum over jobs of the start over a divisor; the less, the better.
 
-    Parameters
-    ----------
-    name
-        ``expected-wait`` or ``slowdown``.
+    One of your own needs no more than :attr:`name` and :meth:`divisors`.
     """
 
-    def __init__(self, name: str) -> None:
-        if name not in OBJECTIVES:
-            raise ConfigError(f"objective is '{name}', must be {' or '.join(OBJECTIVES)}")
-        self.name = name
+    name: ClassVar[str]
+
+    def reset(self, system: System) -> None:  # noqa: B027
+        """Prepare for a system; refuse one that lacks what is needed."""
+
+    @abstractmethod
+    def divisors(self, jobs: JobTable) -> IntArray:
+        """Return how many seconds of wait cost one unit, for each job: whole, at least 1."""
+
+
+class WeightedWait(Objective):
+    """The wait of each job, weighted by the largest expected wait over that of its queue."""
+
+    name = "expected-wait"
 
     def reset(self, system: System) -> None:
-        """
-        Prepare for a system.
-
-        Raises
-        ------
-        ConfigError
-            If the objective needs an expected wait for every queue and one has none.
-        """
+        """Refuse a system with a queue that has no expected wait."""
         self._system = system
-        if self.name == "expected-wait":
-            ExpectedWait().reset(system)
+        ExpectedWait().reset(system)
 
     def divisors(self, jobs: JobTable) -> IntArray:
-        """
-        Return what each job's start is divided by: ``ewt_i``, or ``d_i`` (0 counts as 1).
-
-        Raises
-        ------
-        ConfigError
-            If a job's expected wait is needed and not known.
-        """
-        if self.name == "slowdown":
-            return np.maximum(jobs.plan, 1)
+        """Return ``ewt_i``."""
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
             raise ConfigError(
@@ -76,6 +65,37 @@ class Objective:
                 where=f"system {self._system.name}",
             )
         return expected
+
+
+class MeanSlowdown(Objective):
+    """The slowdown of each job by its predicted runtime; 0 counts as 1."""
+
+    name = "slowdown"
+
+    def divisors(self, jobs: JobTable) -> IntArray:
+        """Return ``d_i``."""
+        return np.maximum(jobs.plan, 1)
+
+
+_OBJECTIVES = {kind.name: kind for kind in (WeightedWait, MeanSlowdown)}
+#: The names of the paper's objectives.
+OBJECTIVES = tuple(_OBJECTIVES)
+
+
+def make_objective(given: str | Objective) -> Objective:
+    """
+    Return an objective by its name; one of your own as it is.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+    """
+    if isinstance(given, Objective):
+        return given
+    if given not in _OBJECTIVES:
+        raise ConfigError(f"objective is '{given}', must be {' or '.join(OBJECTIVES)}")
+    return _OBJECTIVES[given]()
 
 
 def whole_weights(divisors: IntArray, horizon: int) -> list[int]:

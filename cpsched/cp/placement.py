@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp import capacity
-from cpsched.cp.search import add_cumulative
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,13 +58,14 @@ class Placement:
         # place, place before).
         self._each: dict[int, cpsat.IntVar] = {}
         self._rises: dict[int, list[tuple[cpsat.IntVar, int, int]]] = {}
+        self._exact = True
         # As lists: these are asked for at every place.
         self._unit: list[list[int]] = requests.unit.tolist()
         self._exclusive: list[bool] = requests.exclusive.tolist()
         self._once: list[bool] = (requests.exclusive | requests.per_node.any(axis=1)).tolist()
 
-    def add(self, capacity_of: IntArray, horizon: int) -> None:
-        """Add everything."""
+    def add(self, capacity_of: IntArray, horizon: int) -> bool:
+        """Add everything; return whether capacities are exact."""
         plain = self._requests.plain()
         self._add_counts(plain)
         self._add_bounds(plain)
@@ -74,6 +74,7 @@ class Placement:
         self._add_symmetry()
         for position in range(len(self._places)):
             self._add_capacity(position, capacity_of, horizon)
+        return self._exact
 
     def _add_counts(self, plain: BoolArray) -> None:
         """x_ip in [0, most], sum_p x_ip = units_i."""
@@ -195,11 +196,14 @@ class Placement:
         )
         if steps is None:
             return
+        self._exact &= steps.exact
         demand = [
             need if count is None else need * count
             for need, (_, _, _, count) in zip(steps.demand, items, strict=True)
         ]
-        add_cumulative(self._model, [interval for interval, _, _, _ in items], demand, steps)
+        capacity.add_cumulative(
+            self._model, [interval for interval, _, _, _ in items], demand, steps
+        )
 
     def _task(self, job: int, position: int, most: int) -> tuple[cpsat.IntervalVar, bool]:
         """Return a job's interval at a place, and whether its presence is all there is to count."""

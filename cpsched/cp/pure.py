@@ -9,24 +9,26 @@ cumulative per kind on the machine as one pool is implied, and added because it 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.cp import capacity, stats
-from cpsched.cp.dispatcher import PlanningDispatcher
+from cpsched.cp import stats
+from cpsched.cp.bounds import Bounds, add_starts, bounds
+from cpsched.cp.dispatcher import PlanningDispatcher, window_of
 from cpsched.cp.nodes import NodePlan, Timeline
 from cpsched.cp.placement import Placement
 from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_pool
-from cpsched.cp.problem import Bounds, bounds
-from cpsched.cp.search import BuiltModel, Candidate, add_cumulative, add_objective, answer
+from cpsched.cp.pool import add_pool
+from cpsched.cp.solve import BuiltModel, Candidate, add_objective, answer
 from cpsched.dispatch.pooled import pooled_demand
 from cpsched.model.decision import Decision, Plan, Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.cp.objective import Objective
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
@@ -68,7 +70,7 @@ class NodeProblem:
     listed: NodePlan
     bounds: Bounds
 
-    def listed_as(self, starts: Sequence[int]) -> Candidate:
+    def list_plan_by_start(self, starts: Sequence[int]) -> Candidate:
         """Return the list plan in the order of some starts."""
         order = np.argsort(starts, kind="stable")
         again = self.timeline.listed(self.jobs.rows, self.duration, order)
@@ -83,8 +85,43 @@ class PureModel(BuiltModel):
     keys: tuple[tuple[int, int], ...]
 
 
-class Pure(PlanningDispatcher):
-    """Plans starts and nodes together; see the module."""
+class Cp(PlanningDispatcher):
+    """
+    Pure constraint programming: plan starts and nodes together.
+
+    Parameters
+    ----------
+    search
+        ``default``: the solver's own search; ``expected-wait`` or ``slowdown``: branch on jobs in
+        that order. The list plan is made in the same order, with ``default`` in that of the
+        objective's priority.
+    objective
+        ``expected-wait`` or ``slowdown``.
+    window
+        How many jobs, first by priority, are planned; ``all``: every one that waits.
+    limit
+        Deterministic time a solve may take.
+    wall
+        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
+    presolve
+        Whether the solver simplifies the model first.
+    allocator
+        Name of the allocator: for the list plan.
+    """
+
+    name = "cp"
+
+    def __init__(
+        self,
+        search: str = "default",
+        objective: str | Objective = "expected-wait",
+        window: int | None = WINDOW,
+        limit: float = LIMIT,
+        wall: float | None = None,
+        presolve: bool = False,
+        allocator: str = "first-fit",
+    ) -> None:
+        super().__init__(search, objective, window, limit, wall, presolve, allocator)
 
     def build(self, view: View) -> PureModel | None:
         """Return the model of a decision; None if no job of the window can ever start."""
@@ -92,11 +129,13 @@ class Pure(PlanningDispatcher):
         return self._model(view, *self._sized(view, problem)) if len(problem.jobs) else None
 
     def _sized(self, view: View, problem: NodeProblem) -> tuple[NodeProblem, list[Place]]:
-        """Return the problem and its places, of the first half of the jobs if they are too many."""
+        """Return the problem and its places, of half of the jobs as long as these are too many."""
         places = places_of(problem.near, problem.requests, problem.listed)
         half = len(problem.jobs) // 2
         if half and sum(len(place.jobs) for place in places) > MOST_COUNTS:
-            return self._sized(view, self._problem(view, problem.jobs.take(np.arange(half))))
+            # Of an odd number the larger part is for jobs that may fit now: one job alone does.
+            kept = window_of(self._fits_now(view, problem.jobs), half, first=half // 2)
+            return self._sized(view, self._problem(view, problem.jobs.take(kept)))
         return problem, places
 
     def _problem(self, view: View, jobs: JobTable) -> NodeProblem:
@@ -144,7 +183,7 @@ class Pure(PlanningDispatcher):
             self.limits,
             listed,
             read=lambda starts, units: _read(problem, built, starts, units),
-            tighten=problem.listed_as,
+            tighten=problem.list_plan_by_start,
         )
         return self._decision(view, problem, found, {**numbers, **shortened})
 
@@ -152,18 +191,22 @@ class Pure(PlanningDispatcher):
         """Build the exact model."""
         limits, duration = problem.bounds, problem.duration.tolist()
         model = cpsat.new_model(self.name)
-        start = [
-            model.new_int_var(low, high, f"start_{handle}")
-            for low, high, handle in zip(
-                limits.earliest, limits.latest, problem.jobs.handle.tolist(), strict=True
-            )
-        ]
+        start = add_starts(model, limits, problem.jobs.handle)
         placement = Placement(
             model, problem.requests, places, start, duration, problem.jobs.handle.tolist()
         )
         horizon = limits.end(duration)
-        placement.add(self.allocator.capacity, horizon)
-        self._add_pool(view, problem, model, start, horizon)
+        exact = placement.add(self.allocator.capacity, horizon)
+        # Implied, but seen at once.
+        exact &= add_pool(
+            model,
+            start,
+            duration,
+            pooled_demand(view, problem.jobs, self.allocator),
+            problem.near.times,
+            problem.near.levels.sum(axis=1),
+            horizon,
+        )
         add_objective(model, start, limits)
         hints = placement.hints(problem.listed.takes)
         cpsat.add_hints(
@@ -179,29 +222,8 @@ class Pure(PlanningDispatcher):
             other=tuple(placement.count.values()),
             places=places,
             keys=tuple(placement.count),
+            exact=exact,
         )
-
-    def _add_pool(
-        self,
-        view: View,
-        problem: NodeProblem,
-        model: cpsat.CpModel,
-        start: Sequence[cpsat.IntVar],
-        horizon: int,
-    ) -> None:
-        """All jobs together take no more than all nodes have: implied, but seen at once."""
-        demand = pooled_demand(view, problem.jobs, self.allocator)
-        level = problem.near.levels.sum(axis=1)
-        duration = problem.duration.tolist()
-        interval = [
-            model.new_fixed_size_interval_var(variable, length, "")
-            for variable, length in zip(start, duration, strict=True)
-        ]
-        times, ones = problem.near.times.tolist(), [1] * len(start)
-        for kind in capacity.binding_kinds(capacity.Asked.of(demand), level):
-            steps = capacity.steps(demand[:, kind].tolist(), ones, times, level[:, kind], horizon)
-            if steps:
-                add_cumulative(model, interval, steps.demand, steps)
 
     def _decision(
         self, view: View, problem: NodeProblem, found: Candidate, numbers: dict[str, float]
@@ -265,103 +287,3 @@ def _read(
         for job, node, count in placed:
             takes[job, node] += count
     return Candidate(tuple(starts), takes)
-
-
-class Cp(Pure):
-    """
-    Pure constraint programming: plan starts and nodes together.
-
-    Parameters
-    ----------
-    search
-        ``default``: the solver's own search; ``expected-wait`` or ``slowdown``: branch on jobs in
-        that order. The list plan is made in the same order, with ``default`` in that of the
-        objective's priority.
-    objective
-        ``expected-wait`` or ``slowdown``.
-    window
-        How many jobs, first by priority, are planned; ``all``: every one that waits.
-    limit
-        Deterministic time a solve may take.
-    wall
-        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
-    presolve
-        Whether the solver simplifies the model first.
-    allocator
-        Name of the allocator: for the list plan.
-    """
-
-    name = "cp"
-
-    def __init__(
-        self,
-        search: str = "default",
-        objective: str = "expected-wait",
-        window: int | None = WINDOW,
-        limit: float = LIMIT,
-        wall: float | None = None,
-        presolve: bool = False,
-        allocator: str = "first-fit",
-    ) -> None:
-        super().__init__(
-            search,
-            objective,
-            window=window,
-            limit=limit,
-            wall=wall,
-            presolve=presolve,
-            allocator=allocator,
-        )
-
-
-class _Variant(Pure):
-    """One of the thesis's four; the options are those of ``cp`` but for the two it fixes."""
-
-    searches: ClassVar[str]
-    minimises: ClassVar[str]
-
-    def __init__(
-        self,
-        window: int | None = WINDOW,
-        limit: float = LIMIT,
-        wall: float | None = None,
-        presolve: bool = False,
-        allocator: str = "first-fit",
-    ) -> None:
-        super().__init__(
-            self.searches,
-            self.minimises,
-            window=window,
-            limit=limit,
-            wall=wall,
-            presolve=presolve,
-            allocator=allocator,
-        )
-
-
-class Cp0(_Variant):
-    """CP-0: the solver's own search, minimises the weighted wait."""
-
-    name = "cp-0"
-    searches, minimises = "default", "expected-wait"
-
-
-class Cp1(_Variant):
-    """CP-1: searches by slowdown, minimises the weighted wait."""
-
-    name = "cp-1"
-    searches, minimises = "slowdown", "expected-wait"
-
-
-class Cp2(_Variant):
-    """CP-2: the solver's own search, minimises the slowdown."""
-
-    name = "cp-2"
-    searches, minimises = "default", "slowdown"
-
-
-class Cp3(_Variant):
-    """CP-3: searches by slowdown, minimises the slowdown."""
-
-    name = "cp-3"
-    searches, minimises = "slowdown", "slowdown"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from cpsched.dispatch.pooled import free_over_time, given_back, pooled_demand
+from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -64,7 +64,7 @@ class DecisionState:
         demand = pooled_demand(view, jobs, allocator)
         whole = allocator.capacity.sum(axis=0)
         by_reserved_end = given_back(reserving)
-        times, level = free_over_time(reserving, by_reserved_end)
+        times, level = free_over_time(reserving, by_reserved_end, free_now(view))
         return cls(
             view=view,
             reserving=reserving,

@@ -59,22 +59,27 @@ def given_back(view: View) -> IntArray:
     return back
 
 
-def free_over_time(view: View, back: IntArray) -> tuple[IntArray, IntArray]:
+def free_now(view: View) -> IntArray:
+    """Return what all nodes have free, shape ``(R,)``; those that others overdraw have nothing."""
+    free: IntArray = np.maximum(view.free, 0).sum(axis=0)
+    return free
+
+
+def free_over_time(view: View, back: IntArray, free: IntArray) -> tuple[IntArray, IntArray]:
     """
     Return what the running jobs leave free, as they are expected to end.
 
     Parameters
     ----------
-    back
-        See :func:`given_back`.
+    back, free
+        What each running job gives back, shape ``(B, R)``, and what is free now, shape ``(R,)``.
 
     Returns
     -------
     times, level
         From second ``times[k]`` on ``level[k]`` is free; shapes ``(S,)`` and ``(S, R)``. The first
-        time is now, levels never decrease, and nodes that others overdraw count as empty.
+        time is now, and levels never decrease.
     """
     running = view.running
-    free_now = np.maximum(view.free, 0).sum(axis=0)
-    times, level = pool.pool_profile(view.now, running.store.columns, running.rows, back, free_now)
+    times, level = pool.pool_profile(view.now, running.store.columns, running.rows, back, free)
     return times, level

@@ -211,10 +211,6 @@ def _starts(decision: Decision, num_jobs: int) -> IntArray:
     if decision.plan is not None:
         start[list(decision.plan.handle)] = list(decision.plan.start)
     start[[action.handle for action in decision.actions if isinstance(action, Start)]] = 0
-    left = np.flatnonzero(start == MISSING)
-    # What a model starts now and the nodes then have no room for stays where the model has it.
-    if len(left) and len(left) == decision.stats.get("postponed"):
-        start[left] = 0
     return start
 
 

@@ -34,7 +34,7 @@ from cpsched.whole_queue.planner import Planner
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.cp.search import BuiltModel
+    from cpsched.cp.solve import BuiltModel
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View

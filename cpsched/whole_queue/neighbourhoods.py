@@ -14,9 +14,9 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
-from cpsched.cp.capacity import Steps
 from cpsched.cp.objective import whole_weights
-from cpsched.cp.search import BuiltModel, add_cumulative
+from cpsched.cp.pool import add_pool
+from cpsched.cp.solve import BuiltModel
 from cpsched.kernels import pool, scenarios
 
 if TYPE_CHECKING:
@@ -121,14 +121,11 @@ def _model(
             strict=True,
         )
     ]
-    interval = [
-        model.new_fixed_size_interval_var(begin, length, "")
-        for begin, length in zip(start, duration.tolist(), strict=True)
-    ]
-    for kind in range(level.shape[1]):
-        steps = _steps(tasks.demand[group, kind], times - now, level[:, kind], horizon)
-        if steps:
-            add_cumulative(model, interval, steps.demand, steps)
+    inside = times - now < horizon
+    add_pool(
+        model, start, duration.tolist(), tasks.demand[group],
+        times[inside] - now, level[inside], horizon,
+    )  # fmt: skip
     weights = whole_weights(_divisors(tasks, plan, group), horizon)
     model.minimize(sum(w * s for w, s in zip(weights, start, strict=True)))
     cpsat.add_hints(model, start, (plan.start[group] - now).tolist())
@@ -141,21 +138,3 @@ def _divisors(tasks: Tasks, plan: QueuePlan, group: IntArray) -> IntArray:
         plan.start[group] - tasks.submit[group], tasks.duration[group], tasks.patience
     )
     return np.maximum(np.rint(1 / slope), 1).astype(np.int64)
-
-
-def _steps(demand: IntArray, times: IntArray, level: IntArray, horizon: int) -> Steps | None:
-    """Return one kind's constraint, or None if it cannot run short; levels may rise and fall."""
-    total = int(demand.sum())
-    inside = times < horizon
-    begins, levels = times[inside].tolist(), np.minimum(level[inside], total).tolist()
-    if min(levels) == total:
-        return None
-    capacity = max(levels)
-    busy: list[tuple[int, int, int]] = []
-    for begin, end, value in zip(begins, [*begins[1:], horizon], levels, strict=True):
-        missing = capacity - value
-        if busy and busy[-1][1:] == (begin, missing):
-            busy[-1] = (busy[-1][0], end, missing)
-        elif missing:
-            busy.append((begin, end, missing))
-    return Steps(tuple(demand.tolist()), capacity, tuple(busy))

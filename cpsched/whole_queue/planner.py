@@ -18,7 +18,7 @@ from cpsched.whole_queue.tasks import Tasks
 
 if TYPE_CHECKING:
     from cpsched import cpsat
-    from cpsched.cp.search import BuiltModel
+    from cpsched.cp.solve import BuiltModel
     from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
     from cpsched.model.types import BoolArray, IntArray

@@ -155,3 +155,15 @@ def test_or_tools_is_imported_by_the_first_model_only():
         "assert 'ortools' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_time_in_the_solver_is_counted_by_thread():
+    """Two simulations side by side do not count each other's."""
+    model, start = crowded(8)
+    before = cpsat.seconds_spent()
+    other = threading.Thread(target=cpsat.solve, args=(model, start, Limits(deterministic=0.01)))
+    other.start()
+    other.join()
+    assert cpsat.seconds_spent() == before
+    cpsat.solve(model, start, Limits(deterministic=0.01))
+    assert cpsat.seconds_spent() > before

@@ -110,7 +110,7 @@ def test_what_finds_no_nodes_is_postponed_by_the_hybrid_and_planned_by_the_pure(
     # the mapping finds out.
     assert hybrid.stats[stats.POSTPONED] == 1
     assert started(hybrid) == {}
-    assert later(hybrid) == {1: 4}
+    assert later(hybrid) == {0: 0, 1: 4}
     pure = decide("cp", state, submits=[-50, 0])
     # Each on a node of its own.
     assert list(started(pure)) == [1]
@@ -192,6 +192,16 @@ def test_an_emptied_window_is_followed_by_another(name):
     state = state_of([4], [((1,), 9)], (1, 5), (4, 5), (1, 5))
     second = decide(f"{name}:window=2", state, submits=[0, -9, 0])
     assert (set(started(second)), set(later(second)), second.again_at) == ({0}, {1}, None)
+
+
+def test_a_window_that_is_halved_keeps_jobs_that_fit(monkeypatch):
+    """Six jobs of nine cores at the head fit beside nothing; those behind them do."""
+    monkeypatch.setattr("cpsched.cp.pure.MOST_COUNTS", 6)
+    waiting = [(9, 50), (9, 51), (9, 52), (9, 53), (2, 5), (2, 6), (2, 7), (2, 8)]
+    state = state_of([9], [((4,), 30)], *waiting)
+    decision = decide("cp-3:window=8", state, submits=[-9 * 50, *range(-8, -1)])
+    assert decision.stats[stats.WINDOW_SHORTENED] == 1
+    assert started(decision)
 
 
 def test_a_window_that_was_cut_short_is_followed_by_another(monkeypatch):
@@ -330,6 +340,26 @@ def test_huge_times_and_amounts_stay_in_range(name, seconds):
     result = run(workload, system, f"{name}:limit=0.0005")
     assert (result.schedule.start >= 0).all()
     assert result.decisions["solver_calls"] > 0
+
+
+@pytest.mark.parametrize("name", ["cph-3", "cp-3"])
+def test_a_model_that_rounds_proves_nothing(name):
+    """
+    Amounts times seconds leave 64 bits, so the model counts in portions: demands up, capacity down.
+
+    A, B and C fill the machine to the last unit and start together. Rounded they do not fit, and
+    the best the model can do is worse than the list plan, which is followed.
+    """
+    unit = 2**33
+    waiting = [
+        ref.Ask(units=1, request=(amount,), per_node=(0,), eligible=(True,), duration=2**30)
+        for amount in (3 * unit + 1, 3 * unit + 1, 4 * unit - 2, unit)
+    ]
+    decision = decide(name, state_of([10 * unit], [], *waiting), submits=[-9, -8, -7, 0])
+    assert set(started(decision)) == {0, 1, 2}
+    assert decision.stats[stats.SOLVER_CALLS] == 1
+    assert decision.stats[stats.PROVEN_OPTIMAL] == 0
+    assert decision.stats[stats.BOUND_GAP] == 1
 
 
 @pytest.mark.parametrize("name", ["cph-3", "cp-3"])

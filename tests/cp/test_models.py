@@ -14,9 +14,9 @@ from tiny import jobs, machine, run
 from cpsched.cp.capacity import Asked, binding_kinds, steps
 from cpsched.cp.nodes import Timeline
 from cpsched.cp.places import places_of, requests_of
-from cpsched.cp.problem import pooled_demand
 from cpsched.cp.pure import MOST_COUNTS
 from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.pooled import pooled_demand
 from cpsched.simulation.observers import Observer
 
 
@@ -70,10 +70,15 @@ def test_capacity_in_few_steps_and_small_numbers():
     """Demands 4 and 6 count in twos; what is beyond their sum is not told apart."""
     level = np.array([5, 7, 8, 100, 200])
     found = steps([4, 6], [1, 1], [0, 10, 20, 30, 40], level, 100)
-    assert found == ((2, 3), 5, ((0, 10, 3), (10, 20, 2), (20, 30, 1)))
+    assert found == ((2, 3), 5, ((0, 10, 3), (10, 20, 2), (20, 30, 1)), True)
     assert steps([4, 6], [1, 1], [0, 10], np.array([10, 12]), 100) is None
     # Nothing after the horizon.
-    assert steps([4, 6], [1, 1], [0, 10, 20], np.array([5, 7, 8]), 10) == ((2, 3), 4, ((0, 10, 2),))
+    assert steps([4, 6], [1, 1], [0, 10, 20], np.array([5, 7, 8]), 10) == (
+        (2, 3),
+        4,
+        ((0, 10, 2),),
+        True,
+    )
 
 
 @given(

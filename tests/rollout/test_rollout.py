@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cpsched.verification.verify import verify
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
@@ -18,6 +17,7 @@ from cpsched.rollout.dispatcher import Rollout
 from cpsched.rollout.rules import RULES
 from cpsched.spec import build
 from cpsched.systems import load
+from cpsched.verification import verify
 
 BOTH = ("rollout", "plan")
 

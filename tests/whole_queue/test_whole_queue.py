@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cpsched.verification.verify import verify
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
@@ -18,6 +17,7 @@ from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 from cpsched.systems import load
+from cpsched.verification import verify
 from cpsched.whole_queue.neighbourhoods import improve
 from cpsched.whole_queue.tasks import Tasks
 

@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched import cpsat
 from cpsched.cp import stats
-from cpsched.cp.objective import OBJECTIVES
-from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from cpsched.cp.capacity import Steps
-    from cpsched.cp.problem import Bounds
+    from cpsched.cp.bounds import Bounds
     from cpsched.model.types import IntArray
-
-#: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
-DEFAULT = "default"
-SEARCHES = (DEFAULT, *OBJECTIVES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,12 +31,16 @@ class BuiltModel:
         What else of a solution is of interest: see who built it.
     subject
         What it is the model of, in words.
+    exact
+        Whether every plan worth considering is a solution, see
+        :class:`~cpsched.cp.capacity.Steps`.
     """
 
     model: cpsat.CpModel
     start: tuple[cpsat.IntVar, ...]
     other: tuple[cpsat.IntVar, ...] = ()
     subject: str = "the decision"
+    exact: bool = True
 
     def dump(self, path: Path | str) -> None:
         """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
@@ -66,32 +63,10 @@ class Candidate(NamedTuple):
     takes: IntArray | None = None
 
 
-def check_search(name: str) -> str:
-    """Return a search's name if there is such a search."""
-    if name not in SEARCHES:
-        raise ConfigError(f"search is '{name}', must be one of {', '.join(SEARCHES)}")
-    return name
-
-
 def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: Bounds) -> None:
     """Minimise the weighted delay beyond the earliest starts."""
     constant = sum(w * e for w, e in zip(bounds.weight, bounds.earliest, strict=True))
     cpsat.minimize(model, start, bounds.weight, constant)
-
-
-def add_cumulative(
-    model: cpsat.CpModel,
-    interval: Sequence[cpsat.IntervalVar],
-    demand: Sequence[cpsat.LinearExprT],
-    steps: Steps,
-) -> None:
-    """Never more than is free: the tasks' demands beside what the running jobs hold."""
-    busy = [
-        model.new_fixed_size_interval_var(begin, end - begin, "") for begin, end, _ in steps.busy
-    ]
-    model.add_cumulative(
-        [*interval, *busy], [*demand, *(amount for _, _, amount in steps.busy)], steps.capacity
-    )
 
 
 def answer(
@@ -127,17 +102,20 @@ def answer(
             tightened = tighten(starts)
             if min(tightened.starts) >= 0 and bounds.delay(tightened.starts) < value:
                 best, value = tightened, bounds.delay(tightened.starts)
-    return best, _stats(solved, bounds.slack, value, len(built.start))
+    return best, _stats(built, solved, bounds.slack, value)
 
 
-def _stats(solved: cpsat.Solved, listed: int, followed: int, num_jobs: int) -> dict[str, float]:
-    proven = solved.status in (cpsat.Status.OPTIMAL, cpsat.Status.INFEASIBLE)
-    gap = 0.0 if proven or not followed else (followed - max(solved.bound, 0.0)) / followed
+def _stats(built: BuiltModel, solved: cpsat.Solved, listed: int, followed: int) -> dict[str, float]:
+    # A model that leaves plans out proves nothing about them.
+    proven = built.exact and solved.status is cpsat.Status.OPTIMAL
+    bound = max(solved.bound, 0.0) if built.exact else 0.0
+    cut_short = solved.status in (cpsat.Status.FEASIBLE, cpsat.Status.UNKNOWN)
+    gap = 0.0 if proven or not followed else (followed - bound) / followed
     return {
         stats.SOLVER_CALLS: 1,
-        stats.MODELLED_JOBS: num_jobs,
-        stats.PROVEN_OPTIMAL: int(solved.status is cpsat.Status.OPTIMAL),
-        stats.LIMIT_HITS: int(not proven and not solved.wall_limit_hit),
+        stats.MODELLED_JOBS: len(built.start),
+        stats.PROVEN_OPTIMAL: int(proven),
+        stats.LIMIT_HITS: int(cut_short and not solved.wall_limit_hit),
         stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
         stats.NO_SOLUTION: int(not solved.has_solution),
         stats.IMPROVED: int(followed < listed),

@@ -1,0 +1,204 @@
+"""
+One decision on the machine as one pool: an amount of each resource kind, whatever the node.
+
+The relaxation of CPH, and the part of every model that says what all jobs together may take. A
+:class:`Limit` of one's own is one more kind of the pool. Times are seconds from now on, so that
+"start now" is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.cp import capacity
+from cpsched.cp.bounds import Bounds, bounds
+from cpsched.cp.solve import Candidate
+from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
+from cpsched.kernels import pool
+from cpsched.model import columns as c
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched import cpsat
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+
+class Limit(NamedTuple):
+    """
+    Something of which the jobs that run at the same time may take so much together.
+
+    Attributes
+    ----------
+    demand
+        What each job of the decision takes, at least 0, shape ``(n,)``.
+    held
+        What each running job holds until it ends, in the order of ``view.running``, shape
+        ``(B,)``.
+    capacity
+        Of what. Running jobs that hold more than that are let run.
+    """
+
+    demand: IntArray
+    held: IntArray
+    capacity: int
+
+    @property
+    def free(self) -> int:
+        """What is left now."""
+        return max(self.capacity - int(self.held.sum()), 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pool:
+    """
+    The waiting jobs of a decision on the machine as one pool; n jobs, R kinds, S segments.
+
+    Attributes
+    ----------
+    jobs
+        In order of priority.
+    duration, demand
+        Predicted seconds (at least 1) and amounts, shapes ``(n,)`` and ``(n, R)``.
+    times, level
+        What the running jobs leave: from ``times[k]`` on, ``level[k]`` is free; shapes ``(S,)``
+        and ``(S, R)``. Never decreasing, because running jobs only end.
+    bounds
+        Of the starts.
+    """
+
+    jobs: JobTable
+    duration: IntArray
+    demand: IntArray
+    times: IntArray
+    level: IntArray
+    bounds: Bounds
+
+    def list_plan_by_start(self, starts: Sequence[int]) -> Candidate:
+        """
+        Return the list plan in the order of some starts.
+
+        No job of it starts later than in those starts, if they are a plan.
+        """
+        order = np.argsort(starts, kind="stable")
+        again = _list_plan(order, self.duration, self.demand, self.times, self.level)
+        return Candidate(tuple(again.tolist()))
+
+
+def pool_of(
+    view: View,
+    jobs: JobTable,
+    divisors: IntArray,
+    allocator: Allocator,
+    limits: Sequence[Limit] = (),
+) -> Pool:
+    """
+    Return the pool problem of some waiting jobs, in order of priority.
+
+    Jobs that could not start even on all that is up, with nothing running, are left out.
+    """
+    back = np.column_stack([given_back(view), *(limit.held for limit in limits)])
+    free = np.array([*free_now(view), *(limit.free for limit in limits)], dtype=np.int64)
+    times, level = free_over_time(view, back, free)
+    times -= view.now
+    demand = pooled_demand(view, jobs, allocator)
+    demand = np.column_stack([demand, *(limit.demand for limit in limits)])
+    duration = np.maximum(jobs.plan, 1)
+    earliest = _alone(demand, times, level)
+    possible = earliest >= 0
+    if not view.node_up.all():
+        possible &= _fits_on_nodes_up(view, jobs, allocator)
+    if not possible.all():
+        jobs, divisors, duration, demand, earliest = (
+            jobs.take(possible), divisors[possible], duration[possible], demand[possible],
+            earliest[possible],
+        )  # fmt: skip
+    order = np.arange(len(jobs), dtype=np.int64)
+    listed = _list_plan(order, duration, demand, times, level)
+    return Pool(
+        jobs=jobs,
+        duration=duration,
+        demand=demand,
+        times=times,
+        level=level,
+        bounds=bounds(divisors, duration, earliest, listed, int(times[-1])),
+    )
+
+
+def add_pool(
+    model: cpsat.CpModel,
+    start: Sequence[cpsat.IntVar],
+    duration: Sequence[int],
+    demand: IntArray,
+    times: IntArray,
+    level: IntArray,
+    horizon: int,
+) -> bool:
+    """
+    Let jobs never take more than the pool has, with a cumulative for each kind that can run short.
+
+    Parameters
+    ----------
+    demand
+        Shape ``(n, R)``.
+    times, level
+        Of the pool, shapes ``(S,)`` and ``(S, R)``.
+    horizon
+        Nothing of interest happens later.
+
+    Returns
+    -------
+    bool
+        Whether the constraints are exact, see :class:`~cpsched.cp.capacity.Steps`.
+    """
+    interval = [
+        model.new_fixed_size_interval_var(variable, length, "")
+        for variable, length in zip(start, duration, strict=True)
+    ]
+    seconds, ones, exact = times.tolist(), [1] * len(start), True
+    for kind in capacity.binding_kinds(capacity.Asked.of(demand), level):
+        steps = capacity.steps(demand[:, kind].tolist(), ones, seconds, level[:, kind], horizon)
+        if steps:
+            capacity.add_cumulative(model, interval, steps.demand, steps)
+            exact &= steps.exact
+    return exact
+
+
+def _list_plan(
+    order: IntArray, duration: IntArray, demand: IntArray, times: IntArray, level: IntArray
+) -> IntArray:
+    """Return the list plan of jobs that may all start now."""
+    ready = np.zeros(len(duration), dtype=np.int64)
+    start: IntArray = pool.list_plan(order, duration, demand, ready, times, level)
+    return start
+
+
+def _alone(demand: IntArray, times: IntArray, level: IntArray) -> IntArray:
+    """Return when each job could start with only the running ones beside it, -1 for never."""
+    # Levels never decrease, so the first segment with enough of a kind is where enough begins.
+    first = np.zeros(len(demand), dtype=np.int64)
+    for kind in range(level.shape[1]):
+        first = np.maximum(first, np.searchsorted(level[:, kind], demand[:, kind]))
+    return np.where(first < len(times), times[np.minimum(first, len(times) - 1)], -1)
+
+
+def _fits_on_nodes_up(view: View, jobs: JobTable, allocator: Allocator) -> BoolArray:
+    """Return which jobs some choice of the nodes that are up could hold, were they empty."""
+    empty = allocator.capacity * view.node_up[:, None]
+    columns = view.waiting.store.columns
+    known: dict[tuple[int, ...], bool] = {}
+    fits = np.zeros(len(jobs), dtype=np.bool_)
+    for position, row in enumerate(jobs.rows.tolist()):
+        key = tuple(
+            columns[row, column].item() for column in (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
+        )
+        if key not in known:
+            known[key] = allocator.place(view, row, empty) is not None
+        fits[position] = known[key]
+    return fits
