@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from cpsched.cp.objective import Objective
     from cpsched.cp.pool import Limit, Pool
+    from cpsched.dispatch.contract import Reservation
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View
@@ -74,6 +75,11 @@ class Cph(PlanningDispatcher):
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:  # noqa: ARG002
         """Return what some waiting jobs must keep to besides resources, for subclasses."""
         return ()
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
+        """Return what is planned for later; jobs postponed for want of nodes reserve nothing."""
+        planned = super().reservations(view, decision)
+        return [reservation for reservation in planned if reservation.start > view.now]
 
     def build(self, view: View) -> BuiltModel | None:
         """Return the model of a decision; None if no job of the window can ever start."""

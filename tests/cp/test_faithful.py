@@ -195,11 +195,11 @@ def test_an_emptied_window_is_followed_by_another(name):
 
 
 def test_a_window_that_is_halved_keeps_jobs_that_fit(monkeypatch):
-    """Six jobs of nine cores at the head fit beside nothing; those behind them do."""
+    """Four jobs of nine cores at the head fit beside nothing; those behind them do."""
     monkeypatch.setattr("cpsched.cp.pure.MOST_COUNTS", 6)
     waiting = [(9, 50), (9, 51), (9, 52), (9, 53), (2, 5), (2, 6), (2, 7), (2, 8)]
     state = state_of([9], [((4,), 30)], *waiting)
-    decision = decide("cp-3:window=8", state, submits=[-9 * 50, *range(-8, -1)])
+    decision = decide("cp-3:window=8", state, submits=[-5000] * 4 + [-1] * 4)
     assert decision.stats[stats.WINDOW_SHORTENED] == 1
     assert started(decision)
 
