@@ -69,6 +69,12 @@ class Instance:
         largest = max([wait for wait in known if wait] + [self._default])
         return float((largest / self.expected_wait * (start - self.release)).mean())
 
+    def objective(self, name: str | None, start: IntArray) -> float | None:
+        """Return the mean of what is minimised: by default the slowdown."""
+        if name == "expected-wait":
+            return self.mean_weighted_wait(start)
+        return self.mean_slowdown(start)
+
     @property
     def _default(self) -> int:
         return self.fitted.system.default_expected_wait or int(self.expected_wait.max())

@@ -85,9 +85,7 @@ class OfflinePlan:
 
     def objective(self, start: IntArray) -> float | None:
         """Return the mean of what was minimised (slowdowns without a solver) for some starts."""
-        if self.minimised == "expected-wait":
-            return self.instance.mean_weighted_wait(start)
-        return self.instance.mean_slowdown(start)
+        return self.instance.objective(self.minimised, start)
 
     @property
     def bound(self) -> float | None:
@@ -178,16 +176,22 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
 
 
 class _Once(Dispatcher):
-    """Keeps the first decision of a dispatcher, and what follows from the same view."""
+    """
+    Keeps the first decision of a dispatcher, and what follows from the same view.
 
-    def __init__(self, inner: Dispatcher, instance: Instance) -> None:
+    Where the list plan finds nodes for every job and is better by what is minimised, it is kept.
+    """
+
+    def __init__(self, inner: Dispatcher, instance: Instance, minimised: str) -> None:
         self.name = inner.name  # type: ignore[misc]
         self._inner = inner
         self._instance = instance
+        self._minimised = minimised
         self.decision: Decision
         self.listed: IntArray
         self.start: IntArray
         self.placed: dict[int, Allocation]
+        self.found: float
 
     def reset(self, system: System, seed: int) -> None:
         self._inner.reset(system, seed)
@@ -202,7 +206,22 @@ class _Once(Dispatcher):
         if (self.start != MISSING).all():
             duration = self._instance.duration
             self.placed = assign(self._inner, view, decision, self.start, duration)
+            self.found = self._cost(self.start)
+            if self._cost(self.listed) < self.found:
+                placed = assign(self._inner, view, NOTHING, self.listed, duration)
+                if len(placed) == len(self._instance):
+                    self.start, self.placed = self.listed, placed
         return decision
+
+    def _cost(self, start: IntArray) -> float:
+        return self._instance.objective(self._minimised, start) or 0.0
+
+    def gap(self, gap: float) -> float:
+        """Return the gap of the plan kept, given that of the plan found."""
+        base = self._cost(self._instance.release)
+        delay = self._cost(self.start) - base
+        bound = (self.found - base) * (1 - gap)
+        return 1 - bound / delay if delay > 0 else 0.0
 
 
 def _starts(decision: Decision, num_jobs: int) -> IntArray:
@@ -226,7 +245,9 @@ def _solved(
             f" {safe(str(job))}), which the model of '{decides.name}' does not know; name a"
             " dispatcher without a model (easy, prb, ...)"
         )
-    once = _Once(decides, instance)
+    objective = getattr(decides, "objective", "slowdown")
+    minimised = str(getattr(objective, "name", objective))
+    once = _Once(decides, instance, minimised)
     first_decision(instance.together, once, predictor, seed)
     stats = dict(once.decision.stats)
     left = int((once.start == MISSING).sum())
@@ -242,7 +263,7 @@ def _solved(
     proven = _UNPROVEN not in stats and (
         not stats.get("solver_calls") or bool(stats.get("proven_optimal"))
     )
-    objective = getattr(decides, "objective", "slowdown")
+    gap = once.gap(0.0 if proven else float(stats.get("bound_gap", 1.0)))
     check_nodes(instance, once.start, once.placed)
     nodes, units = _texts(
         instance.fitted.system.node_names,
@@ -256,11 +277,11 @@ def _solved(
         start=once.start,
         nodes=nodes,
         units_per_node=units,
-        status="optimal" if proven else "feasible",
+        status="feasible" if gap else "optimal",
         listed=once.listed,
         checked="nodes" if len(once.placed) == len(instance) else "pool",
-        minimised=str(getattr(objective, "name", objective)),
-        gap=0.0 if proven else float(stats.get("bound_gap", 1.0)),
+        minimised=minimised,
+        gap=gap,
         stats=stats,
     )
 
@@ -286,7 +307,7 @@ def _simulated(
         raise DispatchError(f"{spec}: {wrong[0].message}")
     listed = None
     if not instance.release.any() and (workload.dependency[instance.row] < 0).all():
-        once = _Once(decides, instance)
+        once = _Once(decides, instance, "slowdown")
         first_decision(instance.together, once, predictor, seed)
         listed = once.listed
     nodes, units = _texts(

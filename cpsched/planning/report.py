@@ -68,4 +68,7 @@ def _proven(plan: OfflinePlan) -> list[str]:
         value, name = plan.objective(plan.start), _OBJECTIVES[plan.minimised]
         lines.append(f"objective   {name} {value:,.3f}, no plan is below {plan.bound:,.3f}")
         lines.append(f"gap         {plan.gap:.2%} of the delay")
+        listed = None if plan.listed is None else plan.objective(plan.listed)
+        if value is not None and listed is not None and listed < value:
+            lines.append("list plan   better on one pool, but not all of its jobs find nodes")
     return [*lines, f"checked     {where}"]

@@ -197,6 +197,31 @@ def test_a_pools_plan_may_find_no_nodes():
     exact = planned("cp-2", workload, machine((3,), (3,)))
     assert sorted(exact.start.tolist()) == [0, 0, 5]
     assert (exact.checked, None in exact.nodes) == ("nodes", False)
+    assert "list plan   better on one pool, but not all of its jobs find nodes" in report(exact)
+    assert "list plan   better" not in report(made)
+
+
+def test_the_list_plan_is_kept_where_it_is_better_and_finds_nodes():
+    """
+    Two nodes of 4 and 2 cores. In order, A (1 unit of 1), B (2 units of 2) and C (1 unit of 4).
+
+    The dispatcher would start all of them one after the other; the list plan starts A and B at once.
+    """
+
+    class Slow(Dispatcher):
+        name = "slow"
+
+        def build(self, view):
+            return None
+
+        def decide(self, view):
+            return Decision(plan=Plan((0, 1, 2), (0, 5, 10)), stats={"solver_calls": 1})
+
+    workload = jobs((0, 1, 5), (0, 2, 5), (0, 1, 5), request=[[1], [2], [4]], job_id=list("ABC"))
+    made = planned(Slow(), workload, machine((4,), (2,)))
+    assert made.start.tolist() == made.listed.tolist() == [0, 0, 5]
+    assert (made.checked, made.status) == ("nodes", "feasible")
+    assert made.gap == 1
 
 
 def test_an_exact_model_has_its_size(monkeypatch):
@@ -229,12 +254,12 @@ def test_nodes_that_a_plan_names_are_kept():
 
 
 class Lister(Dispatcher):
-    """Plans one job of three units at second 1, on nodes and units in plain lists."""
+    """Plans one job of three units at second 0, on nodes and units in plain lists."""
 
     name = "lister"
 
     def __init__(self, nodes, units):
-        self.plan = Plan([0], [1], {0: nodes}, {0: units})
+        self.plan = Plan([0], [0], {0: nodes}, {0: units})
 
     def build(self, view):
         return None
