@@ -242,7 +242,6 @@ def test_everything_optional_has_its_neutral_value() -> None:
     system = parse("")
     assert (system.name, system.title, system.source) == ("x", "x", "not stated")
     assert system.default_time is system.default_expected_wait is None
-    assert system.placements == ("any", "even")
     assert system.log.processors is None
     assert np.array_equal(system.topology.order, [0, 1])
 
@@ -257,9 +256,8 @@ BAD_HEADS = {
     'default_time = "0:60:00"': r"default_time: is '0:60:00', must be",
     "default_expected_wait = -5": r"default_expected_wait: is -5, must be",
     "default_expected_wait = 10000000000000": r"default_expected_wait: is 1000",
-    'placements = ["odd"]': r"placements: there is no placement 'odd'; there are: any, even",
-    "placements = []": r"placements: is empty; list some of: any, even",
-    'placements = ["any", "any"]': r"placements: 'any' is listed twice",
+    'placements = ["any"]': r"placements: there is no such key",
+    'features = ["a", "a"]': r"features: 'a' is listed twice",
     'features = "a"': r"features: is 'a', must be a list of texts",
     "features = [1]": r"features: is \[1\], must be a list of texts",
     "topology = 3": r"topology: is 3, must be a table",

@@ -123,8 +123,6 @@ class System:
         By name; empty: one nameless queue that takes everything.
     default_expected_wait, default_time
         For jobs whose queue says nothing, seconds; None: there is no default.
-    placements
-        The ``split`` names that the machine can honour.
     """
 
     name: str
@@ -139,7 +137,6 @@ class System:
     topology: Topology
     default_expected_wait: int | None = None
     default_time: int | None = None
-    placements: tuple[str, ...] = ("any", "even")
     log: LogMapping = field(default_factory=LogMapping)
 
     def __post_init__(self) -> None:
@@ -202,7 +199,6 @@ class System:
             "level_sizes": list(self.topology.level_sizes),
             "default_expected_wait": self.default_expected_wait,
             "default_time": self.default_time,
-            "placements": list(self.placements),
             "log": _without_defaults(asdict(self.log)),
         }
 
@@ -231,7 +227,6 @@ class System:
             topology=Topology(len(nodes), tuple(data["level_sizes"])),
             default_expected_wait=data["default_expected_wait"],
             default_time=data["default_time"],
-            placements=tuple(data["placements"]),
             log=LogMapping(**log),
         )
 

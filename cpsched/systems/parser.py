@@ -8,15 +8,12 @@ from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology
-from cpsched.model.types import Split
 from cpsched.systems.lines import Lines
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
 from cpsched.systems.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-_PLACEMENTS = tuple(split.name.lower() for split in Split)
 
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
@@ -58,7 +55,6 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         topology=_topology(top, len(nodes.names)),
         default_expected_wait=top.seconds("default_expected_wait"),
         default_time=top.seconds("default_time"),
-        placements=_placements(top),
         log=_log(top.table("log"), queues, has_memory="mem" in kinds),
     )
     top.finish()
@@ -119,15 +115,6 @@ def _topology(top: Section, num_nodes: int) -> Topology:
         return Topology(num_nodes, sizes)
     except ValueError as error:
         raise section.error("level_sizes", str(error)) from error
-
-
-def _placements(top: Section) -> tuple[str, ...]:
-    placements = top.texts("placements", _PLACEMENTS)
-    if not placements:
-        raise top.error("placements", f"is empty; list some of: {', '.join(_PLACEMENTS)}")
-    for placement in placements:
-        _check_known(top, "placements", "placement", placement, _PLACEMENTS)
-    return placements
 
 
 def _log(section: Section, queues: Mapping[str, Queue], *, has_memory: bool) -> LogMapping:
