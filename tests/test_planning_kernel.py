@@ -13,7 +13,7 @@ from tiny import jobs, machine, run, starts
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import decision_of, frozen
-from cpsched.kernels import arrays, fit, planning, profile, rooms, sleep
+from cpsched.kernels import arrays, placing, planning, profile, rooms, sleep
 from cpsched.model import columns as c
 from cpsched.model.types import UNBOUNDED
 
@@ -91,7 +91,7 @@ def test_plan_is_the_reference(state, policy, depth):
 
 
 def node_by_node(args):
-    """Plan as plan_pass does, second by second and node by node, with ``fit.place``."""
+    """Plan as plan_pass does, second by second and node by node, with ``placing.place``."""
     (policy, now, queue, depth, full, cols, shapes, eligible, capacity, scarce, free,
      running, arena_node, arena_amount) = args  # fmt: skip
     num_nodes, num_kinds = free.shape
@@ -102,21 +102,22 @@ def node_by_node(args):
         first = cols[job, c.ALLOC_FIRST]
         held = slice(first, first + cols[job, c.ALLOC_COUNT])
         line[cols[job, c.EXPECTED_END] - now :, arena_node[held]] += arena_amount[held]
-    caps, order, takes = (np.empty(num_nodes, dtype=np.int64) for _ in range(3))
+    takes = np.empty(num_nodes, dtype=np.int64)
     started, planned, reserved = {}, [-1] * len(queue), 0
     for i, row in enumerate(queue.tolist()):
         length = max(int(cols[row, c.PLAN]), 1)
         for second in range(horizon - length + 1 if reserved < depth or full else 1):
             low = np.ascontiguousarray(line[second : second + length].min(axis=0))
-            if not fit.place(policy, cols, row, shapes, eligible, capacity, scarce, frozen(low),
-                             caps, order, takes):  # fmt: skip
+            if not placing.place(
+                policy, cols, row, shapes, eligible, capacity, scarce, frozen(low), takes
+            ):
                 continue
             planned[i] = now + second
             if second == 0 or reserved < depth:
                 shape = cols[row, c.SHAPE]
                 for n in np.flatnonzero(takes):
                     for r in range(num_kinds):
-                        amount = fit.amount_on(shapes, shape, capacity, n, takes[n], r)
+                        amount = rooms.amount_on(shapes, shape, capacity, n, takes[n], r)
                         line[second : second + length, n, r] -= amount
             if second == 0:
                 started[row] = tuple(takes.tolist())
@@ -284,7 +285,7 @@ def begins(state):
     """Return which nodes begin a group."""
     _, args = arguments(state, "first-fit", 1, 1)
     (_, _, queue, _, _, cols, shapes, eligible, capacity, _, free, rows, node, amount) = args
-    found = profile.alike(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
+    found = profile.group_starts(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
     return np.flatnonzero(found).tolist()
 
 
@@ -410,14 +411,14 @@ def test_shortage_says_how_much_there_is():
     )
     _, args = arguments(state, "first-fit", 1, 1)
     (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, free, *rest) = args
-    nodes = profile.alike(queue, cols, shapes, eligible, capacity, free, *rest)
+    nodes = profile.group_starts(queue, cols, shapes, eligible, capacity, free, *rest)
     line = profile.grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
     of_machine = rooms.Machine(policy, shapes, eligible, capacity, scarce)
     room = np.empty(3, dtype=np.int64)
 
     def short(units, nodes_min=1, nodes_max=UNBOUNDED):
         request = rooms.Request(0, units, 1, nodes_min, nodes_max)
-        return rooms.shortage(of_machine, line.levels[0], line, request, room)
+        return rooms.shortage(of_machine, line.levels[0], profile.groups_of(line), request, room)
 
     assert [short(4), short(5), short(6)] == [rooms.FITS, rooms.FITS, 5]
     assert [short(4, 1, 1), short(5, 1, 1), short(5, 3), short(2, 2)] == [

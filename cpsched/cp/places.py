@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp.capacity import Asked, binding_kinds
-from cpsched.kernels import fit
+from cpsched.kernels import rooms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Request
             shape, at = key
             known[key] = np.empty(len(capacity), dtype=np.int64)
             free, shapes = timeline.levels[at], view.waiting.store.shapes
-            fit.unit_capacity(free, capacity, view.eligible, shapes, shape, known[key])
+            rooms.unit_capacity(free, capacity, view.eligible, shapes, shape, known[key])
         room[position] = known[key]
     units = jobs.units
     return Requests(

@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
-from cpsched.kernels import fit
+from cpsched.kernels import placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.types import Split
@@ -77,9 +77,8 @@ class Allocator:
             None if the job does not fit.
         """
         store = view.waiting.store
-        num_nodes = len(free)
-        takes = np.zeros(num_nodes, dtype=np.int64)
-        fits = fit.place(
+        takes = np.zeros(len(free), dtype=np.int64)
+        fits = placing.place(
             self.policy,
             store.columns,
             row,
@@ -88,8 +87,6 @@ class Allocator:
             self.capacity,
             self.scarce,
             free,
-            np.empty(num_nodes, dtype=np.int64),
-            np.empty(num_nodes, dtype=np.int64),
             takes,
         )
         return self.allocation(view, row, takes) if fits else None
@@ -152,21 +149,21 @@ class FirstFit(Allocator):
     """The nodes in their order along the line."""
 
     name = "first-fit"
-    policy = fit.FIRST_FIT
+    policy = placing.FIRST_FIT
 
 
 class BestFit(Allocator):
     """The node that has room for the fewest units of this job first."""
 
     name = "best-fit"
-    policy = fit.BEST_FIT
+    policy = placing.BEST_FIT
 
 
 class Consolidate(Allocator):
     """The busiest node first, so that whole nodes stay free."""
 
     name = "consolidate"
-    policy = fit.CONSOLIDATE
+    policy = placing.CONSOLIDATE
 
 
 class Balanced(Allocator):
@@ -177,7 +174,7 @@ class Balanced(Allocator):
     """
 
     name = "balanced"
-    policy = fit.BALANCED
+    policy = placing.BALANCED
 
 
 class Frugal(Allocator):
@@ -190,4 +187,4 @@ class Frugal(Allocator):
     """
 
     name = "frugal"
-    policy = fit.FRUGAL
+    policy = placing.FRUGAL

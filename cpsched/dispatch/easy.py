@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import decision_of, easy_pass, frozen, list_pass
+from cpsched.dispatch.passes import decision_of, easy_pass, frozen
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.priority import Fifo, make_priority
@@ -70,14 +70,8 @@ class Easy(Dispatcher):
         """Start heads, reserve, backfill."""
         planned = self.reserving.view(view)
         rows = self.queue.rows(view)
-        alone = len(rows) == 1
-        if alone:
-            # Mostly it starts, and then there is neither a reservation nor anything behind it.
-            packed = list_pass(planned, rows, self.allocator, stop=True)
-            if packed.item(0):
-                return decision_of(view, packed)
         behind = self.backfill.rows(view) if self.backfill else rows
-        return decision_of(view, easy_pass(planned, rows, behind, self.allocator, again=alone))
+        return decision_of(view, easy_pass(planned, rows, behind, self.allocator))
 
     def ranking(self, view: View) -> IntArray:
         """Return the queue by priority."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.kernels import pass_state as kernel_memory
+from cpsched.kernels import pass_state
 
 if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
-_SMALLEST_BOOK = 256
+_FEWEST_CLASSES = 256
 
 
 class Memory:
@@ -37,28 +37,32 @@ class Memory:
 
     Attributes
     ----------
-    main, book, kind_of
+    main, job_classes, class_of
         The arrays for the kernels, valid for the last view given to :meth:`prepare`.
     """
 
     def __init__(self, capacity: IntArray, scarce: IntArray) -> None:
         num_nodes, num_kinds = capacity.shape
-        self.main: IntArray = np.zeros(
-            kernel_memory.memory_size(num_nodes, num_kinds), dtype=np.int64
-        )
-        self.book: IntArray = np.zeros((0, kernel_memory.BOOK_WIDTH), dtype=np.int64)
-        self.kind_of: IntArray = np.zeros(0, dtype=np.int64)
-        first = kernel_memory.HEADER + num_kinds
-        self.main[first : first + num_kinds] = scarce
-        first += num_kinds + capacity.size
-        self.main[first : first + capacity.size] = capacity.ravel()
-        self.main[kernel_memory.LEAST] = num_nodes
-        self.main[kernel_memory.GREATEST] = -1
-        self.main[kernel_memory.SUMMED] = bool((capacity.sum(axis=0, dtype=float) < 2**62).all())
-        self._first_open = kernel_memory.first_list(num_nodes, num_kinds)
-        self._first_open += kernel_memory.OPEN * num_nodes
-        first = kernel_memory.first_slot(num_nodes, num_kinds)
-        self._slots = self.main[first : first + kernel_memory.SLOTS]
+        size = pass_state.memory_size(num_nodes, num_kinds)
+        self.main: IntArray = np.zeros(size, dtype=np.int64)
+        self.job_classes: IntArray = np.zeros((0, pass_state.CLASS_WIDTH), dtype=np.int64)
+        self.class_of: IntArray = np.zeros(0, dtype=np.int64)
+        first = pass_state.first_table(num_kinds)
+        self.main[first - num_kinds : first] = scarce
+        tables = self.main[first:][: pass_state.NUM_TABLES * capacity.size]
+        tables = tables.reshape(pass_state.NUM_TABLES, num_nodes, num_kinds)
+        tables[pass_state.CAPACITY] = capacity
+        self._work: IntArray = tables[pass_state.WORK]
+        self.main[pass_state.SUMMED] = bool((capacity.sum(axis=0, dtype=float) < 2**62).all())
+        first = pass_state.first_list(num_nodes, num_kinds)
+        last = pass_state.first_slot(num_nodes, num_kinds)
+        lists = self.main[first:last].reshape(pass_state.NUM_LISTS, num_nodes)
+        self._slots: IntArray = self.main[last : last + pass_state.SLOTS]
+        self._open: IntArray = lists[pass_state.OPEN]
+        self._alike: IntArray = lists[pass_state.ALIKE]
+        self._same: IntArray = lists[pass_state.SAME]
+        self._same_capacity = np.zeros(num_nodes, dtype=np.bool_)
+        self._same_capacity[1:] = (capacity[1:] == capacity[:-1]).all(axis=1)
         self._store: JobStore | None = None
         self._columns: object = None
         self._shapes: object = None
@@ -72,12 +76,7 @@ class Memory:
 
         Valid until the next pass; on some of them nothing may be free.
         """
-        first = self._first_open
-        return self.main[first : first + self.main.item(kernel_memory.NUM_OPEN)]
-
-    def repeat(self) -> None:
-        """Say that the next pass is over the same view as the last: what is free is known."""
-        self.main[kernel_memory.SAME] = 1
+        return self._open[: self.main.item(pass_state.NUM_OPEN)]
 
     def prepare(self, view: View) -> None:
         """Forget what does not hold for a view."""
@@ -85,44 +84,49 @@ class Memory:
         if (
             store.columns is not self._columns
             or store.reordered != self._reordered
-            or self.main.item(kernel_memory.FULL)
+            or self.main.item(pass_state.FULL)
         ):
             self._refresh(view)
         else:
             self.prepare_room(view)
 
     def prepare_room(self, view: View) -> None:
-        """Forget what does not hold for a view, kinds of jobs left aside."""
+        """Forget what does not hold for a view, classes of jobs left aside."""
         if view.eligible is not self._eligible or view.waiting.store.shapes is not self._shapes:
             self._refresh(view)
 
     def _refresh(self, view: View) -> None:
         store = view.waiting.store
-        full = bool(self.main[kernel_memory.FULL])
+        full = bool(self.main[pass_state.FULL])
         same = store is self._store and store.reordered == self._reordered
-        if not same or full or len(store.shapes) >= len(self.book):
-            # Kinds enough that few decisions fill the book again, also for a deep queue.
+        if not same or full or len(store.shapes) >= len(self.job_classes):
+            # Enough that few decisions fill the table again, also for a deep queue.
             self._empty(max(len(store.shapes) + 1, 4 * len(view.waiting) if full else 0))
-        if len(store.columns) > len(self.kind_of):
+        if len(store.columns) > len(self.class_of):
             grown = np.zeros(len(store.columns), dtype=np.int64)
-            grown[: len(self.kind_of)] = self.kind_of
-            self.kind_of = grown
+            grown[: len(self.class_of)] = self.class_of
+            self.class_of = grown
         known, masks = self._eligible, view.eligible
         if masks is not known and not np.array_equal(masks[: len(known)], known):
             self._forget_room()
+        if masks is not known:
+            self._alike[:] = self._same_capacity
+            self._alike[1:] &= (masks[:, 1:] == masks[:, :-1]).all(axis=0)
+            self._same[:] = self._alike
+            self._same[1:] &= (self._work[1:] == self._work[:-1]).all(axis=1)
         self._store, self._reordered = store, store.reordered
         self._columns, self._shapes, self._eligible = store.columns, store.shapes, masks
 
     def _empty(self, needed: int) -> None:
-        """Forget everything but what is free, with room for at least so many rows of the book."""
-        size = max(1 << (needed - 1).bit_length(), _SMALLEST_BOOK, len(self.book))
-        self.book = np.zeros((size, kernel_memory.BOOK_WIDTH), dtype=np.int64)
-        self.kind_of[:] = 0
-        self.main[kernel_memory.KINDS] = self.main[kernel_memory.FULL] = 0
+        """Forget everything but what is free, with room for at least so many classes."""
+        size = max(1 << (needed - 1).bit_length(), _FEWEST_CLASSES, len(self.job_classes))
+        self.job_classes = np.zeros((size, pass_state.CLASS_WIDTH), dtype=np.int64)
+        self.class_of[:] = 0
+        self.main[pass_state.CLASSES] = self.main[pass_state.FULL] = 0
         self._forget_room()
 
     def _forget_room(self) -> None:
         """Forget what fits where."""
-        self.book[:, kernel_memory.ROOM] = -1
-        self.main[kernel_memory.TRACKED] = 0
+        self.job_classes[:, pass_state.ROOM] = -1
+        self.main[pass_state.TRACKED] = 0
         self._slots[:] = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.kernels import backfill, kinds, start_log
+from cpsched.kernels import easy, pass_state, start_log
+from cpsched.kernels import list_pass as listing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Plan, Start
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
     from cpsched.priority import Priority
 
 
-def start_in_order(
-    view: View, rows: IntArray, allocator: Allocator, *, stop: bool, again: bool = False
-) -> Decision:
+def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> Decision:
     """
     Start the jobs of some rows of the store in their order.
 
@@ -27,10 +26,8 @@ def start_in_order(
     ----------
     stop
         Whether the first that does not fit ends the pass; otherwise it is skipped.
-    again
-        Whether the allocator's last pass was over the same view.
     """
-    return decision_of(view, list_pass(view, rows, allocator, stop=stop, again=again))
+    return decision_of(view, list_pass(view, rows, allocator, stop=stop))
 
 
 def fits_now(view: View, rows: IntArray, allocator: Allocator) -> BoolArray:
@@ -41,28 +38,19 @@ def fits_now(view: View, rows: IntArray, allocator: Allocator) -> BoolArray:
     """
     store, memory = view.waiting.store, allocator.memory
     memory.prepare_room(view)
-    fits: BoolArray = start_log.fits_now(
-        rows, store.columns, store.shapes, view.eligible, memory.main, view.free, memory.book
+    fits: BoolArray = listing.fits_now(
+        rows, store.columns, store.shapes, view.eligible, memory.main, view.free, memory.job_classes
     )
     return fits
 
 
-def list_pass(
-    view: View, rows: IntArray, allocator: Allocator, *, stop: bool, again: bool = False
-) -> IntArray:
+def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> IntArray:
     """
     Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.start_log`.
-
-    Parameters
-    ----------
-    again
-        Whether the allocator's last pass was over the same view.
     """
     store, memory = view.waiting.store, allocator.memory
     memory.prepare_room(view)
-    if again:
-        memory.repeat()
-    packed: IntArray = start_log.list_pass(
+    packed: IntArray = listing.list_pass(
         allocator.policy,
         stop,
         rows,
@@ -71,14 +59,12 @@ def list_pass(
         view.eligible,
         memory.main,
         view.free,
-        memory.book,
+        memory.job_classes,
     )
     return packed
 
 
-def easy_pass(
-    view: View, rows: IntArray, behind: IntArray, allocator: Allocator, *, again: bool = False
-) -> IntArray:
+def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator) -> IntArray:
     """
     Return what EASY decides, packed as by :mod:`cpsched.kernels.start_log`.
 
@@ -88,24 +74,20 @@ def easy_pass(
         Rows of the store, read-only, in the order in which it is their turn.
     behind
         The same in the order in which they are tried behind the reservation.
-    again
-        Whether the allocator's last pass was over the same view.
     """
     store, memory, running = view.waiting.store, allocator.memory, view.running
     memory.prepare(view)
-    if again:
-        memory.repeat()
-    packed: IntArray = backfill.easy_pass(
+    packed: IntArray = easy.easy_pass(
         allocator.policy,
         view.now,
         rows,
         behind,
-        memory.kind_of,
+        memory.class_of,
         store.columns,
         store.shapes,
         view.eligible,
         memory.main,
-        memory.book,
+        memory.job_classes,
         view.free,
         running.rows,
         running.arena.node,
@@ -147,16 +129,16 @@ def decision_of(view: View, packed: IntArray) -> Decision:
     return Decision(actions, plan)
 
 
-def able(view: View, priority: Priority, memory: Memory) -> IntArray:
+def candidates(view: View, priority: Priority, memory: Memory) -> IntArray:
     """Return the rows, in queue order, of the jobs worth ranking: see the kernel."""
     store = view.waiting.store
     memory.prepare(view)
-    rows: IntArray = kinds.able(
+    rows: IntArray = pass_state.candidates(
         priority.by_age,
         view.waiting.rows,
-        memory.kind_of,
+        memory.class_of,
         memory.main,
-        memory.book,
+        memory.job_classes,
         view.free,
         store.columns,
         store.shapes,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.kernels import fit, pool
+from cpsched.kernels import pool, rooms
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -46,7 +46,7 @@ def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, 
     capacity = allocator.capacity
     units = np.empty(len(capacity), dtype=np.int64)
     store = view.waiting.store
-    fit.unit_capacity(capacity, capacity, view.eligible, store.shapes, shape, units)
+    rooms.unit_capacity(capacity, capacity, view.eligible, store.shapes, shape, units)
     usable = capacity[units > 0]
     smallest = usable.min(axis=0) if len(usable) else np.zeros_like(capacity[0])
     return max(int(units.max(initial=0)), 1), smallest

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cpsched import priority
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import able, frozen, start_in_order
+from cpsched.dispatch.passes import candidates, frozen, start_in_order
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
@@ -131,7 +131,7 @@ class Prb(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""
-        rows = able(view, self.priority, self.allocator.memory)
+        rows = candidates(view, self.priority, self.allocator.memory)
         if not len(rows):
             return NOTHING
         if len(rows) > 1:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.kernels.kinds import all_marked
+from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.explain.room import Fitting
-from cpsched.kernels import fit
+from cpsched.kernels import placing
 
 if TYPE_CHECKING:
     from cpsched.explain.causes import DecisionContext
@@ -91,9 +91,8 @@ class _Future:
     def _place(self, row: int, fitting: Fitting, low: IntArray) -> Allocation | None:
         """Place a planned job, on what is busy now before what is free, as EASY reserves."""
         allocator, store = fitting.allocator, self._view.waiting.store
-        num_nodes = len(low)
-        takes = np.zeros(num_nodes, dtype=np.int64)
-        fits = fit.place_preferring(
+        takes = np.zeros(len(low), dtype=np.int64)
+        fits = placing.place_preferring(
             allocator.policy,
             store.columns,
             row,
@@ -103,8 +102,6 @@ class _Future:
             allocator.scarce,
             low,
             np.maximum(low - self.levels[0], 0),
-            np.empty(num_nodes, dtype=np.int64),
-            np.empty(num_nodes, dtype=np.int64),
             takes,
         )
         return allocator.allocation(self._view, row, takes) if fits else None

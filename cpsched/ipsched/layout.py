@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.ipsched.program import Share
-from cpsched.kernels import taking
+from cpsched.kernels.placing import place_in_order
+from cpsched.kernels.rooms import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -205,9 +206,6 @@ def _choose(
     order = np.flatnonzero(room)
     order = order[np.argsort(room[order], kind="stable")]
     takes = np.zeros(len(room), dtype=np.int64)
-    full = np.zeros(len(room), dtype=np.int64)
-    full[: len(order)] = order
-    fits = taking.choose_nodes(
-        room, full, len(order), units, least, most, int(even), contiguous, takes
-    )
+    request = Request(0, units, 1, least, most)
+    fits = place_in_order(room, order, request, even, contiguous, takes)
     return takes if fits else None

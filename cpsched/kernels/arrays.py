@@ -49,3 +49,12 @@ def filled(length, value):
     for i in range(length):
         array[i] = value
     return array
+
+
+@kernel
+def all_marked(rows, count, marks):
+    """Say whether the first ``count`` rows are all marked."""
+    for i in range(count):
+        if not marks[rows[i]]:
+            return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import amount_on
+from cpsched.kernels.rooms import amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,

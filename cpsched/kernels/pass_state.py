@@ -1,20 +1,20 @@
 """
-What a dispatcher remembers from one decision to the next, so as to work out only what has changed.
+What a pass knows from the passes before it, so that it only looks at what has changed.
 
 Between two decisions a few jobs end and a few arrive. Everything here follows from the view alone:
 it is a cache, and without it the same comes out, slower. Three arrays hold it, because each array
 handed to a kernel costs time:
 
 ``memory``
-    One number a name (``PASS`` to ``FRONT``), then per kind, node, or node and kind; see
-    :func:`desk_of`.
-``book``
-    A row for each *kind* of job and one for each *shape*, side by side. A shape is a distinct
-    request; a kind is all of a job that says whether it fits, how long for, and what a priority
-    may look at beside the time of submission. Jobs of one kind behind one that does not fit do
+    The head (``PASS`` to ``NUM_FREE``), then numbers by kind, tables of nodes and kinds, lists of
+    nodes, and nodes counted by room; see :func:`state_of`.
+``job_classes``
+    A row for each *class* of jobs and one for each *shape*, side by side. A shape is a distinct
+    request; a class is all of a job that says whether it fits, how long for, and what a priority
+    may look at beside the time of submission. Jobs of one class behind one that does not fit do
     not fit either.
-``kind_of``
-    The kind of each row of the job store, 0 where it is not known yet.
+``class_of``
+    The class of each row of the job store, 0 where it is not known yet.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.fit import amount_on, node_capacity
+from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner
+from cpsched.kernels.rooms import MANY, Machine, amount_on, room_on
 from cpsched.model.columns import (
+    EXPECTED_WAIT,
     NODES_MAX,
     NODES_MIN,
+    PLAN,
+    PRIORITY,
     SHAPE,
     SHAPE_REQUEST,
     UNITS,
 )
 
-# The first numbers of ``memory``: passes so far, shapes whose room is kept up, kinds known, whether
-# there were more, a node before which nothing at all is free, whether the sums over all nodes are
-# within 64 bits, the least and greatest node of a placement in the making, whether the next pass
-# sees what the last one saw, how many nodes that one has taken something of, how many are listed as
-# open, and on how many something is free.
-(
-    PASS, TRACKED, KINDS, FULL, FRONT, SUMMED, LEAST, GREATEST, SAME, CHANGED, NUM_OPEN, NUM_FREE
-) = range(12)  # fmt: skip
-HEADER = 12
+# The head: passes so far, shapes whose room is kept up, classes known, whether there were more,
+# whether the sums over all nodes are within 64 bits, how many nodes are listed as open, and on how
+# many something is free.
+PASS, TRACKED, CLASSES, FULL, SUMMED, NUM_OPEN, NUM_FREE = range(7)
+HEADER = 7
 
-# Columns of ``book``. Of a kind: its seven columns of the job store, the pass in which it was found
-# not to fit, how many more of it are worth looking at and in which pass they were counted, and two
-# places of the hash table that finds a kind.
-KIND_SHAPE, KIND_UNITS = 0, 1
-KIND_PLAN = 6
-KIND_DEAD, KIND_LEFT, KIND_COUNTED, KIND_INDEX = 7, 8, 9, 10
+# Columns of ``job_classes``. Of a class: its seven columns of the job store, the pass in which it
+# was found not to fit, how many more of it are worth looking at and in which pass they were
+# counted, and two places of the hash table that finds a class.
+CLASS_SHAPE, CLASS_UNITS = 0, 1
+CLASS_PLAN = 6
+CLASS_DEAD, CLASS_LEFT, CLASS_COUNTED, CLASS_INDEX = 7, 8, 9, 10
 # Of a shape: units that fit now (-1: not known), the pass in which that was asked for last, and
 # where its nodes are counted by room (-1: nowhere); units that fit beside the reservation, in which
 # pass and with how long a log that was found. TRACK has nothing to do with its row: it is the list
 # of the shapes whose room is kept up.
 ROOM, ASKED, SLOT, BESIDE, BESIDE_PASS, BESIDE_LOG, TRACK = range(12, 19)
-BOOK_WIDTH = 19
+CLASS_WIDTH = 19
 
 #: How many shapes have their nodes counted by room, and by how many units; more count as so many.
 SLOTS, MOST = 64, 129
@@ -66,59 +66,62 @@ _STALE = 2
 #: Entries compared at once.
 _BLOCK = 64
 
-
 # Tables of what nodes have of each kind: what is free, less what the pass has started; what they
-# are; what is free otherwise (at a later second, or beside a reservation), and by how much more,
-# which is zero between passes; and one for placing.
-WORK, CAPACITY, BASE, DELTA, PREFERRED = range(5)
-NUM_TABLES = 5
-# Lists over nodes: the mark of a pass that has touched a node (twice its number, or that plus one),
-# the nodes it has touched, four for placing (TAKES is zero between uses), and the placement found
-# last: nodes in their order, and how many units on each. Then the nodes the last pass has taken
-# something of, and in which pass each was; and the open nodes, on which something is free: in their
-# order, with some among them perhaps on which nothing is any more.
-(
-    STAMP, TOUCHED, CAPS, ORDER, TAKES, AMONG, PUT_NODE, PUT_UNITS, TAKEN, TAKEN_IN, OPEN
-) = range(11)  # fmt: skip
-NUM_LISTS = 11
+# are.
+WORK, CAPACITY = range(2)
+NUM_TABLES = 2
+# Lists of nodes: the open ones, on which something is free, in their order, with some among them
+# perhaps on which nothing is any more. And of each node whether it is like the one before it: has
+# the same and is open to the same jobs; and whether the same is free on it besides.
+OPEN, ALIKE, SAME = range(3)
+NUM_LISTS = 3
 
 
-class Desk(NamedTuple):
+class PassState(NamedTuple):
     """
     All arrays a pass works on; N nodes, R kinds.
 
     Attributes
     ----------
-    main
-        All of ``memory``: its numbers, then what is free in all of each kind, and what every node
-        has of it.
-    level, line
-        Its tables, shape ``(NUM_TABLES, N, R)``, and lists, shape ``(NUM_LISTS, N)``.
+    head
+        The head of ``memory``, and behind it what is free in all of each kind.
+    scarce
+        What every node has of each kind: more than that is scarce.
+    node_tables, node_lists
+        Shapes ``(NUM_TABLES, N, R)`` and ``(NUM_LISTS, N)``.
     slots, counts
         Which places for counting nodes are taken; and how many nodes have room for so many units
         of a shape, now in the first and beside the reservation in the second ``SLOTS`` rows, shape
         ``(2 SLOTS, MOST + 1)``.
+    job_classes
+        See above.
     """
 
-    main: Any
-    level: Any
-    line: Any
+    head: Any
+    scarce: Any
+    node_tables: Any
+    node_lists: Any
     slots: Any
     counts: Any
-    book: Any
+    job_classes: Any
     cols: Any
     shapes: Any
     eligible: Any
 
 
-def first_slot(num_nodes: int, num_kinds: int) -> int:
-    """Return where in ``memory`` the slots for counting nodes begin, with the counts behind."""
-    return first_list(num_nodes, num_kinds) + NUM_LISTS * num_nodes
+def first_table(num_kinds: int) -> int:
+    """Return where in ``memory`` the tables begin, which are as the kinds before them."""
+    return HEADER + 2 * num_kinds
 
 
 def first_list(num_nodes: int, num_kinds: int) -> int:
-    """Return where in ``memory`` the lists over nodes begin."""
-    return HEADER + 2 * num_kinds + NUM_TABLES * num_nodes * num_kinds
+    """Return where in ``memory`` the lists of nodes begin."""
+    return first_table(num_kinds) + NUM_TABLES * num_nodes * num_kinds
+
+
+def first_slot(num_nodes: int, num_kinds: int) -> int:
+    """Return where in ``memory`` the places for counting nodes begin, with the counts behind."""
+    return first_list(num_nodes, num_kinds) + NUM_LISTS * num_nodes
 
 
 def memory_size(num_nodes: int, num_kinds: int) -> int:
@@ -127,105 +130,86 @@ def memory_size(num_nodes: int, num_kinds: int) -> int:
 
 
 @inner
-def desk_of(memory, book, free, cols, shapes, eligible):
+def state_of(memory, job_classes, free, cols, shapes, eligible):
     """Divide ``memory`` into its parts."""
     num_nodes, num_kinds = free.shape
     one = HEADER + 2 * num_kinds
     two = one + NUM_TABLES * num_nodes * num_kinds
-    level = memory[one:two].reshape((NUM_TABLES, num_nodes, num_kinds))
     three = two + NUM_LISTS * num_nodes
-    line = memory[two:three].reshape((NUM_LISTS, num_nodes))
-    slots = memory[three : three + SLOTS]
-    end = three + SLOTS * (2 * MOST + 3)
-    counts = memory[three + SLOTS : end].reshape((2 * SLOTS, MOST + 1))
-    return Desk(memory, level, line, slots, counts, book, cols, shapes, eligible)
+    return PassState(
+        memory[: HEADER + num_kinds],
+        memory[HEADER + num_kinds : one],
+        memory[one:two].reshape((NUM_TABLES, num_nodes, num_kinds)),
+        memory[two:three].reshape((NUM_LISTS, num_nodes)),
+        memory[three : three + SLOTS],
+        memory[three + SLOTS : three + SLOTS * (2 * MOST + 3)].reshape((2 * SLOTS, MOST + 1)),
+        job_classes, cols, shapes, eligible,
+    )  # fmt: skip
 
 
 @inner
-def scarce_of(desk):
-    """Return what every node has of each kind: more than that is scarce."""
-    num_kinds = desk.level.shape[2]
-    return desk.main[HEADER + num_kinds : HEADER + 2 * num_kinds]
-
-
-# --- room ----------------------------------------------------------------------------------------
+def machine_of(policy, state):
+    """Return what placing needs of it."""
+    return Machine(policy, state.shapes, state.eligible, state.node_tables[CAPACITY], state.scarce)
 
 
 @inner
-def begin_pass(desk, free):
+def open_nodes(state):
+    """Return the nodes on which something is free, in their order; on some it may not be."""
+    return state.node_lists[OPEN][: state.head[NUM_OPEN]]
+
+
+# --- what is free --------------------------------------------------------------------------------
+
+
+@inner
+def begin_pass(state, free):
     """Bring what is free, and the room of the shapes kept up, to the present."""
-    head, book = desk.main, desk.book
+    head, table = state.head, state.job_classes
     head[PASS] += 1
     kept = 0
     for i in range(head[TRACKED]):
-        shape = book[i, TRACK]
-        if book[shape, ASKED] + _PATIENCE < head[PASS]:
-            book[shape, ROOM] = -1
-            if book[shape, SLOT] >= 0:
-                desk.slots[book[shape, SLOT]] = 0
+        shape = table[i, TRACK]
+        if table[shape, ASKED] + _PATIENCE < head[PASS]:
+            table[shape, ROOM] = -1
+            if table[shape, SLOT] >= 0:
+                state.slots[table[shape, SLOT]] = 0
         else:
-            book[kept, TRACK] = shape
+            table[kept, TRACK] = shape
             kept += 1
     head[TRACKED] = kept
-    work, capacity, counts = desk.level[WORK], desk.level[CAPACITY], desk.counts
-    eligible, shapes = desk.eligible, desk.shapes
-    if head[SAME] != 0:
-        taken = desk.line[TAKEN]
-        for i in range(head[CHANGED]):
-            _follow_node(head, book, counts, work, capacity, eligible, shapes, free, taken[i])
-    else:
-        opened = _follow(head, book, counts, work, capacity, eligible, shapes, free)
-        if opened or head[NUM_OPEN] > _STALE * head[NUM_FREE]:
-            _list_open(head, work, desk.line[OPEN])
-    head[SAME] = 0
-    head[CHANGED] = 0
+    work = state.node_tables[WORK]
+    opened = _follow(
+        head, table, state.counts, work, state.node_tables[CAPACITY], state.eligible,
+        state.shapes, state.node_lists[ALIKE], state.node_lists[SAME], free,
+    )  # fmt: skip
+    if opened or head[NUM_OPEN] > _STALE * head[NUM_FREE]:
+        _list_open(head, work, state.node_lists[OPEN])
 
 
 @inner
-def _list_open(head, work, line):
+def _list_open(head, work, open_list):
     """List the nodes on which something is free."""
     num_nodes, num_kinds = work.shape
     count = 0
     for node in range(num_nodes):
         for r in range(num_kinds):
             if work[node, r] > 0:
-                line[count] = node
+                open_list[count] = node
                 count += 1
                 break
     head[NUM_OPEN] = count
 
 
 @inner
-def _follow_node(head, book, counts, work, capacity, eligible, shapes, free, node):
-    """Take over what is free on a node; say whether something is where nothing was."""
-    num_kinds = free.shape[1]
-    same = True
-    was = False
-    now = False
-    for r in range(num_kinds):
-        same = same and work[node, r] == free[node, r]
-        was = was or work[node, r] > 0
-        now = now or free[node, r] > 0
-    if same:
-        return False
-    add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
-    for r in range(num_kinds):
-        head[HEADER + r] += free[node, r] - work[node, r]
-        work[node, r] = free[node, r]
-    add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
-    head[FRONT] = min(head[FRONT], node)
-    head[NUM_FREE] += np.int64(now) - np.int64(was)
-    return now and not was
-
-
-@inner
-def _follow(head, book, counts, work, capacity, eligible, shapes, free):
+def _follow(head, table, counts, work, capacity, eligible, shapes, alike, same, free):
     """Take over what is free; say whether something is on a node on which nothing was."""
-    num_kinds = free.shape[1]
+    num_nodes, num_kinds = free.shape
     opened = False
     now = free.ravel()
     before = work.ravel()
     length = len(now)
+    done = 0
     for low in range(0, length, _BLOCK):
         high = min(low + _BLOCK, length)
         differs = 0
@@ -233,15 +217,118 @@ def _follow(head, book, counts, work, capacity, eligible, shapes, free):
             differs |= now[i] ^ before[i]
         if differs == 0:
             continue
-        for node in range(low // num_kinds, (high - 1) // num_kinds + 1):
-            opened |= _follow_node(head, book, counts, work, capacity, eligible, shapes, free, node)
+        node = max(done, low // num_kinds)
+        while node <= (high - 1) // num_kinds:
+            changed = False
+            for r in range(num_kinds):
+                changed = changed or work[node, r] != free[node, r]
+            end = node + 1
+            if changed:
+                # What is the same for neighbours is worked out once.
+                while end < num_nodes and _is_like(alike, work, free, end, node):
+                    end += 1
+                opened |= _follow_run(
+                    head, table, counts, work, capacity, eligible, shapes, free, node, end
+                )
+                _mark_same(same, alike, work, node, end)
+            node = end
+        done = node
     return opened
 
 
 @inner
-def open_nodes(desk):
-    """Return the nodes on which something is free, in their order; on some it may not be."""
-    return desk.line[OPEN][: desk.main[NUM_OPEN]]
+def _mark_same(same, alike, work, node, end):
+    """Note at both ends of neighbours that are alike whether the next ones have the same free."""
+    for n in range(node, end):
+        same[n] = 1
+    for n in (node, end):
+        if n < len(work):
+            same[n] = int(n > 0 and _is_like(alike, work, work, n, n - 1))
+
+
+@inner
+def _is_like(alike, work, free, end, node):
+    """Say whether a node has changed as one before it has, as all between them have."""
+    if alike[end] == 0:
+        return False
+    for r in range(work.shape[1]):
+        if work[end, r] != work[node, r] or free[end, r] != free[node, r]:
+            return False
+    return True
+
+
+@inner
+def _follow_run(head, table, counts, work, capacity, eligible, shapes, free, node, end):
+    """Do so for neighbours that are alike."""
+    num_kinds = free.shape[1]
+    was = False
+    now = False
+    _add_room(head, table, counts, work, capacity, eligible, shapes, node, node - end)
+    for r in range(num_kinds):
+        was = was or work[node, r] > 0
+        now = now or free[node, r] > 0
+        head[HEADER + r] += (free[node, r] - work[node, r]) * (end - node)
+    for n in range(node, end):
+        for r in range(num_kinds):
+            work[n, r] = free[n, r]
+    _add_room(head, table, counts, work, capacity, eligible, shapes, node, end - node)
+    head[NUM_FREE] += (np.int64(now) - np.int64(was)) * (end - node)
+    return now and not was
+
+
+@inner
+def _add_room(head, table, counts, work, capacity, eligible, shapes, node, times):
+    """Add what fits on a node, so many times, to the room of all shapes kept up."""
+    for i in range(head[TRACKED]):
+        shape = table[i, TRACK]
+        units = room_on(work, node, node, capacity, eligible, shapes, shape, MANY)
+        table[shape, ROOM] += times * units
+        if table[shape, SLOT] >= 0:
+            counts[table[shape, SLOT], min(units, MOST)] += times
+
+
+@inner
+def take(state, row, log, low, high):
+    """Take a job off what is free: nodes and units, by turns, from ``low`` to ``high`` of a log."""
+    _take(
+        state.head, state.job_classes, state.counts, state.node_tables[WORK],
+        state.node_tables[CAPACITY],
+        state.eligible, state.shapes, state.node_lists[ALIKE], state.node_lists[SAME],
+        state.cols[row, SHAPE], log, low, high,
+    )  # fmt: skip
+
+
+@inner
+def _take(
+    head, table, counts, work, capacity, eligible, shapes, alike, same, shape, log, low, high
+):  # fmt: skip
+    num_kinds = work.shape[1]
+    at = low
+    while at < high:
+        node, units = log[at], log[at + 1]
+        end = node + 1
+        at += 2
+        while at < high and log[at] == end and log[at + 1] == units:
+            if not _is_like(alike, work, work, end, node):
+                break
+            end += 1
+            at += 2
+        was = False
+        now = False
+        _add_room(head, table, counts, work, capacity, eligible, shapes, node, node - end)
+        for r in range(num_kinds):
+            was = was or work[node, r] > 0
+            amount = amount_on(shapes, shape, capacity, node, units, r)
+            for n in range(node, end):
+                work[n, r] -= amount
+            now = now or work[node, r] > 0
+            head[HEADER + r] -= amount * (end - node)
+        head[NUM_FREE] += (np.int64(now) - np.int64(was)) * (end - node)
+        _add_room(head, table, counts, work, capacity, eligible, shapes, node, end - node)
+        _mark_same(same, alike, work, node, end)
+
+
+# --- how much fits -------------------------------------------------------------------------------
 
 
 @inner
@@ -254,58 +341,52 @@ def asks_for_something(shapes, shape, num_kinds):
 
 
 @inner
-def add_room(head, book, counts, work, capacity, eligible, shapes, node, sign):
-    """Add what fits on a node to the room of all shapes kept up, or take it off."""
-    for i in range(head[TRACKED]):
-        shape = book[i, TRACK]
-        units = node_capacity(work, capacity, eligible, shapes, shape, node)
-        book[shape, ROOM] += sign * units
-        if book[shape, SLOT] >= 0:
-            counts[book[shape, SLOT], min(units, MOST)] += sign
+def room_now(state, shape, slot):
+    """
+    Return how many units of a shape fit on all nodes together now.
 
-
-@inner
-def room_of(desk, shape):
-    """Return how many units of a shape fit on all nodes together now."""
-    desk.book[shape, ASKED] = desk.main[PASS]
-    if desk.book[shape, ROOM] < 0:
-        _count(
-            desk.main, desk.book, desk.slots, desk.counts, desk.level[WORK],
-            desk.level[CAPACITY], desk.eligible, desk.shapes, shape, open_nodes(desk),
-        )  # fmt: skip
-    return desk.book[shape, ROOM]
-
-
-@inner
-def _count(head, book, slots, counts, work, capacity, eligible, shapes, shape, opened):
-    """Find the room of a shape, and keep it up from now on."""
-    slot = 0
-    while slot < SLOTS and slots[slot] != 0:
-        slot += 1
-    if slot < SLOTS:
-        slots[slot] = 1
-        for units in range(MOST + 1):
-            counts[slot, units] = 0
-    num_nodes, num_kinds = work.shape
-    some = asks_for_something(shapes, shape, num_kinds)
-    number = len(opened) if some else num_nodes
-    if slot < SLOTS:
-        counts[slot, 0] = num_nodes - number
+    The nodes are counted by room in a slot, but for -1.
+    """
+    work, capacity = state.node_tables[WORK], state.node_tables[CAPACITY]
+    eligible, shapes, counts = state.eligible, state.shapes, state.counts
+    opened = open_nodes(state)
+    some = asks_for_something(shapes, shape, work.shape[1])
+    num = len(opened) if some else len(work)
+    if slot >= 0:
+        counts[slot, :] = 0
+        counts[slot, 0] = len(work) - num
     total = 0
-    for i in range(number):
+    for i in range(num):
         node = opened[i] if some else i
-        units = node_capacity(work, capacity, eligible, shapes, shape, node)
+        units = room_on(work, node, node, capacity, eligible, shapes, shape, MANY)
         total += units
-        if slot < SLOTS:
+        if slot >= 0:
             counts[slot, min(units, MOST)] += 1
-    book[shape, ROOM] = total
-    book[shape, SLOT] = slot if slot < SLOTS else -1
-    book[head[TRACKED], TRACK] = shape
-    head[TRACKED] += 1
+    return total
 
 
 @inner
-def within_bounds(counts, num_nodes, units, nodes_min, nodes_max):
+def tracked_room(state, shape):
+    """Return the same, which is kept up from now on."""
+    head, table, slots = state.head, state.job_classes, state.slots
+    table[shape, ASKED] = head[PASS]
+    if table[shape, ROOM] < 0:
+        slot = 0
+        while slot < SLOTS and slots[slot] != 0:
+            slot += 1
+        if slot < SLOTS:
+            slots[slot] = 1
+        else:
+            slot = -1
+        table[shape, SLOT] = slot
+        table[shape, ROOM] = room_now(state, shape, slot)
+        table[head[TRACKED], TRACK] = shape
+        head[TRACKED] += 1
+    return table[shape, ROOM]
+
+
+@inner
+def counts_allow(counts, num_nodes, units, nodes_min, nodes_max):
     """
     Say whether ``nodes_min`` to ``nodes_max`` nodes hold so many units, if all together do.
 
@@ -315,96 +396,130 @@ def within_bounds(counts, num_nodes, units, nodes_min, nodes_max):
     some = num_nodes - counts[0]
     if units < nodes_min or some < nodes_min:
         return False
-    return nodes_max >= some or roomiest_hold(counts, top_of(counts, MOST), nodes_max, units)
-
-
-@inner
-def top_of(counts, top):
-    """Return the greatest room any node has, no more than ``top``."""
-    while top > 0 and counts[top] == 0:
-        top -= 1
-    return top
-
-
-@inner
-def roomiest_hold(counts, top, nodes, units):
-    """Say whether so many of the roomiest nodes, none roomier than ``top``, hold the units."""
-    if top == MOST:
-        return nodes > 0
-    for room in range(top, 0, -1):
-        taken = min(counts[room], nodes)
+    if nodes_max >= some or counts[MOST] > 0:
+        return True
+    left = nodes_max
+    for room in range(MOST - 1, 0, -1):
+        taken = min(counts[room], left)
         units -= taken * room
-        nodes -= taken
-        if units <= 0 or nodes == 0:
+        left -= taken
+        if units <= 0 or left == 0:
             break
     return units <= 0
 
 
 @inner
-def has_room(desk, shape, units):
-    """Say whether so many units fit on all nodes together, from the sums where they say no."""
-    if desk.book[shape, ROOM] < 0 and desk.main[SUMMED] != 0:
-        for r in range(desk.level.shape[2]):
-            need = desk.shapes[shape, SHAPE_REQUEST + r]
-            if need > 0 and desk.main[HEADER + r] // need < units:
-                return False
-    return room_of(desk, shape) >= units
-
-
-@inner
-def may_fit(desk, row):
+def may_fit(state, row):
     """
     Say whether a job may fit now: never False if it does.
 
     Exact but for even splits and contiguity, and for nodes with room for ``MOST`` units or more.
     """
-    book = desk.book
-    shape = desk.cols[row, SHAPE]
-    units = desk.cols[row, UNITS]
-    room = book[shape, ROOM]
+    cols, table = state.cols, state.job_classes
+    shape, units = cols[row, SHAPE], cols[row, UNITS]
+    room = table[shape, ROOM]
     if room < 0:
-        if not has_room(desk, shape, units):
-            return False
-    else:
-        book[shape, ASKED] = desk.main[PASS]
-        if room < units:
-            return False
-    nodes_min, nodes_max = desk.cols[row, NODES_MIN], desk.cols[row, NODES_MAX]
-    num_nodes = desk.level.shape[1]
-    if (nodes_min == 1 and nodes_max >= num_nodes) or book[shape, SLOT] < 0:
+        if state.head[SUMMED] != 0:
+            for r in range(state.node_tables.shape[2]):
+                need = state.shapes[shape, SHAPE_REQUEST + r]
+                if need > 0 and state.head[HEADER + r] // need < units:
+                    return False
+        room = tracked_room(state, shape)
+    table[shape, ASKED] = state.head[PASS]
+    return room >= units and within_counts(state, row, table[shape, SLOT])
+
+
+@inner
+def within_counts(state, row, slot):
+    """Say whether a job may keep its bounds on nodes that are counted in a slot, -1 for none."""
+    cols, num_nodes = state.cols, state.node_tables.shape[1]
+    nodes_min, nodes_max = cols[row, NODES_MIN], cols[row, NODES_MAX]
+    if slot < 0 or (nodes_min == 1 and nodes_max >= min(num_nodes, cols[row, UNITS])):
         return True
-    counts = desk.counts[book[shape, SLOT]]
-    return within_bounds(counts, num_nodes, units, nodes_min, nodes_max)
+    return counts_allow(state.counts[slot], num_nodes, cols[row, UNITS], nodes_min, nodes_max)
+
+
+# --- classes of jobs -----------------------------------------------------------------------------
 
 
 @inner
-def take(desk, row, count):
-    """Take the placement found last, of a job on ``count`` nodes, off what is free."""
-    _take(
-        desk.main, desk.book, desk.counts, desk.level[WORK], desk.level[CAPACITY], desk.eligible,
-        desk.shapes, desk.cols[row, SHAPE], desk.line[PUT_NODE][:count], desk.line[PUT_UNITS],
-        desk.line[TAKEN], desk.line[TAKEN_IN],
-    )  # fmt: skip
+def _class_columns():
+    return (SHAPE, UNITS, NODES_MIN, NODES_MAX, EXPECTED_WAIT, PRIORITY, PLAN)
 
 
 @inner
-def _take(
-    head, book, counts, work, capacity, eligible, shapes, shape, nodes, units, taken, taken_in
-):
-    for i in range(len(nodes)):
-        node = nodes[i]
-        if taken_in[node] != head[PASS]:
-            taken_in[node] = head[PASS]
-            taken[head[CHANGED]] = node
-            head[CHANGED] += 1
-        add_room(head, book, counts, work, capacity, eligible, shapes, node, -1)
-        was = False
-        now = False
-        for r in range(work.shape[1]):
-            amount = amount_on(shapes, shape, capacity, node, units[i], r)
-            was = was or work[node, r] > 0
-            work[node, r] -= amount
-            now = now or work[node, r] > 0
-            head[HEADER + r] -= amount
-        head[NUM_FREE] += np.int64(now) - np.int64(was)
-        add_room(head, book, counts, work, capacity, eligible, shapes, node, 1)
+def class_at(state, class_of, row):
+    """
+    Return the class of a row, found now if it is not known.
+
+    Class 0 serves for one row at a time where there is no room for a new class.
+    """
+    if class_of[row] > 0:
+        return class_of[row]
+    head, table, cols = state.head, state.job_classes, state.cols
+    columns = _class_columns()
+    size = 2 * len(table)
+    place = 0
+    for column in columns:
+        place = (31 * place + (cols[row, column] & 0xFFFFFF)) & 0x3FFFFFFF
+    place %= size
+    while True:
+        number = table[place // 2, CLASS_INDEX + place % 2]
+        if number == 0:
+            break
+        same = True
+        for i in range(len(columns)):
+            same = same and table[number, i] == cols[row, columns[i]]
+        if same:
+            class_of[row] = number
+            return number
+        place = (place + 1) % size
+    number = head[CLASSES] + 1
+    if number == len(table):
+        number = 0
+        head[FULL] = 1
+    else:
+        head[CLASSES] = number
+        table[place // 2, CLASS_INDEX + place % 2] = number
+        class_of[row] = number
+    for i in range(len(columns)):
+        table[number, i] = cols[row, columns[i]]
+    table[number, CLASS_DEAD] = 0
+    table[number, CLASS_COUNTED] = 0
+    return number
+
+
+@kernel
+def candidates(by_age, queue, class_of, memory, job_classes, free, cols, shapes, eligible):
+    """
+    Return the jobs worth ranking: those that could start now on their own, in queue order.
+
+    Exact but for bounds on the number of nodes, even splits and contiguity, where a job may be
+    among them that does not fit. With ``by_age``, of the jobs of one class only as many come as
+    fit together: the priority puts the earlier first, so those behind them cannot start.
+    """
+    state = state_of(memory, job_classes, free, cols, shapes, eligible)
+    begin_pass(state, free)
+    this_pass = state.head[PASS]
+    found = np.empty(len(queue), dtype=np.int64)
+    count = 0
+    for row in queue:
+        number = class_of[row]
+        if number == 0:
+            number = class_at(state, class_of, row)
+        if job_classes[number, CLASS_DEAD] == this_pass:
+            continue
+        shape = job_classes[number, CLASS_SHAPE]
+        units = job_classes[number, CLASS_UNITS]
+        if job_classes[number, CLASS_COUNTED] != this_pass:
+            job_classes[number, CLASS_COUNTED] = this_pass
+            fits = may_fit(state, row)
+            job_classes[number, CLASS_LEFT] = tracked_room(state, shape) // units if fits else 0
+        if job_classes[number, CLASS_LEFT] == 0:
+            job_classes[number, CLASS_DEAD] = this_pass
+            continue
+        if by_age:
+            job_classes[number, CLASS_LEFT] -= 1
+        found[count] = row
+        count += 1
+    return found[:count]

@@ -1,466 +1,537 @@
 """
-Place one job on a desk: now, at the second of a reservation, or around one.
+On which nodes a job goes: an allocator's order of nodes, and how many units each of them takes.
 
-Each returns on how many nodes the job is put, 0 if it does not fit; which, and how many units on
-each, is left in ``PUT_NODE`` and ``PUT_UNITS``, in order of nodes. What most jobs are, first-fit
-units that may lie on any nodes within a bound, stops at the node where the job is full; all else
-is left to :mod:`cpsched.kernels.fit`, which looks at every node that may have room.
+A placement is an array of *pieces*, rows of (group, nodes, units on each). The nodes of a piece
+follow each other from the first node of its group on, behind those of the piece before it if that
+is of the same group.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import sort_by
-from cpsched.kernels.fit import (
-    FIRST_FIT,
-    node_capacity,
-    place_among,
-    place_preferring_among,
-)
-from cpsched.kernels.inner import inner
-from cpsched.kernels.pass_state import (
-    AMONG,
-    BASE,
-    BESIDE,
-    BESIDE_LOG,
-    BESIDE_PASS,
-    CAPACITY,
-    CAPS,
-    DELTA,
-    FRONT,
-    GREATEST,
-    LEAST,
-    MOST,
-    ORDER,
-    PASS,
-    PREFERRED,
-    PUT_NODE,
-    PUT_UNITS,
-    ROOM,
-    SLOT,
-    SLOTS,
-    STAMP,
-    TAKES,
-    TOUCHED,
-    WORK,
-    asks_for_something,
-    may_fit,
-    open_nodes,
-    roomiest_hold,
-    scarce_of,
-    top_of,
-    within_bounds,
-)
+from cpsched.kernels.arrays import filled, sort_by
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.rooms import MANY, Machine, request_of, room_on, single_nodes, within_bounds
 from cpsched.model.columns import (
-    NODES_MAX,
-    NODES_MIN,
-    SHAPE,
     SHAPE_CONTIGUOUS,
     SHAPE_EXCLUSIVE,
     SHAPE_REQUEST,
     SHAPE_SPLIT,
-    UNITS,
 )
 
-
-@inner
-def _is_loose(desk, shape):
-    """Say whether a job's units may lie on any nodes, in any numbers, but for bounds on nodes."""
-    return desk.shapes[shape, SHAPE_SPLIT] == 0 and desk.shapes[shape, SHAPE_CONTIGUOUS] == 0
+#: Node orders of the built-in allocators.
+FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
 
 
-@inner
-def _is_bounded(desk, row):
-    """Say whether the bounds on the number of nodes matter."""
-    most = min(desk.cols[row, UNITS], desk.level.shape[1])
-    return desk.cols[row, NODES_MIN] > 1 or desk.cols[row, NODES_MAX] < most
+# --- in which order ------------------------------------------------------------------------------
 
 
-@inner
-def _asks_for_units_only(desk, shape):
-    """Say whether a job takes what its units ask for, some of which is something, and no more."""
-    num_kinds = desk.level.shape[2]
-    some = False
-    for r in range(num_kinds):
-        if desk.shapes[shape, SHAPE_REQUEST + num_kinds + r] > 0:
-            return False
-        some = some or desk.shapes[shape, SHAPE_REQUEST + r] > 0
-    return some and desk.shapes[shape, SHAPE_EXCLUSIVE] == 0
+@kernel
+def _waste(policy, asked, scarce, whole, free, num_kinds):
+    """
+    Return what it counts against a node that it has more of a kind than a unit of a job needs.
+
+    That is more (``whole``) than every node has (``scarce``), where a unit could do with that. A
+    kind of which other nodes have nothing always counts; for ``frugal`` it counts a little more
+    where some of the kind is free, and what all have, but not as much of, counts only there.
+    """
+    if asked > scarce or whole <= scarce:
+        return 0.0
+    always = num_kinds + 1.0 if scarce == 0 else 0.0
+    return always + 1.0 if policy == FRUGAL and free > scarce else always
 
 
-@inner
-def _first_node(desk, shape):
-    """Return the first node that may have room for a job."""
-    _, num_nodes, num_kinds = desk.level.shape
-    if not asks_for_something(desk.shapes, shape, num_kinds):
-        return 0
-    node = desk.main[FRONT]
-    work = desk.level[WORK]
-    while node < num_nodes:
-        for r in range(num_kinds):
-            if work[node, r] > 0:
-                desk.main[FRONT] = node
-                return node
-        node += 1
-    desk.main[FRONT] = node
-    return node
+@kernel
+def _preference(policy, wasted, idle, num_kinds):
+    """Return by what nodes are sorted that waste so much and are idle by a sum of shares."""
+    if policy == CONSOLIDATE:
+        return idle
+    # Nodes differ by at most num_kinds in idleness, so waste always outweighs it.
+    if policy == BALANCED:
+        return min(wasted, 1.0) * (num_kinds + 1) - idle
+    return wasted * (num_kinds + 1) + idle
 
 
-@inner
-def _gather(desk, among):
-    """Move a placement on some of the nodes given out of ``takes``; return on how many it is."""
-    takes, nodes, units = desk.line[TAKES], desk.line[PUT_NODE], desk.line[PUT_UNITS]
+@kernel
+def rank(machine, level, groups, shape, caps, order):
+    """
+    Put the groups that hold a unit or more on a node into ``order`` as an allocator has them.
+
+    Fills ``caps`` with how many units each of their nodes holds; returns how many groups there are.
+    """
+    policy, eligible = machine.policy, machine.eligible
+    capacity, shapes, scarce = machine.capacity, machine.shapes, machine.scarce
+    first = groups.first
+    num_kinds = capacity.shape[1]
+    per_node = SHAPE_REQUEST + num_kinds
     count = 0
-    for node in among:
-        if takes[node] > 0:
-            nodes[count] = node
-            units[count] = takes[node]
-            takes[node] = 0
+    for g in groups.line:
+        caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+        if caps[g] > 0:
+            order[count] = g
             count += 1
-    return count
-
-
-@inner
-def _gather_walked(desk):
-    """Do the same for one on nodes between ``LEAST`` and ``GREATEST``."""
-    least, greatest = desk.main[LEAST], desk.main[GREATEST]
-    desk.main[LEAST] = desk.level.shape[1]
-    desk.main[GREATEST] = -1
-    return _gather(desk, range(least, greatest + 1))
-
-
-@inner
-def counts_of(desk, row):
-    """
-    Return how many nodes there are by room for a job's units now, a copy.
-
-    Empty for a job without bounds on its nodes, and where nodes are not counted.
-    """
-    slot = desk.book[desk.cols[row, SHAPE], SLOT]
-    if slot < 0 or not _is_bounded(desk, row):
-        return np.empty(0, dtype=np.int64)
-    return desk.counts[slot].copy()
-
-
-@inner
-def recount(counts, before, after):
-    """Note that a node has other room than was counted."""
-    if len(counts) > 0:
-        counts[min(before, MOST)] -= 1
-        counts[min(after, MOST)] += 1
-
-
-@inner
-def keeps_bounds(desk, row, counts):
-    """Say whether nodes with such room may hold a job within its bounds, if all together do."""
-    if len(counts) == 0:
-        return True
-    cols = desk.cols
-    num_nodes = desk.level.shape[1]
-    return within_bounds(
-        counts, num_nodes, cols[row, UNITS], cols[row, NODES_MIN], cols[row, NODES_MAX]
-    )
-
-
-# --- where ---------------------------------------------------------------------------------------
-
-#: What a job may use. What is free now; of that, what is free beside the reservation too; what is
-#: free now, first what is reserved; what is free at a later second, first what is busy now.
-NOW, AROUND, WITHIN, AHEAD = range(4)
-
-
-@inner
-def _is_other(mode, mark, stamp, node):
-    """Say whether ``base`` and not ``work`` is what a job may use of a node."""
-    return (mode == AROUND and stamp[node] == mark + 1) or (mode == AHEAD and stamp[node] == mark)
-
-
-@inner
-def _preferred(mode, mark, stamp, work, base, delta, capacity, eligible, shapes, shape, node):
-    """Return how many units fit in what is to be used first of a node."""
-    if mode == AHEAD:
-        if stamp[node] != mark:
-            return 0
-        return node_capacity(delta, capacity, eligible, shapes, shape, node)
-    if mode != WITHIN or stamp[node] != mark + 1:
-        return 0
-    room = node_capacity(work, capacity, eligible, shapes, shape, node)
-    for r in range(work.shape[1]):
-        need = shapes[shape, SHAPE_REQUEST + r]
-        if need > 0:
-            room = min(room, (work[node, r] - base[node, r]) // need)
-    return room
-
-
-@inner
-def _walk(
-    mode, mark, first, left, bounded, nodes_min, nodes_max, counts, stamp, work, base, delta,
-    capacity, eligible, shapes, shape, takes, main,
-):  # fmt: skip
-    """
-    Put a job on the first nodes with room from ``first`` on, into ``takes``.
-
-    Where something is to be used first, a job without bounds fills that, then the rest; one with
-    bounds takes the nodes first on which it holds a unit. With bounds, a node is passed over if
-    the roomiest of those not looked at yet (``counts``) could not hold the rest.
-    """
-    num_nodes = len(stamp)
-    used = 0
-    top = MOST
-    for turn in range(2 if mode >= WITHIN else 1):
-        second = mode < WITHIN or turn == 1
-        for node in range(first, num_nodes):
-            if left == 0:
-                break
-            # Stamps of passes before are smaller.
-            stamped = stamp[node] >= mark
-            inside = 0
-            if mode >= WITHIN:
-                if not stamped and not second:
-                    continue
-                if stamped and (bounded or not second):
-                    inside = _preferred(
-                        mode, mark, stamp, work, base, delta, capacity, eligible, shapes, shape,
-                        node,
-                    )  # fmt: skip
-                    if (inside > 0) == second:
-                        continue
-            if not bounded and not second:
-                units = min(inside, left)
-            else:
-                if stamped and _is_other(mode, mark, stamp, node):
-                    units = node_capacity(base, capacity, eligible, shapes, shape, node)
-                else:
-                    units = node_capacity(work, capacity, eligible, shapes, shape, node)
-                if units == 0:
-                    continue
-                if bounded:
-                    counts[units] -= 1
-                    top = top_of(counts, top)
-                    units = min(units, left - max(nodes_min - used - 1, 0))
-                    rest = left - units
-                    if rest > 0 and not roomiest_hold(counts, top, nodes_max - used - 1, rest):
-                        continue
-                else:
-                    units = min(units - takes[node], left)
-            if units > 0:
-                takes[node] += units
-                left -= units
-                used += 1
-                main[LEAST] = min(main[LEAST], node)
-                main[GREATEST] = max(main[GREATEST], node)
-
-
-@inner
-def _nodes_for(desk, row, mode, touched):
-    """Return, in their order, nodes that are all on which there may be room for a job."""
-    shape = desk.cols[row, SHAPE]
-    _, num_nodes, num_kinds = desk.level.shape
-    among, opened = desk.line[AMONG], open_nodes(desk)
-    if (
-        desk.shapes[shape, SHAPE_CONTIGUOUS] != 0
-        or not asks_for_something(desk.shapes, shape, num_kinds)
-        # Sorting would take longer than looking at all.
-        or (mode == AHEAD and 8 * touched > num_nodes)
-    ):
-        for node in range(num_nodes):
-            among[node] = node
-        return among
-    if mode != AHEAD:
-        return opened
-    return among[: _merge(opened, desk.line[TOUCHED], touched, desk.line[STAMP], among)]
-
-
-@inner
-def _merge(opened, touched, num_touched, stamp, among):
-    """Put open and touched nodes into ``among`` in their order; return how many there are."""
-    key = np.empty(num_touched, dtype=np.int64)
-    order = np.empty(num_touched, dtype=np.int64)
-    for i in range(num_touched):
-        key[i] = order[i] = touched[i]
-    sort_by(key, order, num_touched)
-    mark = stamp[order[0]] if num_touched > 0 else -1
-    count = 0
-    j = 0
-    for node in opened:
-        if stamp[node] == mark:
+    if policy == FIRST_FIT or count < 2:
+        return count
+    key = np.empty(count)
+    for i in range(count):
+        g = order[i]
+        if policy == BEST_FIT:
+            key[i] = caps[g]
             continue
-        while j < num_touched and order[j] < node:
-            among[count] = order[j]
-            count += 1
-            j += 1
-        among[count] = node
-        count += 1
-    while j < num_touched:
-        among[count] = order[j]
-        count += 1
-        j += 1
+        idle = 0.0
+        wasted = 0.0
+        for r in range(num_kinds):
+            free, whole = level[g, r], capacity[first[g], r]
+            if whole > 0:
+                idle += free / whole
+                asked = shapes[shape, SHAPE_REQUEST + r] + shapes[shape, per_node + r]
+                wasted += _waste(policy, asked, scarce[r], whole, free, num_kinds)
+        key[i] = _preference(policy, wasted, idle, num_kinds)
+    sort_by(key, order, count)
     return count
 
 
-@inner
-def _place_at_large(policy, desk, row, mode, touched):
-    """Put a job on nodes as any allocator does; return on how many, 0 if it does not fit."""
-    work, base, delta = desk.level[WORK], desk.level[BASE], desk.level[DELTA]
-    caps, order, takes = desk.line[CAPS], desk.line[ORDER], desk.line[TAKES]
-    stamp, mark = desk.line[STAMP], 2 * desk.main[PASS]
-    num_kinds = desk.level.shape[2]
-    among = _nodes_for(desk, row, mode, touched)
-    if mode in (AROUND, AHEAD):
-        for node in among:
-            if not _is_other(mode, mark, stamp, node):
-                for r in range(num_kinds):
-                    base[node, r] = work[node, r]
-    free = base if mode in (AROUND, AHEAD) else work
-    if mode < WITHIN:
-        fits = place_among(
-            policy, desk.cols, row, desk.shapes, desk.eligible, desk.level[CAPACITY],
-            scarce_of(desk), free, among, caps, order, takes,
-        )  # fmt: skip
-    else:
-        preferred = delta
-        if mode == WITHIN:
-            preferred = desk.level[PREFERRED]
-            for node in among:
-                for r in range(num_kinds):
-                    preferred[node, r] = 0
-                    if stamp[node] == mark + 1:
-                        preferred[node, r] = work[node, r] - base[node, r]
-        fits = place_preferring_among(
-            policy, desk.cols, row, desk.shapes, desk.eligible, desk.level[CAPACITY],
-            scarce_of(desk), free, preferred, among, caps, order, takes,
-        )  # fmt: skip
-    if not fits:
+# --- how many units on each ----------------------------------------------------------------------
+
+
+@kernel
+def fill_greedily(size, request, caps, order, count, pieces):
+    """Fill groups in order, leaving a unit for each node still owed; return the pieces used."""
+    left = request.units
+    used = 0
+    k = 0
+    for i in range(count):
+        g = order[i]
+        cap = caps[g]
+        nodes = min(size[g], request.nodes_max - used)
+        while nodes > 0 and left > 0:
+            owed = max(request.nodes_min - used - 1, 0)
+            take = min(cap, left - owed)
+            # How many nodes in a row take as much.
+            same = 1
+            if take == 1 and left == owed + 1:
+                same = min(nodes, left)
+            elif take == cap:
+                # While nodes are owed, each node filled makes room for one unit less than it took.
+                if cap == 1:
+                    same = min(nodes, owed) if owed > 0 else min(nodes, left)
+                else:
+                    same = min(nodes, owed, 1 + (left - owed - cap) // (cap - 1))
+                    if owed == 0:
+                        same = min(nodes, left // cap)
+                same = max(same, 1)
+            pieces[k, 0] = g
+            pieces[k, 1] = same
+            pieces[k, 2] = take
+            if k > 0 and pieces[k - 1, 0] == g and pieces[k - 1, 2] == take:
+                pieces[k - 1, 1] += same
+            else:
+                k += 1
+            left -= same * take
+            used += same
+            nodes -= same
+        if left == 0:
+            return k
+        if used == request.nodes_max:
+            return 0
+    return 0
+
+
+@kernel
+def split_evenly(size, request, caps, order, count, pieces):
+    """Put the same number of units on each of as few nodes as the bounds allow."""
+    usable = 0
+    for i in range(count):
+        usable += size[order[i]]
+    units = request.units
+    for num in range(request.nodes_min, min(request.nodes_max, units, usable) + 1):
+        if units % num:
+            continue
+        each = units // num
+        left = num
+        k = 0
+        for i in range(count):
+            g = order[i]
+            if caps[g] >= each:
+                pieces[k, 0] = g
+                pieces[k, 1] = min(size[g], left)
+                pieces[k, 2] = each
+                left -= pieces[k, 1]
+                k += 1
+                if left == 0:
+                    return k
+    return 0
+
+
+@kernel
+def _pieces_of(takes, size, order, count, pieces):
+    """
+    Collect pieces from the units on each of the nodes of some groups, one group after another.
+
+    Nodes of a group without units come in only before others of the group that have some.
+    """
+    k = 0
+    at = 0
+    for i in range(count):
+        own = k
+        empty = 0
+        for _ in range(size[order[i]]):
+            if takes[at] == 0:
+                empty += 1
+            else:
+                if empty > 0:
+                    pieces[k, 0], pieces[k, 1], pieces[k, 2] = order[i], empty, 0
+                    k += 1
+                    empty = 0
+                if k > own and pieces[k - 1, 2] == takes[at]:
+                    pieces[k - 1, 1] += 1
+                else:
+                    pieces[k, 0], pieces[k, 1], pieces[k, 2] = order[i], 1, takes[at]
+                    k += 1
+            at += 1
+    return k
+
+
+@kernel
+def use_a_run(groups, request, caps, even, num_nodes, pieces):
+    """Use the shortest, then first run of consecutive nodes that holds the job; all are used."""
+    of_node = filled(num_nodes, 0)
+    takes = filled(num_nodes, 0)
+    line, first, size = groups.line, groups.first, groups.size
+    for g in line:
+        for n in range(first[g], first[g] + size[g]):
+            of_node[n] = caps[g]
+    if not _take_run(of_node, request.units, request.nodes_min, request.nodes_max, even, takes):
         return 0
-    return _gather(desk, among)
+    at = 0
+    for g in line:
+        for n in range(first[g], first[g] + size[g]):
+            takes[at] = takes[n]
+            at += 1
+    return _pieces_of(takes, size, line, len(line), pieces)
 
 
-@inner
-def _place(policy, desk, row, mode, counts, touched):
-    """Place a job of whose units at least as many as it has fit, and within its bounds."""
-    shape = desk.cols[row, SHAPE]
-    bounded = _is_bounded(desk, row)
-    walks = policy == FIRST_FIT and _is_loose(desk, shape)
-    if mode >= WITHIN:
-        walks = walks and _asks_for_units_only(desk, shape)
-    if bounded:
-        walks = walks and len(counts) > 0 and counts[MOST] == 0
-    if not walks:
-        return _place_at_large(policy, desk, row, mode, touched)
-    first = 0 if mode == AHEAD else _first_node(desk, shape)
-    _walk(
-        mode, 2 * desk.main[PASS], first, desk.cols[row, UNITS], bounded,
-        desk.cols[row, NODES_MIN], desk.cols[row, NODES_MAX], counts, desk.line[STAMP],
-        desk.level[WORK], desk.level[BASE], desk.level[DELTA], desk.level[CAPACITY],
-        desk.eligible, desk.shapes, shape, desk.line[TAKES], desk.main,
+@kernel
+def _take_run(caps, units, nodes_min, nodes_max, even, takes):
+    num_nodes = len(caps)
+    most = min(nodes_max, units, num_nodes)
+    if even:
+        for num in range(nodes_min, most + 1):
+            if units % num:
+                continue
+            run = 0
+            for n in range(num_nodes):
+                run = run + 1 if caps[n] >= units // num else 0
+                if run == num:
+                    for m in range(n - num + 1, n + 1):
+                        takes[m] = units // num
+                    return True
+        return False
+    best = most + 1
+    begin = 0
+    low = 0
+    held = 0
+    for n in range(num_nodes):
+        if caps[n] < 1:
+            low = n + 1
+            held = 0
+            continue
+        held += caps[n]
+        while n - low + 1 > nodes_min and held - caps[low] >= units:
+            held -= caps[low]
+            low += 1
+        if held >= units and nodes_min <= n - low + 1 < best:
+            best = n - low + 1
+            begin = low
+    if best > most:
+        return False
+    left = units
+    for k in range(best):
+        take = min(caps[begin + k], left - (best - 1 - k))
+        takes[begin + k] = take
+        left -= take
+    return True
+
+
+@kernel
+def fill_with_lookahead(size, request, caps, order, count, pieces):
+    """
+    Take each node in order beside which the roomiest behind it can still hold what is left.
+
+    That is the first placement in order of preference among all that keep the bounds on the
+    number of nodes. Of equal nodes none is passed over before one that is taken, nor given less.
+    """
+    num_nodes = 0
+    for i in range(count):
+        num_nodes += size[order[i]]
+    of_node = np.empty(num_nodes, dtype=np.int64)
+    at = 0
+    for i in range(count):
+        for _ in range(size[order[i]]):
+            of_node[at] = caps[order[i]]
+            at += 1
+    takes = filled(num_nodes, 0)
+    if not _look_ahead(of_node, request.units, request.nodes_min, request.nodes_max, takes):
+        return 0
+    return _pieces_of(takes, size, order, count, pieces)
+
+
+@kernel
+def _look_ahead(caps, units, nodes_min, nodes_max, takes):
+    """
+    Do so for single nodes, in order of preference.
+
+    ``inside`` nodes behind the present one, as many as may be used besides and the roomiest of
+    them, hold ``best`` units; they are those up to place ``edge`` by room that are still behind.
+    """
+    count = len(caps)
+    key = np.empty(count)
+    by_room = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        key[i] = -caps[i]
+        by_room[i] = i
+    sort_by(key, by_room, count)
+    place_by_room = np.empty(count, dtype=np.int64)
+    behind = np.empty(count, dtype=np.bool_)
+    for k in range(count):
+        place_by_room[by_room[k]] = k
+        behind[k] = True
+    inside = min(nodes_max, count)
+    edge = inside - 1
+    best = 0
+    for k in range(inside):
+        best += caps[by_room[k]]
+    if best < units:
+        return False
+    left = units
+    used = 0
+    for i in range(count):
+        cap = caps[i]
+        behind[place_by_room[i]] = False
+        if place_by_room[i] <= edge:
+            best -= cap
+            inside -= 1
+            k = edge + 1
+            while k < count and not behind[k]:
+                k += 1
+            if k < count:
+                edge = k
+                best += caps[by_room[k]]
+                inside += 1
+        others, last, fewer = best, edge, inside
+        if inside == nodes_max - used:
+            # If this node is taken, one fewer may be used besides.
+            while not behind[last]:
+                last -= 1
+            others -= caps[by_room[last]]
+            last -= 1
+            fewer -= 1
+        owed = max(nodes_min - used - 1, 0)
+        take = min(cap, left - owed)
+        if left - take > others:
+            continue
+        takes[i] = take
+        left -= take
+        if left == 0:
+            break
+        used += 1
+        best, edge, inside = others, last, fewer
+    return True
+
+
+@kernel
+def fill_in_order(groups, request, caps, order, count, even, run, num_nodes, pieces):
+    """
+    Put a job's units on groups in order of preference; return the pieces used.
+
+    A node is passed over only if with it the job would no longer fit within its bounds on the
+    number of nodes, so a job is placed whenever any choice of nodes can hold it.
+    """
+    if request.units < request.nodes_min:
+        return 0
+    size = groups.size
+    if run:
+        return use_a_run(groups, request, caps, even, num_nodes, pieces)
+    if even:
+        return split_evenly(size, request, caps, order, count, pieces)
+    k = fill_greedily(size, request, caps, order, count, pieces)
+    if k > 0 or request.nodes_max >= request.units:
+        return k
+    if not within_bounds(groups, caps, request):
+        return 0
+    return fill_with_lookahead(size, request, caps, order, count, pieces)
+
+
+@kernel
+def _fill_preferring(size, request, caps, inside, order, count, pieces):
+    """Fill what is to be used first of each node (``inside``), in order; then the rest."""
+    left = request.units
+    usable = 0
+    for i in range(count):
+        if inside[order[i]] > 0:
+            left -= min(left, inside[order[i]] * size[order[i]])
+            usable += 1
+    if left == 0:
+        first = np.empty(usable, dtype=np.int64)
+        usable = 0
+        for i in range(count):
+            if inside[order[i]] > 0:
+                first[usable] = order[i]
+                usable += 1
+        return fill_greedily(size, request, inside, first, usable, pieces)
+    k = 0
+    for i in range(count):
+        g = order[i]
+        more = caps[g] - inside[g]
+        full = min(size[g], left // more) if more > 0 else 0
+        rest = size[g] - full
+        left -= full * more
+        if full > 0:
+            pieces[k, 0], pieces[k, 1], pieces[k, 2] = g, full, caps[g]
+            k += 1
+        if rest > 0 and 0 < left < more:
+            pieces[k, 0], pieces[k, 1], pieces[k, 2] = g, 1, inside[g] + left
+            left = 0
+            rest -= 1
+            k += 1
+        if rest > 0 and inside[g] > 0:
+            pieces[k, 0], pieces[k, 1], pieces[k, 2] = g, rest, inside[g]
+            k += 1
+    return k if left == 0 else 0
+
+
+# --- both ----------------------------------------------------------------------------------------
+
+
+@kernel
+def is_run(machine, request):
+    """Say whether a job must have consecutive nodes."""
+    return machine.shapes[request.shape, SHAPE_CONTIGUOUS] != 0
+
+
+@kernel
+def is_even(machine, request):
+    """Say whether a job must have the same number of units on each of its nodes."""
+    return machine.shapes[request.shape, SHAPE_SPLIT] != 0
+
+
+@kernel
+def choose(machine, level, groups, request):
+    """Place a job on what is free on groups; return its pieces, none if it does not fit."""
+    width = len(groups.first)
+    caps = np.empty(width, dtype=np.int64)
+    order = np.empty(width, dtype=np.int64)
+    # What is full, what is left, one for each node owed, nothing; and a run has two ends.
+    pieces = np.empty((4 * width + 4, 3), dtype=np.int64)
+    count = rank(machine, level, groups, request.shape, caps, order)
+    k = fill_in_order(
+        groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
+        len(machine.capacity), pieces,
     )  # fmt: skip
-    return _gather_walked(desk)
+    return pieces[:k]
 
 
-@inner
-def _first_nodes(work, capacity, eligible, shapes, shape, node, left, nodes, units):
-    """Put a job without bounds on the first nodes with room; return their number."""
-    count = 0
-    while left > 0 and node < len(nodes):
-        room = node_capacity(work, capacity, eligible, shapes, shape, node)
-        if room > 0:
-            nodes[count] = node
-            units[count] = min(room, left)
-            left -= units[count]
-            count += 1
-        node += 1
-    return count
+@kernel
+def _may_spread(machine, request):
+    """Say whether a job's units may lie on nodes in any way, and take what they ask for only."""
+    num_nodes, num_kinds = machine.capacity.shape
+    shapes, shape = machine.shapes, request.shape
+    if request.nodes_min > 1 or request.nodes_max < min(request.units, num_nodes):
+        return False
+    for r in range(num_kinds):
+        if shapes[shape, SHAPE_REQUEST + num_kinds + r] > 0:
+            return False
+    loose = not is_even(machine, request) and not is_run(machine, request)
+    return loose and shapes[shape, SHAPE_EXCLUSIVE] == 0
 
 
-@inner
-def place_now(policy, desk, row):
-    """Place a job on what is free now."""
-    if not may_fit(desk, row):
-        return 0
-    shape = desk.cols[row, SHAPE]
-    if policy != FIRST_FIT or _is_bounded(desk, row) or not _is_loose(desk, shape):
-        return _place(policy, desk, row, NOW, counts_of(desk, row), 0)
-    return _first_nodes(
-        desk.level[WORK], desk.level[CAPACITY], desk.eligible, desk.shapes, shape,
-        _first_node(desk, shape), desk.cols[row, UNITS], desk.line[PUT_NODE],
-        desk.line[PUT_UNITS],
+@kernel
+def choose_preferring(machine, level, preferred, groups, request):
+    """
+    Place a job on groups, using up ``preferred`` (a part of what is free) first.
+
+    A reservation uses what is busy now before it uses what is free, and a backfilled job that
+    ends in time uses what is reserved first: both leave the most for others. A job whose units may
+    lie on any nodes fills that part of each node, in the allocator's order, then the rest. Any
+    other goes on the nodes first where that part holds a unit of it. For one-core units this makes
+    any layout of nodes equal to one counted pool.
+    """
+    eligible, capacity, shapes = machine.eligible, machine.capacity, machine.shapes
+    shape, first, size = request.shape, groups.first, groups.size
+    width = len(first)
+    caps = np.empty(width, dtype=np.int64)
+    inside = np.empty(width, dtype=np.int64)
+    ranked = np.empty(width, dtype=np.int64)
+    pieces = np.empty((4 * width + 4, 3), dtype=np.int64)
+    count = rank(machine, level, groups, shape, caps, ranked)
+    total = 0
+    for i in range(count):
+        g = ranked[i]
+        total += caps[g] * size[g]
+        room = room_on(preferred, g, first[g], capacity, eligible, shapes, shape, MANY)
+        inside[g] = min(room, caps[g])
+    if total < request.units:
+        return pieces[:0]
+    if _may_spread(machine, request):
+        return pieces[: _fill_preferring(size, request, caps, inside, ranked, count, pieces)]
+    order = np.empty(count, dtype=np.int64)
+    k = 0
+    for wanted in (True, False):
+        for i in range(count):
+            if (inside[ranked[i]] > 0) == wanted:
+                order[k] = ranked[i]
+                k += 1
+    k = fill_in_order(
+        groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
+        len(capacity), pieces,
     )  # fmt: skip
+    return pieces[:k]
 
 
-@inner
-def place_within(policy, desk, row):
+# --- for Python ----------------------------------------------------------------------------------
+
+
+@kernel
+def _spread(pieces, takes):
+    """Write the units on each node, each a group of its own; say whether there are any."""
+    takes[:] = 0
+    for p in range(len(pieces)):
+        takes[pieces[p, 0]] = pieces[p, 2]
+    return len(pieces) > 0
+
+
+@kernel
+def place(policy, cols, row, shapes, eligible, capacity, scarce, free, takes):
+    """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
+    machine = Machine(policy, shapes, eligible, capacity, scarce)
+    groups = single_nodes(len(free))
+    return _spread(choose(machine, free, groups, request_of(cols, row)), takes)
+
+
+@kernel
+def place_preferring(policy, cols, row, shapes, eligible, capacity, scarce, free, preferred, takes):
+    """Place a job as :func:`place` does, but as :func:`choose_preferring` chooses."""
+    machine = Machine(policy, shapes, eligible, capacity, scarce)
+    groups, request = single_nodes(len(free)), request_of(cols, row)
+    return _spread(choose_preferring(machine, free, preferred, groups, request), takes)
+
+
+@kernel
+def place_in_order(caps, order, request, even, run, takes):
     """
-    Place a job that has ended when the reservation begins on what is free now.
-
-    It uses up what is reserved first: on reserved nodes, what is free now and not in ``base``.
-    """
-    if not may_fit(desk, row):
-        return 0
-    return _place(policy, desk, row, WITHIN, counts_of(desk, row), 0)
-
-
-@inner
-def _find_beside(book, counts, work, base, capacity, eligible, shapes, shape, reserved):
-    """Find how many units of a shape fit now and beside the reservation on some nodes too."""
-    slot = book[shape, SLOT]
-    total = book[shape, ROOM]
-    if slot >= 0:
-        for room in range(MOST + 1):
-            counts[SLOTS + slot, room] = counts[slot, room]
-    for node in reserved:
-        before = node_capacity(work, capacity, eligible, shapes, shape, node)
-        after = node_capacity(base, capacity, eligible, shapes, shape, node)
-        total += after - before
-        if slot >= 0:
-            counts[SLOTS + slot, min(before, MOST)] -= 1
-            counts[SLOTS + slot, min(after, MOST)] += 1
-    book[shape, BESIDE] = total
-
-
-@inner
-def place_beside(policy, desk, row, reserved, used):
-    """
-    Place a job on what is free now and beside the reservation too.
+    Put a job's units on nodes in a given order of preference; return whether it fits.
 
     Parameters
     ----------
-    reserved
-        Nodes on which that is ``base``; on others it is all that is free.
-    used
-        Length of the log: what fits is found anew when another job has started.
+    caps
+        How many units each node holds, shape ``(N,)``.
+    order
+        The nodes that hold one or more.
+    takes
+        Units by node, filled here.
     """
-    book, shape, units = desk.book, desk.cols[row, SHAPE], desk.cols[row, UNITS]
-    known = book[shape, BESIDE_PASS] == desk.main[PASS]
-    # Room only shrinks as long as a pass lasts.
-    if (known and book[shape, BESIDE] < units) or not may_fit(desk, row):
-        return 0
-    if not known or book[shape, BESIDE_LOG] != used:
-        _find_beside(
-            book, desk.counts, desk.level[WORK], desk.level[BASE], desk.level[CAPACITY],
-            desk.eligible, desk.shapes, shape, reserved,
-        )  # fmt: skip
-        book[shape, BESIDE_PASS] = desk.main[PASS]
-        book[shape, BESIDE_LOG] = used
-    if book[shape, BESIDE] < units:
-        return 0
-    counts = np.empty(0, dtype=np.int64)
-    if _is_bounded(desk, row) and book[shape, SLOT] >= 0:
-        counts = desk.counts[SLOTS + book[shape, SLOT]]
-        if not keeps_bounds(desk, row, counts):
-            return 0
-        counts = counts.copy()
-    return _place(policy, desk, row, AROUND, counts, 0)
-
-
-@inner
-def place_ahead(policy, desk, row, counts, touched):
-    """
-    Place a job on what will be free at a later second, using what is busy now first.
-
-    ``base`` holds that for the nodes the pass has touched, ``touched`` of them, and ``delta`` how
-    much of it is new; at least as many units as the job has must fit.
-    """
-    if not keeps_bounds(desk, row, counts):
-        return 0
-    return _place(policy, desk, row, AHEAD, counts.copy(), touched)
+    groups = single_nodes(len(caps))
+    pieces = np.empty((4 * len(caps) + 4, 3), dtype=np.int64)
+    k = fill_in_order(groups, request, caps, order, len(order), even, run, len(caps), pieces)
+    return _spread(pieces[:k], takes)

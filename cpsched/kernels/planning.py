@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, filled, sort_by
+from cpsched.kernels.arrays import FAR, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import MANY
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
     SPARE,
     Profile,
     add_ends,
-    alike,
-    divided,
+    group_starts,
     grouped,
+    groups_of,
     occupy_groups,
+    split_groups,
 )
-from cpsched.kernels.rooms import Machine, Request, group_room, group_total, request_of
-from cpsched.kernels.sleep import awoken, horizon, sleeping
+from cpsched.kernels.rooms import (
+    MANY,
+    Machine,
+    Request,
+    group_total,
+    request_of,
+    room_on,
+    single_nodes,
+)
+from cpsched.kernels.sleep import horizon, sleeping, wake
 from cpsched.kernels.start_bounds import (
     asks_of,
     forget,
@@ -28,7 +36,7 @@ from cpsched.kernels.start_bounds import (
     remember,
     seen_start,
 )
-from cpsched.kernels.start_log import begin_entry, packed
+from cpsched.kernels.start_log import note_start, packed
 from cpsched.kernels.windows import find_window
 from cpsched.model.columns import NODES_MAX, NODES_MIN, SHAPE, SHAPE_REQUEST, UNITS
 
@@ -47,7 +55,7 @@ def _totals_now(machine, profile, distinct):
             if need + besides > 0 and profile.room[0, r] < need + besides:
                 some = False
         if some:
-            totals[d] = group_total(machine, profile.levels[0], profile, shape)
+            totals[d] = group_total(machine, profile.levels[0], groups_of(profile), shape)
     return totals
 
 
@@ -62,12 +70,12 @@ def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
         for p in range(len(pieces)):
             if pieces[p, 2] > 0:
                 g = pieces[p, 0]
-                room = group_room(level, g, first[g], capacity, eligible, shapes, distinct[d], MANY)
+                room = room_on(level, g, first[g], capacity, eligible, shapes, distinct[d], MANY)
                 totals[d] += sign * room * pieces[p, 1]
 
 
 @kernel
-def _last_able(first, last, jobs, number, cols, totals, pending):
+def _last_candidate(first, last, jobs, number, cols, totals, pending):
     """
     Return the last place up to ``last`` and behind ``first`` whose job could start now, alone.
 
@@ -77,31 +85,6 @@ def _last_able(first, last, jobs, number, cols, totals, pending):
         pending[number[last]] -= 1
         last -= 1
     return last
-
-
-@kernel
-def note_pieces(log, used, row, profile, pieces):
-    """Append a start to the log of a pass as ``passes.note_start`` does, with its new length."""
-    count = 0
-    held = 0
-    key = np.empty(len(pieces))
-    order = np.empty(len(pieces), dtype=np.int64)
-    for p in range(len(pieces)):
-        if pieces[p, 2] > 0:
-            key[held] = profile.first[pieces[p, 0]]
-            order[held] = p
-            held += 1
-            count += pieces[p, 1]
-    sort_by(key, order, held)
-    log, used = begin_entry(log, used, row, count, 2 * count)
-    for i in range(held):
-        p = order[i]
-        first = profile.first[pieces[p, 0]]
-        for node in range(first, first + pieces[p, 1]):
-            log[used] = node
-            log[used + 1] = pieces[p, 2]
-            used += 2
-    return log, used
 
 
 @kernel
@@ -136,7 +119,9 @@ def plan_pass(
     log = np.empty(64, dtype=np.int64)
     nothing = np.empty(0, dtype=np.int64)
     used = 0
-    begins = alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount)
+    begins = group_starts(
+        jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount
+    )
     number, distinct = numbered(jobs, cols, len(shapes))
     edge = horizon(now, jobs, cols, shapes, free, running, arena_amount)
     asleep, edge = sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
@@ -147,13 +132,13 @@ def plan_pass(
         pending[d] += 1
     last = len(jobs) - 1
     if full == 0:
-        last = _last_able(-1, last, jobs, number, cols, totals, pending)
+        last = _last_candidate(-1, last, jobs, number, cols, totals, pending)
     if last < 0:
         return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
     add_ends(profile, cols, running, arena_node, arena_amount, num_nodes)
     asks = asks_of(number, distinct, len(profile.times))
     most, seen, num_seen = asks.most, asks.seen, asks.num_seen
-    low = np.empty(num_nodes * num_kinds, dtype=np.int64)
+    low = np.empty((num_nodes, num_kinds), dtype=np.int64)
     reserved = 0
     for i in range(len(jobs)):
         if i > last:
@@ -174,7 +159,7 @@ def plan_pass(
         until = 1 if now_only else count
         at, pieces = find_window(machine, request, begin, min(until, awake), profile, most[d], low)
         if at < 0 and awake < until:
-            profile = awoken(
+            profile = wake(
                 profile, begins, asleep, cols, free, running, arena_node, arena_amount, SPARE
             )
             edge = FAR
@@ -191,7 +176,7 @@ def plan_pass(
             num_seen[d] = remember(seen[d], num_seen[d], request, shapes, num_nodes, start)
         if at < 0 or (at > 0 and reserved >= depth):
             continue
-        profile = divided(profile, pieces)
+        profile = split_groups(profile, pieces)
         if at > 0 or full != 0:
             occupy_known(profile, most, at, request, pieces, shapes, capacity)
             reserved += at > 0
@@ -199,26 +184,24 @@ def plan_pass(
             _add_totals(-1, totals, pending, machine, profile, distinct, pieces)
             occupy_known(profile, most, at, request, pieces, shapes, capacity)
             _add_totals(1, totals, pending, machine, profile, distinct, pieces)
-            last = _last_able(i, last, jobs, number, cols, totals, pending)
+            last = _last_candidate(i, last, jobs, number, cols, totals, pending)
         if at == 0:
-            log, used = note_pieces(log, used, row, profile, pieces)
+            log, used = note_start(log, used, row, profile.first, pieces)
     return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
 
 
 @kernel
 def _of_nodes(times, rows, levels, room, count):
     """Return a profile whose groups are single nodes."""
-    num_nodes, num_kinds = levels.shape[1], levels.shape[2]
+    num_nodes = levels.shape[1]
     num = np.empty(2, dtype=np.int64)
     num[SEGMENTS], num[GROUPS] = count, num_nodes
-    first = np.empty(num_nodes, dtype=np.int64)
-    for n in range(num_nodes):
-        first[n] = n
-    flat = levels.reshape(levels.shape[0], num_nodes * num_kinds)
     falls = np.ones(len(times), dtype=np.bool_)
     fallen = np.ones((len(times), num_nodes), dtype=np.bool_)
-    size = filled(num_nodes, 1)
-    return Profile(num, times, rows, flat, room, falls, fallen, first, size, first)
+    nodes = single_nodes(num_nodes)
+    return Profile(
+        num, times, rows, levels, room, falls, fallen, nodes.first, nodes.size, nodes.line
+    )
 
 
 @kernel
@@ -233,17 +216,15 @@ def first_window(
     the nodes, ``low`` room for a level. Returns the segment (or -1), with the placement in
     ``takes``.
     """
-    num_nodes, num_kinds = capacity.shape
     profile = _of_nodes(times, rows, levels, room, count)
     request = Request(
         cols[job, SHAPE], cols[job, UNITS], duration, cols[job, NODES_MIN], cols[job, NODES_MAX]
     )
     at, pieces = find_window(
         Machine(policy, shapes, eligible, capacity, scarce), request, begin, until, profile,
-        filled(len(times), FAR), low.reshape(num_nodes * num_kinds),
+        filled(len(times), FAR), low,
     )  # fmt: skip
-    for n in range(num_nodes):
-        takes[n] = 0
+    takes[:] = 0
     for p in range(len(pieces)):
         takes[pieces[p, 0]] = pieces[p, 2]
     return at

@@ -19,7 +19,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import amount_on
+from cpsched.kernels.rooms import Groups, amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -49,7 +49,7 @@ class Profile(NamedTuple):
         Segment i begins at ``times[i]``; what is free then stands in row ``rows[i]`` of ``levels``
         and ``room``, so that a new segment moves no level. The last one never ends.
     levels
-        At ``[row, g * R + r]`` what each node of group g has of kind r.
+        At ``[row, g, r]`` what each node of group g has of kind r.
     room
         At ``[row, r]`` what all nodes together have.
     falls, fallen
@@ -74,13 +74,14 @@ class Profile(NamedTuple):
 
 
 @kernel
-def alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount):
-    """
-    Say of each node whether it begins a group: whether it differs from the one before it.
+def groups_of(profile):
+    """Return the groups of a profile."""
+    return Groups(profile.first, profile.size, profile.line[: profile.num[GROUPS]])
 
-    Running jobs set neighbours apart unless a job has the same of both, next to each other in its
-    allocation.
-    """
+
+@kernel
+def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount):
+    """Say of each node whether it begins a group: whether it differs from the one before it."""
     num_nodes, num_kinds = free.shape
     begins = np.empty(num_nodes, dtype=np.bool_)
     for n in range(num_nodes):
@@ -97,6 +98,19 @@ def alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, are
             for n in range(1, num_nodes):
                 if eligible[k, n] != eligible[k, n - 1]:
                     begins[n] = True
+    mark_allocations(begins, cols, running, arena_node, arena_amount)
+    return begins
+
+
+@kernel
+def mark_allocations(begins, cols, running, arena_node, arena_amount):
+    """
+    Mark where what running jobs hold begins and ends as beginnings of groups.
+
+    Neighbours stay together where a job has the same of both, next to each other in its
+    allocation.
+    """
+    num_nodes, num_kinds = len(begins), arena_amount.shape[1]
     for job in running:
         before = -2
         first = cols[job, ALLOC_FIRST]
@@ -114,7 +128,6 @@ def alike(jobs, cols, shapes, eligible, capacity, free, running, arena_node, are
             before = node
         if 0 <= before < num_nodes - 1:
             begins[before + 1] = True
-    return begins
 
 
 @kernel
@@ -139,7 +152,7 @@ def grouped(now, begins, asleep, free, segments, spare):
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
     line = np.empty(width, dtype=np.int64)
-    levels = np.empty((segments, width * num_kinds), dtype=np.int64)
+    levels = np.empty((segments, width, num_kinds), dtype=np.int64)
     room = np.empty((segments, num_kinds), dtype=np.int64)
     times = np.empty(segments, dtype=np.int64)
     rows = np.empty(segments, dtype=np.int64)
@@ -155,11 +168,11 @@ def grouped(now, begins, asleep, free, segments, spare):
             line[g] = g
             size[g] = 0
             for r in range(num_kinds):
-                levels[0, g * num_kinds + r] = free[n, r]
+                levels[0, g, r] = free[n, r]
         size[g] += 1
     for g in range(count):
         for r in range(num_kinds):
-            room[0, r] += size[g] * levels[0, g * num_kinds + r]
+            room[0, r] += size[g] * levels[0, g, r]
     num = np.empty(2, dtype=np.int64)
     num[SEGMENTS], num[GROUPS] = 1, count
     times[0] = now
@@ -179,9 +192,9 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     num, times, levels, room = profile.num, profile.times, profile.levels, profile.room
     rows, size = profile.rows, profile.size
     num_kinds = room.shape[1]
-    width = num[GROUPS] * num_kinds
+    num_groups = num[GROUPS]
     group_at = filled(num_nodes, -1)
-    for g in range(num[GROUPS]):
+    for g in range(num_groups):
         group_at[profile.first[g]] = g
     last = 0
     for job in running:
@@ -192,20 +205,21 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
             rows[last] = last
             for r in range(num_kinds):
                 room[last, r] = room[last - 1, r]
-            for i in range(width):
-                levels[last, i] = levels[last - 1, i]
+            for g in range(num_groups):
+                for r in range(num_kinds):
+                    levels[last, g, r] = levels[last - 1, g, r]
         first = cols[job, ALLOC_FIRST]
         for k in range(first, first + cols[job, ALLOC_COUNT]):
             g = group_at[arena_node[k]]
             if g >= 0:
                 for r in range(num_kinds):
-                    levels[last, g * num_kinds + r] += arena_amount[k, r]
+                    levels[last, g, r] += arena_amount[k, r]
                     room[last, r] += arena_amount[k, r] * size[g]
     num[SEGMENTS] = last + 1
 
 
 @kernel
-def widened(profile, spare):
+def grow(profile, spare):
     """Return a profile with room for more groups."""
     num_groups = profile.num[GROUPS]
     num_kinds = profile.room.shape[1]
@@ -213,17 +227,17 @@ def widened(profile, spare):
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
     line = np.empty(width, dtype=np.int64)
-    levels = np.empty((profile.levels.shape[0], width * num_kinds), dtype=np.int64)
+    levels = np.empty((profile.levels.shape[0], width, num_kinds), dtype=np.int64)
     fallen = np.zeros((profile.levels.shape[0], width), dtype=np.bool_)
     for g in range(num_groups):
         first[g] = profile.first[g]
         size[g] = profile.size[g]
         line[g] = profile.line[g]
     for i in range(profile.num[SEGMENTS]):
-        for k in range(num_groups * num_kinds):
-            levels[i, k] = profile.levels[i, k]
         for g in range(num_groups):
             fallen[i, g] = profile.fallen[i, g]
+            for r in range(num_kinds):
+                levels[i, g, r] = profile.levels[i, g, r]
     return Profile(
         profile.num, profile.times, profile.rows, levels, profile.room, profile.falls, fallen,
         first, size, line,
@@ -242,7 +256,7 @@ def _split(profile, g, count):
     profile.size[g] = count
     for i in range(num[SEGMENTS]):
         for r in range(num_kinds):
-            levels[i, new * num_kinds + r] = levels[i, g * num_kinds + r]
+            levels[i, new, r] = levels[i, g, r]
         fallen[i, new] = fallen[i, g]
     i = new
     while line[i - 1] != g:
@@ -253,8 +267,8 @@ def _split(profile, g, count):
 
 
 @kernel
-def num_splits(profile, pieces):
-    """Return how many groups :func:`split` will add."""
+def _num_splits(profile, pieces):
+    """Return how many groups :func:`_split_pieces` will add."""
     count = 0
     left = 0
     for i in range(len(pieces)):
@@ -267,7 +281,7 @@ def num_splits(profile, pieces):
 
 
 @kernel
-def split(profile, pieces):
+def _split_pieces(profile, pieces):
     """
     Split the groups that a placement uses in part, and say what it has on each.
 
@@ -289,13 +303,26 @@ def split(profile, pieces):
 
 
 @kernel
-def divided(profile, pieces):
-    """Return a profile, with more room where there is too little, after :func:`split`."""
-    needed = profile.num[GROUPS] + num_splits(profile, pieces)
+def split_groups(profile, pieces):
+    """Return a profile, with more room where there is too little, after :func:`_split_pieces`."""
+    needed = profile.num[GROUPS] + _num_splits(profile, pieces)
     if needed > len(profile.line):
-        profile = widened(profile, 2 * needed)
-    split(profile, pieces)
+        profile = grow(profile, 2 * needed)
+    _split_pieces(profile, pieces)
     return profile
+
+
+@kernel
+def take_off(profile, row, pieces, shape, shapes, capacity):
+    """Take a placement on whole groups off one row of a profile."""
+    levels, room, first = profile.levels, profile.room, profile.first
+    for p in range(len(pieces)):
+        g, nodes, units = pieces[p, 0], pieces[p, 1], pieces[p, 2]
+        if units > 0:
+            for r in range(capacity.shape[1]):
+                amount = amount_on(shapes, shape, capacity, first[g], units, r)
+                levels[row, g, r] -= amount
+                room[row, r] -= amount * nodes
 
 
 @kernel
@@ -323,8 +350,9 @@ def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
         source = rows[last - 1]
         for r in range(num_kinds):
             room[count, r] = room[source, r]
-        for k in range(num[GROUPS] * num_kinds):
-            levels[count, k] = levels[source, k]
+        for g in range(num[GROUPS]):
+            for r in range(num_kinds):
+                levels[count, g, r] = levels[source, g, r]
         num[SEGMENTS] = count + 1
     profile.falls[rows[at]] = True
     for p in range(len(pieces)):
@@ -336,6 +364,6 @@ def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
             amount = amount_on(shapes, shape, capacity, first[g], units, r)
             if amount != 0:
                 for i in range(at, last):
-                    levels[rows[i], g * num_kinds + r] -= amount
+                    levels[rows[i], g, r] -= amount
                     room[rows[i], r] -= amount * nodes
     return source

@@ -1,13 +1,13 @@
-"""How many units of a request fit on groups of nodes, and whether some of the nodes are enough."""
+"""How many units of a request fit on nodes, and whether some of the nodes are enough."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from cpsched.kernels.arrays import FAR
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import MANY
-from cpsched.kernels.profile import GROUPS
 from cpsched.model.columns import (
     NODES_MAX,
     NODES_MIN,
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 #: What :func:`shortage` returns of a job that fits.
 FITS = -1
 
+#: A job that asks for nothing fits this often on a node; sums over 2^16 nodes stay in 64 bits.
+MANY = np.int64(2**46)
+
 
 class Machine(NamedTuple):
-    """What does not change while a queue is planned; ``scarce``: what every node has."""
+    """What does not change during a pass; ``scarce``: what every node has."""
 
     policy: int
     shapes: IntArray
@@ -46,6 +49,23 @@ class Request(NamedTuple):
     nodes_max: int
 
 
+class Groups(NamedTuple):
+    """
+    Runs of neighbouring nodes that are alike; a single node is a group of one.
+
+    Attributes
+    ----------
+    first, size
+        The first node of each group, and how many there are.
+    line
+        The groups to look at, in order of nodes; those left out have no room.
+    """
+
+    first: IntArray
+    size: IntArray
+    line: IntArray
+
+
 @kernel
 def request_of(cols, row):
     """Return what a job of the store asks for; predictions count as a second at least."""
@@ -56,12 +76,25 @@ def request_of(cols, row):
 
 
 @kernel
-def group_room(level, g, node, capacity, eligible, shapes, shape, most):
-    """
-    Return how many units of a request fit on a node of a group, ``most`` if more do.
+def single_nodes(num_nodes):
+    """Return every node as a group of its own."""
+    first = np.empty(num_nodes, dtype=np.int64)
+    size = np.empty(num_nodes, dtype=np.int64)
+    for n in range(num_nodes):
+        first[n] = n
+        size[n] = 1
+    return Groups(first, size, first)
 
-    It takes arrays, not the tuples that hold them: out of a tuple each is counted as in use anew,
-    which would cost more than the rest.
+
+@kernel
+def room_on(level, g, node, capacity, eligible, shapes, shape, most):
+    """
+    Return how many units of a request fit on one node of a group, ``most`` if more do.
+
+    ``level[g]`` is what is free on each node of the group, ``node`` one of them. An exclusive job
+    fits where nothing is taken: a job that asks for nothing takes nothing, so the two can share a
+    node. Takes arrays, not the tuples that hold them: reading an array out of a tuple counts a
+    reference, which would cost more than the rest.
     """
     if not eligible[shapes[shape, SHAPE_CLASS], node]:
         return 0
@@ -69,7 +102,7 @@ def group_room(level, g, node, capacity, eligible, shapes, shape, most):
     exclusive = shapes[shape, SHAPE_EXCLUSIVE] != 0
     room = most
     for r in range(num_kinds):
-        have = level[g * num_kinds + r]
+        have = level[g, r]
         if exclusive and have != capacity[node, r]:
             return 0
         left = have - shapes[shape, SHAPE_REQUEST + num_kinds + r]
@@ -87,18 +120,37 @@ def group_room(level, g, node, capacity, eligible, shapes, shape, most):
 
 
 @kernel
-def group_total(machine, level, profile, shape):
-    """Return how many units of a request fit on all nodes together."""
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size = profile.first, profile.size
+def amount_on(shapes, shape, capacity, node, units, r):
+    """Return how much of kind r a job with some units on a node takes of it."""
+    if shapes[shape, SHAPE_EXCLUSIVE] != 0:
+        return capacity[node, r]
+    num_kinds = capacity.shape[1]
+    return units * shapes[shape, SHAPE_REQUEST + r] + shapes[shape, SHAPE_REQUEST + num_kinds + r]
+
+
+@kernel
+def unit_capacity(free, capacity, eligible, shapes, shape, caps):
+    """Fill ``caps`` with the units of a request that fit on each node; return their sum."""
     total = 0
-    for g in range(profile.num[GROUPS]):
-        total += size[g] * group_room(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+    for n in range(free.shape[0]):
+        caps[n] = room_on(free, n, n, capacity, eligible, shapes, shape, MANY)
+        total += caps[n]
     return total
 
 
 @kernel
-def shortage(machine, level, profile, request, rooms):
+def group_total(machine, level, groups, shape):
+    """Return how many units of a request fit on all nodes together."""
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, size = groups.first, groups.size
+    total = 0
+    for g in groups.line:
+        total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+    return total
+
+
+@kernel
+def shortage(machine, level, groups, request, rooms):
     """
     Say whether some choice of ``nodes_min`` to ``nodes_max`` nodes holds a job's units.
 
@@ -111,42 +163,41 @@ def shortage(machine, level, profile, request, rooms):
         ``FITS``, or how many units would fit (FAR where units are not what is short).
     """
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size, line = profile.first, profile.size, profile.line
+    first, size, line = groups.first, groups.size, groups.line
     units, shape = request.units, request.shape
-    num_groups = profile.num[GROUPS]
     total = 0
     count = 0
-    for i in range(num_groups):
+    for i in range(len(line)):
         g = line[i]
-        room = group_room(level, g, first[g], capacity, eligible, shapes, shape, units)
+        room = room_on(level, g, first[g], capacity, eligible, shapes, shape, units)
         rooms[g] = room
         if room > 0:
             total += size[g] * room
             count += size[g]
             if total >= units and count >= request.nodes_min and request.nodes_max >= units:
-                for k in range(i + 1, num_groups):
+                for k in range(i + 1, len(line)):
                     rooms[line[k]] = 0
                 return FITS if units >= request.nodes_min else FAR
     if total < units:
         return total
-    return FITS if within_bounds(profile, rooms, request) else FAR
+    return FITS if within_bounds(groups, rooms, request) else FAR
 
 
 @kernel
-def _roomiest(profile, rooms, most, request):
+def _roomiest(groups, rooms, most, request):
     """Say whether the roomiest ``nodes_max`` nodes hold a job; ``most`` is the largest room."""
     left = request.nodes_max
-    if most * left < request.units:
-        return False
+    if most >= request.units or most * left < request.units:
+        return most >= request.units and left > 0
     held = 0
     # From one room to the next smaller: nodes are many, how much room they have takes few values.
     room = most
     while room > 0 and left > 0 and held < request.units:
         count = 0
         smaller = 0
-        for g in range(profile.num[GROUPS]):
+        for g in groups.line:
             if rooms[g] == room:
-                count += profile.size[g]
+                count += groups.size[g]
             elif rooms[g] < room:
                 smaller = max(smaller, rooms[g])
         taken = min(count, left)
@@ -157,15 +208,15 @@ def _roomiest(profile, rooms, most, request):
 
 
 @kernel
-def within_bounds(profile, rooms, request):
+def within_bounds(groups, rooms, request):
     """Say whether nodes with room for all units together are enough, and not too many."""
     count = 0
     most = 0
-    for g in range(profile.num[GROUPS]):
+    for g in groups.line:
         if rooms[g] > 0:
-            count += profile.size[g]
+            count += groups.size[g]
             most = max(most, rooms[g])
     if count < request.nodes_min or request.units < request.nodes_min:
         return False
     few = request.nodes_max < min(request.units, count)
-    return not few or _roomiest(profile, rooms, most, request)
+    return not few or _roomiest(groups, rooms, most, request)

@@ -119,7 +119,7 @@ def sleeping(edge, now, distinct, cols, shapes, free, running, arena_node):
 
 
 @kernel
-def awoken(profile, begins, asleep, cols, free, running, arena_node, arena_amount, spare):
+def wake(profile, begins, asleep, cols, free, running, arena_node, arena_amount, spare):
     """
     Return a profile with the nodes that slept; nothing is planned on them yet.
 
@@ -137,7 +137,7 @@ def awoken(profile, begins, asleep, cols, free, running, arena_node, arena_amoun
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
     line = np.empty(width, dtype=np.int64)
-    levels = np.empty((len(profile.times), width * num_kinds), dtype=np.int64)
+    levels = np.empty((len(profile.times), width, num_kinds), dtype=np.int64)
     fallen = np.zeros((len(profile.times), width), dtype=np.bool_)
     for g in range(old):
         first[g], size[g] = profile.first[g], profile.size[g]
@@ -184,14 +184,14 @@ def _fill_levels(
                 g = group_at[arena_node[k]]
                 if g >= 0:
                     for r in range(num_kinds):
-                        has[g * num_kinds + r] += arena_amount[k, r]
+                        has[g, r] += arena_amount[k, r]
             job += 1
         row = profile.rows[i]
-        for k in range(old * num_kinds):
-            levels[row, k] = profile.levels[row, k]
         for g in range(old):
             fallen[row, g] = profile.fallen[row, g]
+            for r in range(num_kinds):
+                levels[row, g, r] = profile.levels[row, g, r]
         for g in range(new):
             for r in range(num_kinds):
-                levels[row, (old + g) * num_kinds + r] = has[g * num_kinds + r]
-                profile.room[row, r] += has[g * num_kinds + r] * others.size[g]
+                levels[row, old + g, r] = has[g, r]
+                profile.room[row, r] += has[g, r] * others.size[g]

@@ -6,37 +6,25 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import FIRST_FIT, amount_on
-from cpsched.kernels.planning import note_pieces
+from cpsched.kernels.placing import FIRST_FIT
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
     SPARE,
     add_ends,
-    alike,
-    divided,
+    group_starts,
     grouped,
+    groups_of,
     occupy_groups,
+    split_groups,
+    take_off,
 )
 from cpsched.kernels.rooms import FITS, Machine, group_total, request_of, shortage
 from cpsched.kernels.slurm_nodes import choose_as_slurm
 from cpsched.kernels.start_bounds import asks_of, numbered, occupy_known, remember, seen_start
-from cpsched.kernels.start_log import begin_entry, packed
+from cpsched.kernels.start_log import begin_entry, note_start, packed
 from cpsched.kernels.windows import find_window
 from cpsched.model.columns import QUEUE, SHAPE, UNITS
-
-
-@kernel
-def _take(profile, pieces, shape, shapes, capacity):
-    """Take a placement on whole groups off a profile of one segment."""
-    num_kinds = capacity.shape[1]
-    for p in range(len(pieces)):
-        g, nodes, units = pieces[p, 0], pieces[p, 1], pieces[p, 2]
-        if units > 0:
-            for r in range(num_kinds):
-                amount = amount_on(shapes, shape, capacity, profile.first[g], units, r)
-                profile.levels[0, g * num_kinds + r] -= amount
-                profile.room[0, r] -= amount * nodes
 
 
 @kernel
@@ -49,10 +37,11 @@ def _close(profile, at, end, pieces):
         row = rows[i]
         for p in range(len(pieces)):
             if pieces[p, 2] > 0:
-                for k in range(pieces[p, 0] * num_kinds, (pieces[p, 0] + 1) * num_kinds):
-                    room[row, k % num_kinds] -= levels[row, k] * pieces[p, 1]
+                g, nodes = pieces[p, 0], pieces[p, 1]
+                for r in range(num_kinds):
+                    room[row, r] -= levels[row, g, r] * nodes
                     # Less than nothing: a job that asks for nothing must not go there either.
-                    levels[row, k] = -1
+                    levels[row, g, r] = -1
         i += 1
 
 
@@ -75,7 +64,7 @@ def _last_that_fits(jobs, cols, shapes, machine, profile):
     for i in range(len(jobs)):
         shape = cols[jobs[i], SHAPE]
         if known[shape] < 0:
-            known[shape] = group_total(machine, profile.levels[0], profile, shape)
+            known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
         if known[shape] >= cols[jobs[i], UNITS]:
             last = i
     return last
@@ -89,7 +78,7 @@ def _main_pass(rows, sizes, cols, machine, profile):
     Returns
     -------
     profile, log, used, placed, left
-        The profile with what started taken off; the log of starts (``note_pieces``) with its
+        The profile with what started taken off; the log of starts (``note_start``) with its
         length; rows and placements of what started (:func:`_append`); rows of what did not.
     """
     most_queue = 0
@@ -109,13 +98,15 @@ def _main_pass(rows, sizes, cols, machine, profile):
             request = request_of(cols, row)
             rooms = np.empty(profile.num[GROUPS], dtype=np.int64)
             pieces = np.empty((0, 3), dtype=np.int64)
-            if shortage(machine, profile.levels[0], profile, request, rooms) == FITS:
-                pieces = choose_as_slurm(machine, profile.levels[0], profile, request, sizes)
+            if shortage(machine, profile.levels[0], groups_of(profile), request, rooms) == FITS:
+                pieces = choose_as_slurm(
+                    machine, profile.levels[0], groups_of(profile), request, sizes
+                )
             if len(pieces) > 0:
                 placed, num_placed = _append(placed, num_placed, pieces, row)
-                profile = divided(profile, pieces)
-                _take(profile, pieces, request.shape, machine.shapes, machine.capacity)
-                log, used = note_pieces(log, used, row, profile, pieces)
+                profile = split_groups(profile, pieces)
+                take_off(profile, 0, pieces, request.shape, machine.shapes, machine.capacity)
+                log, used = note_start(log, used, row, profile.first, pieces)
                 continue
             blocked[queue] = True
         left[num_left] = row
@@ -132,7 +123,7 @@ def _again(placed, cols, machine, profile):
         request = request_of(cols, placed[at])
         count = placed[at + 1]
         pieces = placed[at + 2 : at + 2 + 3 * count].copy().reshape(count, 3)
-        profile = divided(profile, pieces)
+        profile = split_groups(profile, pieces)
         end = now + request.duration
         occupy_groups(profile, 0, end, pieces, request.shape, machine.shapes, machine.capacity)
         at += 2 + 3 * count
@@ -161,7 +152,7 @@ def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, 
     number, distinct = numbered(jobs, cols, len(shapes))
     asks = asks_of(number, distinct, len(profile.times))
     most, seen, num_seen = asks.most, asks.seen, asks.num_seen
-    low = np.empty(num_nodes * num_kinds, dtype=np.int64)
+    low = np.empty((num_nodes, num_kinds), dtype=np.int64)
     for i in range(len(jobs)):
         row, d = jobs[i], number[i]
         request = request_of(cols, row)
@@ -175,11 +166,11 @@ def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, 
         if at < 0:
             continue
         planned[i] = start
-        pieces = choose_as_slurm(machine, low, profile, request, sizes)
-        profile = divided(profile, pieces)
+        pieces = choose_as_slurm(machine, low, groups_of(profile), request, sizes)
+        profile = split_groups(profile, pieces)
         occupy_known(profile, most, at, request, pieces, shapes, capacity)
         if at == 0:
-            log, used = note_pieces(log, used, row, profile, pieces)
+            log, used = note_start(log, used, row, profile.first, pieces)
         elif close:
             _close(profile, at, start + request.duration, pieces)
     return log, used
@@ -218,7 +209,9 @@ def slurm_pass(
     """
     num_nodes = len(free)
     machine = Machine(FIRST_FIT, shapes, eligible, capacity, scarce)
-    begins = alike(rows, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount)
+    begins = group_starts(
+        rows, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount
+    )
     if len(sizes) > 0:
         for n in range(0, num_nodes, sizes[0]):
             begins[n] = True

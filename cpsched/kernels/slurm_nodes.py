@@ -5,31 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR
-from cpsched.kernels.choosing import (
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.placing import (
     fill_greedily,
+    fill_with_lookahead,
+    is_even,
+    is_run,
     split_evenly,
     use_a_run,
-    use_where_the_rest_will_do,
 )
-from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import MANY
-from cpsched.kernels.profile import GROUPS
-from cpsched.kernels.rooms import Request, group_room
-from cpsched.model.columns import SHAPE_CONTIGUOUS, SHAPE_SPLIT
+from cpsched.kernels.rooms import MANY, Request, room_on
 
 
 @kernel
-def _parts(profile, caps, least, leaf_size, begin, end, units, nodes):
+def _parts(groups, caps, least, leaf_size, begin, end, units, nodes):
     """
     Cut the nodes that hold ``least`` units or more into parts; return how many there are.
 
     Parts are runs of consecutive nodes where ``leaf_size`` is 0, else what lies under one leaf
     switch: the groups at places ``[begin, end)`` of the line, the first of them usable.
     """
-    line, first, size = profile.line, profile.first, profile.size
+    line, first, size = groups.line, groups.first, groups.size
     count = 0
     leaf = -1
-    for i in range(profile.num[GROUPS]):
+    for i in range(len(line)):
         g = line[i]
         if caps[g] < least:
             continue
@@ -47,14 +46,14 @@ def _parts(profile, caps, least, leaf_size, begin, end, units, nodes):
 
 
 @kernel
-def _lowest_switch(profile, request, sizes, count, begin, units, nodes):
+def _lowest_switch(groups, request, sizes, count, begin, units, nodes):
     """
     Return the nodes ``[low, high)`` under the lowest switch that can hold a job.
 
     Of several on one level that with the fewest nodes to give. ``sizes`` holds the nodes under a
     switch of each level but the root, which is implied.
     """
-    line, first = profile.line, profile.first
+    line, first = groups.line, groups.first
     for level in range(len(sizes)):
         best, fewest = -1, FAR
         p = 0
@@ -91,7 +90,7 @@ def _best_part(count, units, nodes, used, left, owed):
 
 
 @kernel
-def _in_order(profile, caps, least, request, sizes, contiguous, tried, order):
+def _in_order(groups, caps, least, request, sizes, contiguous, tried, order):
     """
     Put usable groups into the order in which Slurm takes them; return how many there are.
 
@@ -99,17 +98,17 @@ def _in_order(profile, caps, least, request, sizes, contiguous, tried, order):
     for jobs that cannot have as many nodes as they like). A contiguous job gets a single part:
     the next best behind the ``tried`` best ones.
     """
-    num_groups = profile.num[GROUPS]
-    line, first = profile.line, profile.first
+    num_groups = len(groups.line)
+    line, first = groups.line, groups.first
     begin = np.empty(num_groups, dtype=np.int64)
     end = np.empty(num_groups, dtype=np.int64)
     units = np.empty(num_groups, dtype=np.int64)
     nodes = np.empty(num_groups, dtype=np.int64)
     tree = len(sizes) > 0 and not contiguous
-    count = _parts(profile, caps, least, sizes[0] if tree else 0, begin, end, units, nodes)
+    count = _parts(groups, caps, least, sizes[0] if tree else 0, begin, end, units, nodes)
     used = np.zeros(count, dtype=np.bool_)
     if tree:
-        low, high = _lowest_switch(profile, request, sizes, count, begin, units, nodes)
+        low, high = _lowest_switch(groups, request, sizes, count, begin, units, nodes)
         for p in range(count):
             used[p] = not low <= first[line[begin[p]]] < high
     left, owed = request.units, request.nodes_min
@@ -156,35 +155,35 @@ def _smallest_from(caps, num_groups, least):
 
 
 @kernel
-def _split_as_slurm(profile, request, caps, sizes, order, pieces):
+def _split_as_slurm(groups, request, caps, sizes, order, pieces):
     """
     Put the same number of units on each of as few nodes as the bounds allow.
 
     Nodes that hold fewer are out before parts and switches are compared, and others count for no
     more than that number.
     """
-    num_groups = profile.num[GROUPS]
-    able = 0
+    num_groups = len(groups.line)
+    usable = 0
     for g in range(num_groups):
         if caps[g] > 0:
-            able += profile.size[g]
+            usable += groups.size[g]
     share = np.empty(num_groups, dtype=np.int64)
     units = request.units
-    for num in range(request.nodes_min, min(request.nodes_max, units, able) + 1):
+    for num in range(request.nodes_min, min(request.nodes_max, units, usable) + 1):
         if units % num:
             continue
         for g in range(num_groups):
             share[g] = units // num if caps[g] >= units // num else 0
         exact = Request(request.shape, units, request.duration, num, num)
-        count = _in_order(profile, share, 1, exact, sizes, False, 0, order)
-        k = split_evenly(profile, exact, share, order, count, pieces)
+        count = _in_order(groups, share, 1, exact, sizes, False, 0, order)
+        k = split_evenly(groups.size, exact, share, order, count, pieces)
         if k > 0:
             return k
     return 0
 
 
 @kernel
-def choose_as_slurm(machine, level, profile, request, sizes):
+def choose_as_slurm(machine, level, groups, request, sizes):
     """
     Place a job on what is free on groups as Slurm does; see :mod:`cpsched.dispatch.slurm_backfill`.
 
@@ -196,42 +195,42 @@ def choose_as_slurm(machine, level, profile, request, sizes):
     Returns
     -------
     ndarray
-        Rows of (group, nodes, units on each) as by ``windows.choose_groups``; no rows where the
+        Rows of (group, nodes, units on each) as by ``placing.choose``; no rows where the
         job does not fit.
     """
-    num_groups = profile.num[GROUPS]
+    num_groups = len(groups.line)
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, shape = profile.first, request.shape
-    contiguous = shapes[shape, SHAPE_CONTIGUOUS] != 0
-    even = shapes[shape, SHAPE_SPLIT] != 0
+    first, shape = groups.first, request.shape
+    contiguous = is_run(machine, request)
+    even = is_even(machine, request)
     caps = np.empty(num_groups, dtype=np.int64)
     order = np.empty(num_groups, dtype=np.int64)
     pieces = np.empty((4 * num_groups + 4, 3), dtype=np.int64)
     for g in range(num_groups):
-        caps[g] = group_room(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+        caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
     if contiguous:
         tried = 0
         while not even:
-            count = _in_order(profile, caps, 1, request, sizes, True, tried, order)
+            count = _in_order(groups, caps, 1, request, sizes, True, tried, order)
             if count == 0:
                 break
-            k = fill_greedily(profile, request, caps, order, count, pieces)
+            k = fill_greedily(groups.size, request, caps, order, count, pieces)
             if k > 0:
                 return pieces[:k]
             tried += 1
         # What is tightest in all has too many nodes.
-        return pieces[: use_a_run(machine, profile, request, caps, pieces)]
+        return pieces[: use_a_run(groups, request, caps, even, len(capacity), pieces)]
     if even:
-        return pieces[: _split_as_slurm(profile, request, caps, sizes, order, pieces)]
+        return pieces[: _split_as_slurm(groups, request, caps, sizes, order, pieces)]
     # A job that gets too few units on its nodes is tried without the nodes that hold fewest.
     least = 1
     while True:
-        count = _in_order(profile, caps, least, request, sizes, False, 0, order)
-        k = fill_greedily(profile, request, caps, order, count, pieces)
+        count = _in_order(groups, caps, least, request, sizes, False, 0, order)
+        k = fill_greedily(groups.size, request, caps, order, count, pieces)
         if k > 0:
             return pieces[:k]
         least = _smallest_from(caps, num_groups, least) + 1
         if least > MANY or _smallest_from(caps, num_groups, least) == FAR:
             break
-    count = _in_order(profile, caps, 1, request, sizes, False, 0, order)
-    return pieces[: use_where_the_rest_will_do(profile, request, caps, order, count, pieces)]
+    count = _in_order(groups, caps, 1, request, sizes, False, 0, order)
+    return pieces[: fill_with_lookahead(groups.size, request, caps, order, count, pieces)]

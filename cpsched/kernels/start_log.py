@@ -1,32 +1,19 @@
-"""Passes over a queue that start jobs in order, and how what they found is packed."""
+"""What a pass has started: a log that grows, and how it is packed for Python."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import filled
+from cpsched.kernels.arrays import sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.fit import amount_on, node_capacity
-from cpsched.kernels.inner import inner
-from cpsched.kernels.pass_state import (
-    CAPACITY,
-    PUT_NODE,
-    PUT_UNITS,
-    ROOM,
-    asks_for_something,
-    begin_pass,
-    desk_of,
-    open_nodes,
-    take,
-)
-from cpsched.kernels.placing import place_now
-from cpsched.model.columns import SHAPE, UNITS
+from cpsched.kernels.rooms import amount_on
+from cpsched.model.columns import SHAPE
 
 #: Numbers in front of a packed pass, see :func:`packed`.
 HEADER = 5
 
 
-@inner
+@kernel
 def begin_entry(log, used, row, count, length):
     """
     Append a row and a count to a log, with room for an entry of some length behind them.
@@ -45,27 +32,51 @@ def begin_entry(log, used, row, count, length):
 
 
 @kernel
-def note_start(log, used, row, takes):
+def note_start(log, used, row, first, pieces):
     """
-    Append a started job to the log of a pass: row, number of nodes, then node and units of each.
+    Append a started job: its row, its number of nodes, then node and units of each, by node.
 
-    Returns the log (grown if need be) and its new length.
+    Parameters
+    ----------
+    first
+        The first node of each group.
+    pieces
+        Its placement, see :mod:`cpsched.kernels.placing`, on whole groups.
+
+    Returns
+    -------
+    log, used
+        The log (grown if need be) and its new length.
     """
     count = 0
-    for n in range(len(takes)):
-        if takes[n] > 0:
-            count += 1
+    before = -1
+    ordered = True
+    for p in range(len(pieces)):
+        if pieces[p, 2] > 0:
+            count += pieces[p, 1]
+            ordered = ordered and first[pieces[p, 0]] > before
+            before = first[pieces[p, 0]]
     log, used = begin_entry(log, used, row, count, 2 * count)
-    for n in range(len(takes)):
-        if takes[n] > 0:
-            log[used] = n
-            log[used + 1] = takes[n]
-            used += 2
+    order = np.empty(len(pieces), dtype=np.int64)
+    for p in range(len(pieces)):
+        order[p] = p
+    if not ordered:
+        key = np.empty(len(pieces))
+        for p in range(len(pieces)):
+            key[p] = first[pieces[p, 0]]
+        sort_by(key, order, len(pieces))
+    for p in order:
+        if pieces[p, 2] > 0:
+            node = first[pieces[p, 0]]
+            for n in range(node, node + pieces[p, 1]):
+                log[used] = n
+                log[used + 1] = pieces[p, 2]
+                used += 2
     return log, used
 
 
 @kernel
-def packed(log, used, cols, shapes, capacity, head, shadow, takes):
+def packed(log, used, cols, shapes, capacity, head, shadow, reserved):
     """
     Put what a pass found into one array: returning many arrays costs more than the pass.
 
@@ -73,22 +84,6 @@ def packed(log, used, cols, shapes, capacity, head, shadow, takes):
     that start, the bounds of their nodes (one more), nodes, units, and amounts (R each); the
     head's reserved nodes.
     """
-    held = 0
-    for n in range(len(takes)):
-        if takes[n] > 0:
-            held += 1
-    nodes = np.empty(held, dtype=np.int64)
-    held = 0
-    for n in range(len(takes)):
-        if takes[n] > 0:
-            nodes[held] = n
-            held += 1
-    return packed_with(log, used, cols, shapes, capacity, head, shadow, nodes)
-
-
-@inner
-def packed_with(log, used, cols, shapes, capacity, head, shadow, reserved):
-    """Do the same with the head's reserved nodes given as a list."""
     num_kinds = capacity.shape[1]
     count = 0
     total = 0
@@ -127,90 +122,3 @@ def packed_with(log, used, cols, shapes, capacity, head, shadow, reserved):
         out[at] = node
         at += 1
     return out
-
-
-@kernel
-def fits_now(rows, cols, shapes, eligible, memory, free, book):
-    """
-    Say of each job whether it could start now on its own.
-
-    Exact but for bounds on the number of nodes, even splits and contiguity, where True may be too
-    optimistic; never False for a job that fits.
-
-    Parameters
-    ----------
-    memory, book
-        See :mod:`cpsched.kernels.pass_state`.
-    """
-    desk = desk_of(memory, book, free, cols, shapes, eligible)
-    begin_pass(desk, free)
-    fits = np.empty(len(rows), dtype=np.bool_)
-    known = filled(len(shapes), -1)
-    for i in range(len(rows)):
-        shape = cols[rows[i], SHAPE]
-        if known[shape] < 0:
-            known[shape] = _room(desk, free, shape)
-        fits[i] = known[shape] >= cols[rows[i], UNITS]
-    return fits
-
-
-@inner
-def _room(desk, free, shape):
-    """Return how many units of a shape fit now; it is not kept up from now on."""
-    if desk.book[shape, ROOM] >= 0:
-        return desk.book[shape, ROOM]
-    capacity, eligible, shapes = desk.level[CAPACITY], desk.eligible, desk.shapes
-    total = 0
-    if asks_for_something(shapes, shape, free.shape[1]):
-        for node in open_nodes(desk):
-            total += node_capacity(free, capacity, eligible, shapes, shape, node)
-    else:
-        for node in range(len(free)):
-            total += node_capacity(free, capacity, eligible, shapes, shape, node)
-    return total
-
-
-@inner
-def note_placement(log, used, row, desk, count):
-    """Append a job placed on ``count`` nodes of a desk to the log, as :func:`note_start` does."""
-    log, used = begin_entry(log, used, row, count, 2 * count)
-    for i in range(count):
-        log[used] = desk.line[PUT_NODE, i]
-        log[used + 1] = desk.line[PUT_UNITS, i]
-        used += 2
-    return log, used
-
-
-@kernel
-def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, book):
-    """
-    Start jobs in the order given, as long as they fit.
-
-    Parameters
-    ----------
-    stop
-        Whether the first job that does not fit ends the pass; otherwise it is skipped.
-    rows
-        Rows of the job store, in order.
-    memory, book
-        See :mod:`cpsched.kernels.pass_state`.
-
-    Returns
-    -------
-    ndarray
-        Packed as by :func:`packed`, with no head.
-    """
-    desk = desk_of(memory, book, free, cols, shapes, eligible)
-    begin_pass(desk, free)
-    log = np.empty(64, dtype=np.int64)
-    used = 0
-    for row in rows:
-        count = place_now(policy, desk, row)
-        if count > 0:
-            take(desk, row, count)
-            log, used = note_placement(log, used, row, desk, count)
-        elif stop:
-            break
-    return packed_with(
-        log, used, cols, shapes, desk.level[CAPACITY], -1, 0, desk.line[PUT_NODE][:0]
-    )

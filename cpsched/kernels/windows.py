@@ -4,51 +4,49 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.choosing import choose_groups
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.profile import GROUPS, SEGMENTS
-from cpsched.kernels.rooms import FITS, group_room, shortage, within_bounds
+from cpsched.kernels.placing import FIRST_FIT, choose, fill_greedily, is_even, is_run
+from cpsched.kernels.profile import SEGMENTS, groups_of
+from cpsched.kernels.rooms import FITS, room_on, shortage, within_bounds
 from cpsched.model.columns import SHAPE_REQUEST
 
 
 @kernel
-def _lower(machine, low, level, profile, request, rooms):
+def _lower(machine, low, level, groups, request, rooms):
     """Lower one level to another, with the rooms on it; return by how much their sum fell."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size = profile.first, profile.size
-    num_kinds = capacity.shape[1]
+    first, size = groups.first, groups.size
     shape = request.shape
     fallen = 0
-    for g in range(profile.num[GROUPS]):
+    for g in range(len(groups.line)):
         changed = False
-        for k in range(g * num_kinds, (g + 1) * num_kinds):
-            if level[k] < low[k]:
-                low[k] = level[k]
+        for r in range(capacity.shape[1]):
+            if level[g, r] < low[g, r]:
+                low[g, r] = level[g, r]
                 changed = True
         if changed and rooms[g] > 0:
-            room = group_room(low, g, first[g], capacity, eligible, shapes, shape, rooms[g])
+            room = room_on(low, g, first[g], capacity, eligible, shapes, shape, rooms[g])
             fallen += (rooms[g] - room) * size[g]
             rooms[g] = room
     return fallen
 
 
 @kernel
-def _last_too_little(machine, request, known, profile, low, rooms, most):
+def _last_too_little(machine, request, known, profile, groups, low, rooms, most):
     """
     Return the last segment from which on a job does not fit until segment ``known``.
 
     There must be one. Spoils ``low`` and ``rooms``.
     """
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size = profile.first, profile.size
-    num_groups = profile.num[GROUPS]
+    first, size = groups.first, groups.size
     units, shape = request.units, request.shape
     total = 0
     level = profile.levels[profile.rows[known - 1]]
-    for i in range(num_groups * capacity.shape[1]):
-        low[i] = level[i]
-    for g in range(num_groups):
-        rooms[g] = group_room(level, g, first[g], capacity, eligible, shapes, shape, units)
+    for g in range(len(groups.line)):
+        for r in range(capacity.shape[1]):
+            low[g, r] = level[g, r]
+        rooms[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, units)
         total += rooms[g] * size[g]
     s = known - 1
     if total < units:
@@ -56,11 +54,11 @@ def _last_too_little(machine, request, known, profile, low, rooms, most):
         return s
     bounded = request.nodes_min > 1 or request.nodes_max < units
     while total >= units:
-        if bounded and not within_bounds(profile, rooms, request):
+        if bounded and not within_bounds(groups, rooms, request):
             return s
         s -= 1
         level = profile.levels[profile.rows[s]]
-        total -= _lower(machine, low, level, profile, request, rooms)
+        total -= _lower(machine, low, level, groups, request, rooms)
     return s
 
 
@@ -88,25 +86,26 @@ def _pool_until(machine, request, at, known, end, profile, most):
 
 
 @kernel
-def _least(profile, at, known, num_kinds, low):
+def _least(profile, at, known, num_groups, low):
     """Fill ``low`` with the least of the levels from segment ``at`` to before ``known``."""
     rows, levels = profile.rows, profile.levels
     falls, fallen = profile.falls, profile.fallen
-    num_groups = profile.num[GROUPS]
+    num_kinds = levels.shape[2]
     row = rows[at]
-    for i in range(num_groups * num_kinds):
-        low[i] = levels[row, i]
+    for g in range(num_groups):
+        for r in range(num_kinds):
+            low[g, r] = levels[row, g, r]
     for s in range(at + 1, known):
         row = rows[s]
         if falls[row]:
             for g in range(num_groups):
                 if fallen[row, g]:
-                    for k in range(g * num_kinds, (g + 1) * num_kinds):
-                        low[k] = min(low[k], levels[row, k])
+                    for r in range(num_kinds):
+                        low[g, r] = min(low[g, r], levels[row, g, r])
 
 
 @kernel
-def _next_enough(machine, request, at, until, profile, most, rooms):
+def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     """
     Return the first segment behind ``at``, which is too little, that may be enough by itself.
 
@@ -120,7 +119,7 @@ def _next_enough(machine, request, at, until, profile, most, rooms):
     while high < until and not falls[rows[high]]:
         row = rows[high]
         if most[row] >= request.units:
-            short = shortage(machine, levels[row], profile, request, rooms)
+            short = shortage(machine, levels[row], groups, request, rooms)
             if short == FITS:
                 break
             most[row] = min(most[row], short)
@@ -136,7 +135,7 @@ def _next_enough(machine, request, at, until, profile, most, rooms):
         row = rows[middle]
         short = most[row]
         if short >= request.units:
-            short = shortage(machine, levels[row], profile, request, rooms)
+            short = shortage(machine, levels[row], groups, request, rooms)
             if short != FITS:
                 most[row] = min(most[row], short)
         if short == FITS:
@@ -144,6 +143,25 @@ def _next_enough(machine, request, at, until, profile, most, rooms):
         else:
             low = middle
     return high
+
+
+@kernel
+def _choose_fitting(machine, level, groups, request, rooms):
+    """Place a job as ``choose`` does, for less where ``rooms`` is all that matters."""
+    bounded = request.nodes_max < request.units
+    if machine.policy != FIRST_FIT or bounded or is_run(machine, request):
+        return choose(machine, level, groups, request)
+    if is_even(machine, request):
+        return choose(machine, level, groups, request)
+    line = groups.line
+    order = np.empty(len(line), dtype=np.int64)
+    count = 0
+    for i in range(len(line)):
+        if rooms[line[i]] > 0:
+            order[count] = line[i]
+            count += 1
+    pieces = np.empty((4 * count + 4, 3), dtype=np.int64)
+    return pieces[: fill_greedily(groups.size, request, rooms, order, count, pieces)]
 
 
 @kernel
@@ -167,8 +185,9 @@ def find_window(machine, request, begin, until, profile, most, low):
         -1 and no pieces where there is none.
     """
     rows, levels = profile.rows, profile.levels
-    num_kinds = machine.capacity.shape[1]
-    rooms = np.empty(profile.num[GROUPS], dtype=np.int64)
+    groups = groups_of(profile)
+    num_groups = len(groups.line)
+    rooms = np.empty(num_groups, dtype=np.int64)
     at = begin
     # Segments in [at, known) have room in all; those in [at, sure) fit the job by themselves.
     known = begin
@@ -183,19 +202,20 @@ def find_window(machine, request, begin, until, profile, most, low):
         short = FITS
         if sure <= at:
             # Often the first segment is what is too little.
-            short = shortage(machine, levels[row], profile, request, rooms)
+            short = shortage(machine, levels[row], groups, request, rooms)
             if short != FITS:
                 most[row] = min(most[row], short)
-                at = _next_enough(machine, request, at, until, profile, most, rooms)
+                at = _next_enough(machine, request, at, until, profile, groups, most, rooms)
                 continue
-        _least(profile, at, known, num_kinds, low)
-        if shortage(machine, low, profile, request, rooms) != FITS:
+        _least(profile, at, known, num_groups, low)
+        if shortage(machine, low, groups, request, rooms) != FITS:
             if at + 1 == until:
                 break
             sure = known
-            at = 1 + _last_too_little(machine, request, known, profile, low, rooms, most)
+            last = _last_too_little(machine, request, known, profile, groups, low, rooms, most)
+            at = 1 + last
             continue
-        pieces = choose_groups(machine, low, profile, request, rooms)
+        pieces = _choose_fitting(machine, low, groups, request, rooms)
         if len(pieces) > 0:
             return at, pieces
         # An even split or a run asks for more than room.

@@ -129,9 +129,9 @@ def _pass(
     rows = state.jobs.rows
     order = frozen(rows[orders[rule.order]])
     if not rule.depth:
-        return list_pass(state.reserving, order, allocator, stop=False, again=True)
+        return list_pass(state.reserving, order, allocator, stop=False)
     behind = frozen(rows[orders[rule.behind]])
-    return easy_pass(state.reserving, order, behind, allocator, again=True)
+    return easy_pass(state.reserving, order, behind, allocator)
 
 
 def _beside(state: DecisionState, starts: BoolArray, held: int, shadow: int) -> IntArray:

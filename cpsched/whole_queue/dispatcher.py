@@ -100,9 +100,7 @@ class WholeQueue(Dispatcher):
         if not fits.any():
             return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
         if fits.all():
-            decision = start_in_order(
-                view, view.waiting.rows, self.allocator, stop=True, again=True
-            )
+            decision = start_in_order(view, view.waiting.rows, self.allocator, stop=True)
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         return self._plan(DecisionState.of(view, view, self.allocator), ~fits)

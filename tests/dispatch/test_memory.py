@@ -82,10 +82,10 @@ def test_every_decision_is_that_of_a_dispatcher_which_has_seen_nothing(
 @given(workload=workloads(max_jobs=20), system=machines())
 @pytest.mark.parametrize("name", ["prb", "easy:backfill=sjf"])
 @some
-def test_more_kinds_of_jobs_than_the_book_holds(name, workload, system):
-    """A book of two rows is full at once, is emptied, and grows."""
+def test_more_classes_of_jobs_than_the_table_holds(name, workload, system):
+    """A table of two rows is full at once, is emptied, and grows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "_SMALLEST_BOOK", 2)
+        patch.setattr(memory, "_FEWEST_CLASSES", 2)
         run(workload, system, name, observers=[Forgetful(name, system)])
 
 
@@ -208,9 +208,9 @@ class Again(Observer):
         assert listed == sorted(set(listed))
         assert len(listed) <= 2 * len(some)
         for first, second in ((rows, behind), (behind, rows), (rows, rows)):
-            one = passes.easy_pass(view, first, second, self.allocator, again=True)
+            one = passes.easy_pass(view, first, second, self.allocator)
             assert one.tolist() == passes.easy_pass(view, first, second, self.fresh()).tolist()
-            one = passes.list_pass(view, second, self.allocator, stop=False, again=True)
+            one = passes.list_pass(view, second, self.allocator, stop=False)
             alone = passes.list_pass(view, second, self.fresh(), stop=False)
             assert one.tolist() == alone.tolist()
 

@@ -1,0 +1,142 @@
+"""Passes over a queue that start jobs in order where they fit now."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cpsched.kernels.arrays import filled
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
+from cpsched.kernels.pass_state import (
+    CAPACITY,
+    ROOM,
+    WORK,
+    asks_for_something,
+    begin_pass,
+    machine_of,
+    may_fit,
+    open_nodes,
+    room_now,
+    state_of,
+    take,
+)
+from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run
+from cpsched.kernels.rooms import MANY, Groups, request_of, room_on, single_nodes
+from cpsched.kernels.start_log import begin_entry, note_start, packed
+from cpsched.model.columns import SHAPE, UNITS
+
+
+@inner
+def _fill_first(work, capacity, eligible, shapes, request, line, log, used):
+    """
+    Log nodes and units of a job that is filled greedily along the line; return the log's length.
+
+    As :func:`cpsched.kernels.placing.fill_greedily` does, on single nodes whose room is found on
+    the way, so that it stops where the job is full. 0 where that does not do.
+    """
+    left = request.units
+    num = 0
+    for node in line:
+        room = room_on(work, node, node, capacity, eligible, shapes, request.shape, MANY)
+        if room > 0:
+            units = min(room, left - max(request.nodes_min - num - 1, 0))
+            log[used] = node
+            log[used + 1] = units
+            used += 2
+            left -= units
+            num += 1
+            if left == 0 or num == request.nodes_max:
+                break
+    return used if left == 0 and num >= request.nodes_min else 0
+
+
+@inner
+def start_now(policy, state, row, log, used):
+    """Start a job on what is free now; return the log and its length, as they were if it waits."""
+    request = request_of(state.cols, row)
+    if request.units < request.nodes_min or not may_fit(state, row):
+        return log, used
+    machine = machine_of(policy, state)
+    work = state.node_tables[WORK]
+    some = asks_for_something(state.shapes, request.shape, work.shape[1])
+    if policy == FIRST_FIT and not is_even(machine, request) and not is_run(machine, request):
+        line = open_nodes(state) if some else np.arange(len(work))
+        longest = min(request.units, request.nodes_max, len(work))
+        log, first = begin_entry(log, used, row, 0, 2 * longest)
+        end = _fill_first(
+            work, machine.capacity, state.eligible, state.shapes, request, line, log, first
+        )
+        if end > 0:
+            log[first - 1] = (end - first) // 2
+            take(state, row, log, first, end)
+            return log, end
+        if request.nodes_max >= request.units:
+            return log, used
+    groups = single_nodes(len(work))
+    if some:
+        groups = Groups(groups.first, groups.size, open_nodes(state))
+    pieces = choose(machine, work, groups, request)
+    if len(pieces) == 0:
+        return log, used
+    log, end = note_start(log, used, row, groups.first, pieces)
+    take(state, row, log, used + 2, end)
+    return log, end
+
+
+@kernel
+def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, job_classes):
+    """
+    Start jobs in the order given, as long as they fit.
+
+    Parameters
+    ----------
+    stop
+        Whether the first job that does not fit ends the pass; otherwise it is skipped.
+    rows
+        Rows of the job store, in order.
+    memory, job_classes
+        See :mod:`cpsched.kernels.pass_state`.
+
+    Returns
+    -------
+    ndarray
+        Packed as by :func:`cpsched.kernels.start_log.packed`, with no head.
+    """
+    state = state_of(memory, job_classes, free, cols, shapes, eligible)
+    begin_pass(state, free)
+    log = np.empty(64, dtype=np.int64)
+    used = 0
+    for row in rows:
+        before = used
+        log, used = start_now(policy, state, row, log, used)
+        if used == before and stop:
+            break
+    nothing = np.empty(0, dtype=np.int64)
+    return packed(log, used, cols, shapes, state.node_tables[CAPACITY], -1, 0, nothing)
+
+
+@kernel
+def fits_now(rows, cols, shapes, eligible, memory, free, job_classes):
+    """
+    Say of each job whether it could start now on its own.
+
+    Exact but for bounds on the number of nodes, even splits and contiguity, where True may be too
+    optimistic; never False for a job that fits.
+
+    Parameters
+    ----------
+    memory, job_classes
+        See :mod:`cpsched.kernels.pass_state`.
+    """
+    state = state_of(memory, job_classes, free, cols, shapes, eligible)
+    begin_pass(state, free)
+    fits = np.empty(len(rows), dtype=np.bool_)
+    known = filled(len(shapes), -1)
+    for i in range(len(rows)):
+        shape = cols[rows[i], SHAPE]
+        if known[shape] < 0:
+            known[shape] = state.job_classes[shape, ROOM]
+            if known[shape] < 0:
+                known[shape] = room_now(state, shape, -1)
+        fits[i] = known[shape] >= cols[rows[i], UNITS]
+    return fits
