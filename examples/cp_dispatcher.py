@@ -1,0 +1,49 @@
+"""A constraint programming dispatcher of our own: no user has more than so many cores in use."""
+
+import numpy as np
+
+from cpsched.api import Workload, parse_system, simulate
+from cpsched.cp.hybrid import Cph
+from cpsched.cp.objective import Objective
+from cpsched.cp.pool import Limit
+from cpsched.dispatch.pooled import given_back, pooled_demand
+
+
+class CoreSeconds(Objective):
+    """The wait of each job over what it takes: small jobs are the dearest to keep waiting."""
+
+    name = "core-seconds"
+
+    def divisors(self, jobs):
+        return np.maximum(jobs.plan * jobs.units, 1)
+
+
+class CappedUsers(Cph):
+    """Hybrid constraint programming with a cap on the cores that one user has in use."""
+
+    name = "capped-users"
+
+    def __init__(self, cap: int = 64, search: str = "slowdown"):
+        super().__init__(search, CoreSeconds())
+        self.cap = cap
+
+    def own_limits(self, view, jobs):
+        core = view.system.resources.index("core")
+        asked = pooled_demand(view, jobs, self.allocator)[:, core]
+        held = given_back(view)[:, core]
+        waiting, running = (np.array(table.strings("user")) for table in (jobs, view.running))
+        return [
+            Limit(asked * (waiting == user), held * (running == user), self.cap)
+            for user in sorted(set(waiting), key=str)
+        ]
+
+
+if __name__ == "__main__":
+    SYSTEM = 'name = "eight"\nresources = ["core"]\n[[nodes]]\ngroup = "all"\ncount = 2\ncore = 4\n'
+    names, users = list("ABCDE"), ["ann", "ann", "ann", "bob", "bob"]
+    amounts = {"units": [3, 3, 1, 2, 4], "runtime": [9, 8, 5, 4, 2], "requested_time": [9] * 5}
+    jobs = {"job_id": names, "submit": [0] * 5, "user": users, "resources": ["core"]}
+    workload = Workload.build(title="five jobs", request=[[1]] * 5, **jobs, **amounts)
+    for dispatcher in (CappedUsers(cap=4), "cph-3"):
+        run = simulate(workload, parse_system(SYSTEM, where="example"), dispatcher=dispatcher)
+        print(run.dispatcher, dict(zip(names, run.schedule.start.tolist(), strict=True)))
