@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+
+#: What files and folders are called in front until they are complete.
+PARTIAL = ".partial-"
 
 
 def check_new_file(
@@ -42,19 +47,15 @@ def check_new_file(
         raise ConfigError(message, where=path, key=key)
 
 
-def partial_name(name: str) -> str:
-    """Return what a file is called until it is complete."""
-    return f".partial-{name}"
-
-
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """
     Give a file to write, which takes its real name when the block ends without an error.
 
-    Until then the end of its name is the same, which may say its format.
+    Until then it lies beside that, under a name that nobody else uses; the end of the name is the
+    same, which may say its format.
     """
-    partial = path.with_name(partial_name(path.name))
+    partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
     try:
         yield partial
         partial.replace(path)

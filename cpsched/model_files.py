@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cpsched import registry
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec, is_file
+from cpsched.spec import Spec, files_of, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,33 +18,50 @@ _Text = TypeVar("_Text", str, list[str], None)
 def with_models(given: _Text) -> _Text:
     """Return specifications of predictors, paths of model files replaced by what they hold."""
     if isinstance(given, list):
-        return [_specification(text) for text in given]
-    return given if given is None else _specification(given)
+        return [with_model(text) for text in given]
+    return given if given is None else with_model(given)
 
 
-def _specification(text: str) -> str:
+def with_model(text: str, folder: Path = Path()) -> str:
+    """
+    Return the specification of a predictor, named by itself or by a file of its model.
+
+    Parameters
+    ----------
+    folder
+        What a relative path is relative to.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not a model, or is named with options.
+    """
     if text.partition(":")[0] in registry.names("predictors"):
         return text
-    path = Path(text)
+    path = folder / text
     if not is_file(path):
-        _refuse_options(text)
+        _refuse_options(text, folder)
         return text
-    if "," in text:
-        raise ConfigError(
-            "the path of a model must not contain a comma here; rename it", where=text
-        )
     trained = _model(path)
     options = {**dict(trained.options), "model": text}
     return str(Spec(trained.name, tuple(sorted(options.items()))))
 
 
-def _refuse_options(text: str) -> None:
+def absolute(group: str, text: str, folder: Path) -> str:
+    """Return a canonical specification whose files are named by absolute paths."""
+    spec = Spec.parse(text)
+    files = {key: str((folder / path).absolute()) for key, path in files_of(group, spec).items()}
+    return str(Spec(spec.name, tuple((key, files.get(key, value)) for key, value in spec.options)))
+
+
+def _refuse_options(text: str, folder: Path) -> None:
     """Say how options are given where they follow the path of a file."""
     for at in (text.find(mark) for mark in ":,"):
-        if at > 0 and "=" in text[at:] and is_file(Path(text[:at])):
-            name = _model(Path(text[:at])).name
+        path = folder / text[:at]
+        if at > 0 and "=" in text[at:] and is_file(path):
             raise ConfigError(
-                f"options go with the predictor's name: {name}:model={text[:at]},{text[at + 1 :]}",
+                f"options go with the predictor's name: {_model(path).name}:model={text[:at]}"
+                f",{text[at + 1 :]}",
                 where=text,
             )
 

@@ -90,8 +90,6 @@ def train_command(
 
 def _check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse a file before minutes are spent."""
-    if "," in str(out):
-        raise ConfigError("a model's path must not contain a comma; choose another name", where=out)
     check_new_file(out, overwrite=overwrite, key="--out")
 
 

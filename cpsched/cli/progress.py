@@ -1,23 +1,32 @@
-"""A progress bar for a simulation: on a terminal only, on stderr."""
+"""Progress bars of simulations and studies: on a terminal only, on stderr."""
 
 from __future__ import annotations
 
 import sys
+import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.progress import Progress, TaskID
+
+    from cpsched.study.campaign import Display
+    from cpsched.study.status import Watch
 
 #: Seconds between two looks at the display, and instants between two looks at the clock.
 _REFRESH = 0.2
 _INSTANTS = 256
+#: Columns of a terminal that has room for everything.
+_WIDE = 120
+#: Seconds between two looks at the runs under way.
+_LOOK = 0.5
 
 
 class ProgressBar(Observer):
@@ -100,3 +109,100 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(escape(title), total=num_jobs, queue="", date="")
         yield [ProgressBar(progress, task, epoch)]
+
+
+@contextmanager
+def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
+    """Give what watches the runs of a study and what shows them; None if stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None, None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    wide = console.width >= _WIDE
+    # Where there is little room the times left are worth more than bars and dates.
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        *([BarColumn(bar_width=20)] if wide else []),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}  {task.fields[more]}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        display = Bars(progress, wide=wide)
+        try:
+            yield ProgressBar, display
+        finally:
+            display.stop()
+
+
+class Bars:
+    """A bar for a study, and one for each run under way."""
+
+    def __init__(self, progress: Any, *, wide: bool) -> None:
+        self._progress = progress
+        self._wide = wide
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._ended = self._failed = 0
+        self._bars: dict[str, Any] = {}
+
+    def begin(self, work: Path, runs: int, kept: int) -> None:
+        """Show the study, and look for runs under way from now on."""
+        self._whole = self._progress.add_task("study", total=runs - kept, unit="runs", more="")
+        self._thread = threading.Thread(target=self._look, args=(work,), daemon=True)
+        self._thread.start()
+
+    def advance(self, name: str, error: str | None) -> None:
+        """Count a run."""
+        del name
+        self._ended += 1
+        self._failed += error is not None
+
+    def stop(self) -> None:
+        """Look no longer."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _look(self, work: Path) -> None:
+        from cpsched.study.status import under_way
+
+        while not self._stopped.wait(_LOOK):
+            self.show(under_way(work))
+
+    def show(self, running: list[Any]) -> None:
+        """Show what is done and what is under way; a run's share counts for the time left."""
+        shares = sum(one.done / one.total for one in running if one.total)
+        more = f"{self._failed:,} failed" if self._failed else ""
+        self._progress.update(self._whole, completed=self._ended + shares, more=more)
+        for name in self._bars.keys() - {one.name for one in running}:
+            self._progress.remove_task(self._bars.pop(name))
+        for one in running:
+            if one.name not in self._bars:
+                self._bars[one.name] = self._progress.add_task(
+                    f"  {_short(one.name)}", total=None, unit="jobs", more=""
+                )
+            self._progress.update(
+                self._bars[one.name],
+                completed=one.done,
+                total=one.total or None,
+                more=f"{one.queue}  {one.date}" if self._wide else "",
+            )
+
+
+def _short(name: str) -> str:
+    """Return the end of a run's name, without the hash: dispatcher, predictor and seed."""
+    return name.rpartition("-")[0][-32:].lstrip("-")

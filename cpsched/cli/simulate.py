@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
     Correction,
     First,
@@ -20,26 +22,26 @@ from cpsched.cli.options import (
     SkipBadLines,
     To,
     WorkloadFile,
-    read_workload,
 )
 from cpsched.cli.output import echo, escaped
+from cpsched.cli.progress import study_bars
 from cpsched.errors import ConfigError, InfeasibleRequestError
-from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.mapping import Fitted
-    from cpsched.simulation.simulate import Checkpoint, Run, Settings
     from cpsched.tables import Table
 
-    _Writer = Callable[[Run, Path], object]
+#: Some run failed; the others are there.
+_SOME_FAILED = 1
 
 
 def command(
     workload: WorkloadFile,
     system: Annotated[
-        str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
+        list[str],
+        typer.Option("--system", help="A system by name or TOML file (cpsched list systems)."),
     ],
     dispatcher: Annotated[
         list[str] | None,
@@ -53,15 +55,14 @@ def command(
             "--predictor",
             "-p",
             help="Where runtimes come from: NAME:KEY=VALUE,... or a model file. [requested]",
-            callback=with_models,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for the run; several runs get one each in it."),
+        typer.Option("--out", "-o", help="Folder of the study; goes on with what is there."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace runs that exist already.")
+        bool, typer.Option("--overwrite", help="Make runs again that are there already.")
     ] = False,
     first: First = None,
     start: From = None,
@@ -102,175 +103,122 @@ def command(
     ] = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
-    from cpsched import systems
-    from cpsched.mapping import fit
-    from cpsched.simulation.simulate import Checkpoint, Settings
-    from cpsched.spec import canonical
+    from cpsched.simulation.simulate import Checkpoint
+    from cpsched.study import carry_out
+    from cpsched.study.sources import prepare
+    from cpsched.study.task import tasks_of
 
-    settings = Settings(
-        overrun=overrun,
-        correction=correction,
-        dispatch_interval=dispatch_interval,
-        enforce_limits=enforce_limits,
-        runtime_model=canonical("runtime_models", runtime_model),
-        seed=seed,
+    format_name, written = _formats(formats or [], out)
+    study = study_of_log(
+        workload,
+        {
+            "systems": system,
+            "dispatchers": dispatcher,
+            "predictors": predictor,
+            "seeds": [seed],
+            "first": first,
+            "from": start,
+            "to": end,
+            "overrun": overrun,
+            "correction": correction,
+            "dispatch_interval": dispatch_interval,
+            "enforce_limits": enforce_limits,
+            "runtime_model": runtime_model,
+            "format": format_name,
+            "skip_bad_lines": skip_bad_lines,
+        },
     )
-    format_name, writers = _formats(formats or [], out, _log_name(workload))
-    machine = systems.load(system)
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
-    fitted = fit(jobs, machine, enforce_limits=enforce_limits)
-    if fitted.rejected and on_infeasible == "error":
-        row, reason = fitted.rejected[0]
-        raise InfeasibleRequestError(str(jobs.job_id[row]), reason)
-    tasks = _tasks(fitted, settings, dispatcher or ["easy"], predictor or ["requested"], out)
+    tasks = tasks_of(study)
     if checkpoint is not None and len(tasks) > 1:
         raise ConfigError(f"a checkpoint is of one run, these are {len(tasks)}", key="--checkpoint")
-    if len(tasks) > 1 and out is not None and (out / "run.json").is_file():
-        raise ConfigError("is a run; several runs need a folder of their own", where=out)
     if checkpoint is not None and not os.access(checkpoint.absolute().parent, os.W_OK):
         raise ConfigError("its folder cannot be written to", where=checkpoint)
-    _check_targets(tasks, overwrite=overwrite)
-    arguments = {"workload": str(workload), "system": system, "first": first, "from": start}
-    arguments["to"] = end
-    keep = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
-    done = [_run(task, fitted, settings, arguments, overwrite, keep, writers) for task in tasks]
-    _print(done, fitted, as_json=as_json)
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One simulation to do, and where its files go."""
-
-    dispatcher: str
-    predictor: str
-    folder: Path | None
+    # Kept by this process, which makes the runs.
+    fitted = prepare(tasks[0].made_of)
+    if fitted.rejected and on_infeasible == "error":
+        row, reason = fitted.rejected[0]
+        raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
+    with ExitStack() as until:
+        folder = out
+        if folder is None:
+            folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="cpsched-")))
+        with study_bars() as (watch, display):
+            outcome = carry_out(
+                study,
+                folder,
+                watch=watch,
+                display=display,
+                formats=written,
+                again=overwrite,
+                checkpoint=None
+                if checkpoint is None
+                else Checkpoint(checkpoint, checkpoint_interval),
+            )
+        complain_about(outcome)
+        done = [_Done.read(folder / "runs" / path.name) for path in outcome.folders]
+    if done:
+        _print(done, fitted, as_json=as_json, kept=out is not None)
+    if out is not None and outcome.kept and not as_json:
+        echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite makes them again")
+    if outcome.failed:
+        raise typer.Exit(_SOME_FAILED)
 
 
 @dataclass(frozen=True)
 class _Done:
-    """What is shown of a simulation; its schedule is let go."""
+    """What is shown of a run."""
 
-    task: _Task
+    folder: Path
+    about: Mapping[str, Any]
     summary: dict[str, Any]
-    decisions: Mapping[str, Any]
-    predictions: Mapping[str, int]
-    provenance: Mapping[str, str]
     timing: Mapping[str, float]
-    deterministic: bool
+
+    @classmethod
+    def read(cls, folder: Path) -> _Done:
+        """Read what a run's folder says of it, but not its schedule."""
+        about, summary, timing = (
+            json.loads((folder / name).read_text(encoding="utf-8"))
+            for name in ("run.json", "metrics.json", "timing.json")
+        )
+        return cls(folder, about, summary, timing)
+
+    @property
+    def dispatcher(self) -> str:
+        return str(self.about["arguments"]["dispatcher"])
+
+    @property
+    def predictor(self) -> str:
+        return str(self.about["arguments"]["predictor"])
 
 
-def _formats(names: Sequence[str], out: Path | None, log: str) -> tuple[str | None, list[_Writer]]:
+def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
     """Tell the format of the log from those to write; the same option names both."""
     from cpsched import registry
     from cpsched.errors import UnknownNameError
 
-    readers, written = registry.names("traces"), registry.names("formats")
+    readers, writers = registry.names("traces"), registry.names("formats")
     for name in names:
-        if name not in readers and name not in written:
-            raise UnknownNameError("trace format", name, [*readers, *written])
-    read = [name for name in names if name not in written]
+        if name not in readers and name not in writers:
+            raise UnknownNameError("trace format", name, [*readers, *writers])
+    read = [name for name in names if name not in writers]
     if len(read) > 1:
         raise ConfigError(f"a log has one format, not {' and '.join(read)}", key="--format")
-    wanted = list(dict.fromkeys(name for name in names if name in written))
-    if wanted and out is None:
-        raise ConfigError(f"{wanted[0]} is written into a run: add --out", key="--format")
-    writers: list[_Writer] = [
-        partial(_write, registry.load("formats", name), log) for name in wanted
-    ]
-    return (read[0] if read else None), writers
+    written = list(dict.fromkeys(name for name in names if name in writers))
+    if written and out is None:
+        raise ConfigError(f"{written[0]} is written into a run: add --out", key="--format")
+    return (read[0] if read else None), written
 
 
-def _write(write: Callable[[Run, Path, str], object], log: str, run: Run, folder: Path) -> None:
-    write(run, folder, log)
-
-
-def _log_name(path: Path) -> str:
-    return path.name.removesuffix(".gz")
-
-
-def _tasks(
-    fitted: Fitted,
-    settings: Settings,
-    dispatchers: Sequence[str],
-    predictors: Sequence[str],
-    out: Path | None,
-) -> list[_Task]:
-    """Return all combinations; bad specifications are found before anything is simulated."""
-    from cpsched.spec import Spec, build
-
-    pairs = []
-    for dispatcher in dispatchers:
-        build("dispatchers", dispatcher)
-        for predictor in predictors:
-            build("predictors", predictor, truth=lambda handle: handle)
-            pairs.append((str(Spec.parse(dispatcher)), str(Spec.parse(predictor))))
-    pairs = list(dict.fromkeys(pairs))
-    if out is None or len(pairs) == 1:
-        return [_Task(*pair, out) for pair in pairs]
-    from cpsched.study import run_name
-
-    digests = fitted.workload.digest(), fitted.system.digest()
-    return [_Task(*pair, out / run_name(*pair, settings, *digests)) for pair in pairs]
-
-
-def _check_targets(tasks: Sequence[_Task], *, overwrite: bool) -> None:
-    """Refuse folders that exist before hours are spent."""
-    from cpsched.study.folder import check_target
-
-    for task in tasks:
-        if task.folder is not None:
-            check_target(task.folder, overwrite=overwrite)
-
-
-def _run(
-    task: _Task,
-    fitted: Fitted,
-    settings: Settings,
-    arguments: dict[str, Any],
-    overwrite: bool,
-    checkpoint: Checkpoint | None,
-    writers: Sequence[_Writer],
-) -> _Done:
-    from cpsched.cli.progress import progress_bar
-    from cpsched.metrics.summary import summarize
-    from cpsched.simulation.simulate import simulate
-    from cpsched.study import save_run
-
-    title = f"{task.dispatcher} {task.predictor}"
-    jobs = len(fitted.workload) - len(fitted.rejected)
-    with progress_bar(title, jobs, fitted.workload.epoch) as observers:
-        run: Run = simulate(
-            fitted,
-            dispatcher=task.dispatcher,
-            predictor=task.predictor,
-            settings=settings,
-            observers=observers,
-            checkpoint=checkpoint,
-        )
-    if task.folder is None:
-        summary = summarize(run.schedule)
-    else:
-        summary = save_run(
-            run, task.folder, overwrite=overwrite, arguments=arguments, formats=writers
-        )
-    return _Done(
-        task, summary, run.decisions, run.predictions, run.provenance, run.timing,
-        run.deterministic,
-    )  # fmt: skip
-
-
-def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
+def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool, kept: bool) -> None:
     if as_json:
+        keys = ("deterministic", "decisions", "predictions", "provenance")
         runs = [
             {
-                "dispatcher": one.task.dispatcher,
-                "predictor": one.task.predictor,
-                "folder": None if one.task.folder is None else str(one.task.folder),
-                "deterministic": one.deterministic,
-                "decisions": dict(one.decisions),
-                "predictions": dict(one.predictions),
-                "provenance": dict(one.provenance),
-                "timing": dict(one.timing),
+                "dispatcher": one.about["dispatcher"],
+                "predictor": one.about["predictor"],
+                "folder": str(one.folder) if kept else None,
+                **{key: one.about[key] for key in keys},
+                "timing": one.timing,
                 "summary": one.summary,
             }
             for one in done
@@ -282,31 +230,22 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     from cpsched.report.run_tables import comparison, placement_table
 
     echo(heading(fitted, done[0].summary))
-    for note in _notes(done, fitted):
-        echo(note)
+    for name, note in {one.predictor: one.about["not_a_forecast"] for one in done}.items():
+        if note:
+            echo(f"not a forecast: {escaped(name)} {note}")
     echo("")
-    rows = [(one.task.dispatcher, one.task.predictor, one.summary) for one in done]
+    rows = [(one.dispatcher, one.predictor, one.summary) for one in done]
     echo(comparison(rows).text(width=width()))
     decided = decision_table(
-        [(one.task.dispatcher, one.task.predictor, one.decisions, one.timing) for one in done]
+        [(one.dispatcher, one.predictor, one.about["decisions"], one.timing) for one in done]
     )
     for found in (placement_table(rows), decided, *_counted(done, fitted)):
         if found is not None:
             echo(f"\n{found.text(width=width())}")
-    written = [one.task.folder for one in done if one.task.folder is not None]
-    if written:
-        echo("")
-        echo("Files:")
-        for folder in written:
-            echo(f"  {escaped(str(folder))}")
-
-
-def _notes(done: Sequence[_Done], fitted: Fitted) -> list[str]:
-    """Return a line for each model that has seen some of the jobs it predicts."""
-    from cpsched.metrics.predictions import not_a_forecast
-
-    of = {one.task.predictor: not_a_forecast(one.provenance, fitted.workload) for one in done}
-    return [f"not a forecast: {escaped(name)} {note}" for name, note in of.items() if note]
+    if kept:
+        echo("\nFiles:")
+        for one in done:
+            echo(f"  {escaped(str(one.folder))}")
 
 
 def _counted(done: Sequence[_Done], fitted: Fitted) -> list[Table | None]:
@@ -314,10 +253,10 @@ def _counted(done: Sequence[_Done], fitted: Fitted) -> list[Table | None]:
     from cpsched.report.run_tables import count_table
 
     jobs = len(fitted.workload) - len(fitted.rejected)
-    one_dispatcher = len({one.task.dispatcher for one in done}) == 1
+    one_dispatcher = len({one.dispatcher for one in done}) == 1
     tables = []
     for one in done:
-        title = f"Answers of {one.task.predictor}"
-        title += ":" if one_dispatcher else f" for {one.task.dispatcher}:"
-        tables.append(count_table(title, one.predictions, jobs))
+        title = f"Answers of {one.predictor}"
+        title += ":" if one_dispatcher else f" for {one.dispatcher}:"
+        tables.append(count_table(title, one.about["predictions"], jobs))
     return tables

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cpsched.figures import draw_boxes, draw_gantt, draw_solver, draw_time
 from cpsched.figures.draw_boxes import Panel
 from cpsched.figures.style import save, styled
-from cpsched.study.identity import slug
+from cpsched.study.names import slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

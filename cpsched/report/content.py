@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.report import facts, plot, reproduce
 from cpsched.report.page import html_table, inline_svg, island
-from cpsched.study.identity import slug
+from cpsched.study.names import slug
 from cpsched.study.readable import main_table, readable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
         ),
         "versions": sections[0].versions,
         "deterministic": all(run.deterministic for run in results.runs),
-        "plan": _plan(source.plan),
+        "study": _study(source.study),
         "folder": shlex.quote(source.folder.resolve().name),
         "runs": [
             (run.folder, run.workload, run.system, run.dispatcher, run.predictor, run.seed)
@@ -116,11 +116,11 @@ def _section(source: Source, section: Section) -> dict[str, Any]:
     }
 
 
-def _plan(plan: Mapping[str, Any] | None) -> str | None:
-    """Return the plan as a file; None if there is none, or it is of another version's shape."""
-    if plan is None:
+def _study(study: Mapping[str, Any] | None) -> str | None:
+    """Return the study as a file; None if there is none, or it is of another version's shape."""
+    if study is None:
         return None
     try:
-        return reproduce.plan_text(plan)
+        return reproduce.study_text(study)
     except (LookupError, TypeError, AttributeError):
         return None

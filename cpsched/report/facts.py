@@ -106,6 +106,8 @@ def left_out(
     for reason, number in counts["rejected_because"].items():
         said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
     said += _other_ends(place)
+    seen = {run.predictor: run.not_a_forecast for run in place.runs if run.not_a_forecast}
+    said += [f"Not a forecast: {predictor} {note}." for predictor, note in seen.items()]
     if counts.get("requested_time_assumed"):
         said.append(
             f"{_jobs(counts['requested_time_assumed'])} named no time; the default was assumed."

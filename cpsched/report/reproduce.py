@@ -1,4 +1,4 @@
-"""How to get the same runs again: the plan as a file, or the command lines."""
+"""How to get the same runs again: the study as a file, or the command lines."""
 
 from __future__ import annotations
 
@@ -19,49 +19,53 @@ _SETTINGS: tuple[tuple[str, str, Any], ...] = (
 )
 
 
-def plan_text(plan: Mapping[str, Any]) -> str:
+def study_text(study: Mapping[str, Any]) -> str:
     """
-    Return a plan as TOML, from what ``experiment.json`` says of it.
+    Return a study as TOML, from what ``study.json`` says of it.
 
     Raises
     ------
     LookupError, TypeError
-        If that is no plan.
+        If that is not a study.
     """
-    workloads = plan["workloads"]
+    workloads = study["workloads"]
     predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
-    settings = {key: plan["settings"][key] for key in ("overrun", "correction")}
+    settings = {key: study["settings"][key] for key in ("overrun", "correction")}
     for key in ("dispatch_interval", "enforce_limits"):
-        if plan["settings"][key] is not None:
-            settings[key] = plan["settings"][key]
+        if study["settings"][key] is not None:
+            settings[key] = study["settings"][key]
     # Not there in what was written before there was a choice.
-    if plan["settings"].get("runtime_model", "recorded") != "recorded":
-        settings["runtime_model"] = plan["settings"]["runtime_model"]
+    if study["settings"].get("runtime_model", "recorded") != "recorded":
+        settings["runtime_model"] = study["settings"]["runtime_model"]
     lines = [
-        *_pairs({key: plan[key] for key in ("title", "question") if plan[key]}),
-        *_pairs({"seeds": list(plan["seeds"]), "jitter": plan["jitter"]}),
+        *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
+        *_pairs({"seeds": list(study["seeds"]), "jitter": study["jitter"]}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
-        *_section("dispatchers", {one["label"]: one["spec"] for one in plan["dispatchers"]}),
+        *_section("dispatchers", {one["label"]: one["spec"] for one in study["dispatchers"]}),
         *_section("run", settings),
-        *_section("baseline", {k: v for k, v in plan["baseline"].items() if v is not None}),
+        *_section("baseline", {k: v for k, v in study["baseline"].items() if v is not None}),
     ]
     return "\n".join(lines) + "\n"
 
 
 def simulate_line(about: Mapping[str, Any]) -> str | None:
     """
-    Return the command that makes a run, from its ``run.json``; None if it was made otherwise.
+    Return the command that makes a run, from its ``run.json``; None if no one command does.
 
     Whatever its arguments contain, a shell takes them as they are.
     """
     said = about.get("arguments") or {}
-    log, system = said.get("workload"), said.get("system")
-    if "source" in said or not isinstance(log, str) or not isinstance(system, str):
+    source, machine = said.get("source") or {}, said.get("machine")
+    if "path" not in source or machine is None or said.get("jitter"):
         return None
     settings = about.get("settings") or {}
-    parts = ["cpsched", "simulate", log, "--system", system]
+    parts = ["cpsched", "simulate", str(source["path"]), "--system", str(machine)]
     parts += ["-d", str(about.get("dispatcher")), "-p", str(about.get("predictor"))]
+    if source.get("format"):
+        parts += ["--format", str(source["format"])]
+    if source.get("skip_bad_lines"):
+        parts.append("--skip-bad-lines")
     for name in ("first", "from", "to"):
         if said.get(name) is not None:
             parts += [f"--{name}", str(said[name])]
@@ -70,6 +74,8 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
             parts += [option, str(settings[key])]
     if settings.get("enforce_limits") is False:
         parts.append("--no-enforce-limits")
+    for name in said.get("formats") or ():
+        parts += ["--format", str(name)]
     return shlex.join(parts)
 
 

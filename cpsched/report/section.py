@@ -14,7 +14,6 @@ from cpsched.study import load_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
 
     from cpsched.figures import FigureFile, RunData
     from cpsched.metrics.window import Window
@@ -108,7 +107,6 @@ class _Reader:
 
 def make_section(
     place: Place,
-    runs: Path,
     forms: Collection[str],
     budget: int,
     tell: Callable[[str], None],
@@ -118,8 +116,6 @@ def make_section(
 
     Parameters
     ----------
-    runs
-        Folder of the run folders.
     forms
         Of the figures; ``svg`` among them.
     budget
@@ -139,7 +135,7 @@ def make_section(
     schedules: list[dict[str, Any]] = []
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
         tell(f"reading {result.dispatcher} {result.predictor}")
-        run = load_run(runs / result.folder)
+        run = load_run(result.path)
         data[result.folder], commands[result.folder] = reader.read(run, result)
         if result in place.shown:
             schedules += reader.schedule(run, result)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.study.campaign import Outcome, carried_out, carry_out
-from cpsched.study.identity import run_name
+from cpsched.study.campaign import Outcome, carry_out
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.store import Failure
 from cpsched.study.study import Baseline, Choice, Generated, LogFile, Study, StudyWorkload
@@ -23,12 +22,10 @@ __all__ = [
     "Study",
     "StudyWorkload",
     "Tables",
-    "carried_out",
     "carry_out",
     "load_run",
     "load_study",
     "make_tables",
-    "run_name",
     "save_run",
     "study_names",
     "write_tables",

@@ -1,19 +1,23 @@
-"""Many runs: what is there is kept, what is missing is made, what fails is written down."""
+"""Many runs: those already done are kept, missing ones are made, failures are written down."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cpsched.simulation.identity import versions_here
 from cpsched.study.executor import Cluster, Executor, InTurn, Processes
+from cpsched.study.folder import MARK
 from cpsched.study.store import Failure, Store
 from cpsched.study.task import tasks_of
+from cpsched.study.worker import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Sequence
 
+    from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.status import Watch
     from cpsched.study.study import Study
     from cpsched.study.task import Task
@@ -27,17 +31,20 @@ class Outcome:
     Attributes
     ----------
     runs
-        How many the plan has.
+        How many the study has.
     kept
-        How many of them were there before.
+        How many of them were already done.
+    folders
+        Of the runs that are there, in the study's order.
     failed
-        In the plan's order.
+        In the same order.
     damaged
         Run folders that were not whole, where they are now; their runs were made again.
     """
 
     runs: int
     kept: int
+    folders: tuple[Path, ...]
     failed: tuple[Failure, ...]
     damaged: tuple[Path, ...] = ()
 
@@ -55,33 +62,20 @@ class Display(Protocol):
 
 
 def carry_out(
-    plan: Study,
+    study: Study,
     folder: str | Path,
     *,
     jobs: int = 1,
     scheduler: str | None = None,
     watch: Watch | None = None,
     display: Display | None = None,
+    formats: Sequence[str] = (),
+    again: bool = False,
+    checkpoint: Checkpoint | None = None,
+    finish: Callable[[Outcome], object] | None = None,
 ) -> Outcome:
-    """Carry out the runs of a plan that are not there yet; see :func:`carried_out`."""
-    with carried_out(
-        plan, folder, jobs=jobs, scheduler=scheduler, watch=watch, display=display
-    ) as outcome:
-        return outcome
-
-
-@contextmanager
-def carried_out(
-    plan: Study,
-    folder: str | Path,
-    *,
-    jobs: int = 1,
-    scheduler: str | None = None,
-    watch: Watch | None = None,
-    display: Display | None = None,
-) -> Iterator[Outcome]:
     """
-    Carry out the runs of a plan that are not there yet, and keep others out while the block runs.
+    Carry out the runs of a study that are not there yet.
 
     May be killed at any moment: what is complete then is kept, and the next call goes on from
     there. A run that fails is written down and does not stop the others.
@@ -89,7 +83,7 @@ def carried_out(
     Parameters
     ----------
     folder
-        Of the campaign: a new one, or that of this or another plan, whose runs are kept.
+        Of the study: a new one, or that of this or another study, whose runs are kept.
     jobs
         Processes of this machine; 1: this process alone.
     scheduler
@@ -98,35 +92,61 @@ def carried_out(
         Makes an observer of each run; called with something to ``update``, 0 and the epoch.
     display
         Told about the campaign.
+    formats
+        Output formats of which every run gets files besides; runs without them are made again.
+    again
+        Whether runs that are there are made again. They are replaced when the new ones are whole.
+    checkpoint
+        Where the run keeps its state, if there is one run and this process makes it.
+    finish
+        Called with the outcome while others are still kept out of the folder.
 
     Raises
     ------
     ConfigError
-        If a file of the plan cannot be read, or the cluster cannot be reached.
+        If a file of the study cannot be read, or the cluster cannot be reached.
     RunError
-        If the folder holds something else, or another campaign is at work in it.
+        If the folder holds something else, or another process is at work in it.
     """
-    tasks = tasks_of(plan)
+    tasks = tasks_of(study)
     store = Store(Path(folder).absolute())
     with store.locked() as token:
         found = store.finished(tasks)
-        store.describe(plan, tasks, found)
-        missing = [task for task in tasks if task.key not in found]
+        # A run that was made under another label keeps its folder.
+        tasks = [replace(t, name=found[t.key].name) if t.key in found else t for t in tasks]
+        kept = {key: path for key, path in found.items() if not again and _has(path, formats)}
+        store.describe(study, tasks)
+        missing = [task for task in tasks if task.key not in kept]
         if display is not None:
-            display.begin(store.work, len(tasks), len(found))
+            display.begin(store.work, len(tasks), len(kept))
         failed = {}
         if missing:
-            for failure in _failures(
-                store, missing, _executor(store, token, watch, jobs, scheduler), display
-            ):
-                failed[failure.name] = failure
-        order = [task.name for task in missing if task.name in failed]
-        yield Outcome(
+            place = Place(
+                folder=store.folder,
+                token=token,
+                parent=None,
+                versions=tuple(versions_here().items()),
+                formats=tuple(formats),
+                again=frozenset(found) - frozenset(kept),
+            )
+            executor = _executor(place, watch, jobs, scheduler, checkpoint)
+            failed = {one.name: one for one in _failures(store, missing, executor, display)}
+        outcome = Outcome(
             runs=len(tasks),
-            kept=len(found),
-            failed=tuple(failed[name] for name in order),
+            kept=len(kept),
+            folders=tuple(store.runs / t.name for t in tasks if t.name not in failed),
+            failed=tuple(failed[task.name] for task in missing if task.name in failed),
             damaged=tuple(store.damaged),
         )
+        if finish is not None:
+            finish(outcome)
+        return outcome
+
+
+def _has(run: Path, formats: Sequence[str]) -> bool:
+    """Whether a run has files of these formats."""
+    about = json.loads((run / MARK).read_text(encoding="utf-8"))
+    return set(formats) <= set(about["arguments"].get("formats", ()))
 
 
 def _failures(
@@ -149,10 +169,14 @@ def _failures(
 
 
 def _executor(
-    store: Store, token: str, watch: Watch | None, jobs: int, scheduler: str | None
+    place: Place,
+    watch: Watch | None,
+    jobs: int,
+    scheduler: str | None,
+    checkpoint: Checkpoint | None,
 ) -> Executor:
     if scheduler is not None:
-        return Cluster(store.folder, token, watch, scheduler)
+        return Cluster(place, watch, scheduler)
     if jobs > 1:
-        return Processes(store.folder, token, watch, jobs)
-    return InTurn(store.folder, token, watch)
+        return Processes(place, watch, jobs)
+    return InTurn(place, watch, checkpoint)

@@ -10,12 +10,15 @@ import pyarrow.parquet as pq
 
 from cpsched.errors import RunError
 from cpsched.metrics.summary import summarize
+from cpsched.study.folder import digests_of, files_of_run
 from cpsched.study.writer import allocation_columns, job_columns, queue_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.study.reader import SavedRun
+
+_CHANGED = "it is not as it was written (its SHA-256 is not the one in run.json)"
 
 
 def contradictions(run: SavedRun) -> list[str]:
@@ -41,7 +44,17 @@ def contradictions(run: SavedRun) -> list[str]:
     )
     if run.about.get("counts") != summary["counts"]:
         found.append("run.json: counts are not what follows from the schedule")
+    # Of a file of which more is known, its hash says nothing new.
+    named = {sentence.partition(":")[0] for sentence in found}
+    found.extend(f"{name}: {_CHANGED}" for name in _changed(run) if name not in named)
     return sorted(found)
+
+
+def _changed(run: SavedRun) -> list[str]:
+    """Return the names of the files that are not as they were written."""
+    here = digests_of(run.folder)
+    written = files_of_run(run.folder) or {}
+    return [name for name, digest in written.items() if here.get(name) != digest]
 
 
 def _digests(run: SavedRun) -> Iterator[str]:

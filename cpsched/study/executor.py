@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cpsched.errors import ConfigError
 from cpsched.study.sources import LogSource
 from cpsched.study.status import under_way
-from cpsched.study.task import versions_here
 from cpsched.study.worker import Done, Place, work_on
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.status import Watch
     from cpsched.study.task import Task
 
@@ -40,14 +41,17 @@ class Executor(Protocol):
 class InTurn:
     """One run after the other, in this process."""
 
-    def __init__(self, folder: Path, token: str, watch: Watch | None) -> None:
-        self._place = Place(folder=folder, token=token, parent=None, versions=_versions())
+    def __init__(
+        self, place: Place, watch: Watch | None, checkpoint: Checkpoint | None = None
+    ) -> None:
+        self._place = place
         self._watch = watch
+        self._checkpoint = checkpoint
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
         """See :class:`Executor`."""
         for task in tasks:
-            yield work_on(task, self._place, self._watch)
+            yield work_on(task, self._place, self._watch, checkpoint=self._checkpoint)
 
 
 class _Pool:
@@ -103,9 +107,8 @@ class Processes(_Pool):
         How many, at least 2.
     """
 
-    def __init__(self, folder: Path, token: str, watch: Watch | None, jobs: int) -> None:
-        place = Place(folder=folder, token=token, parent=os.getpid(), versions=_versions())
-        super().__init__(place, watch)
+    def __init__(self, place: Place, watch: Watch | None, jobs: int) -> None:
+        super().__init__(replace(place, parent=os.getpid()), watch)
         self._jobs = jobs
 
     def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
@@ -136,8 +139,7 @@ class Cluster(_Pool):
         Address, ``tcp://host:8786``.
     """
 
-    def __init__(self, folder: Path, token: str, watch: Watch | None, scheduler: str) -> None:
-        place = Place(folder=folder, token=token, parent=None, versions=_versions())
+    def __init__(self, place: Place, watch: Watch | None, scheduler: str) -> None:
         super().__init__(place, watch)
         self._scheduler = scheduler
 
@@ -209,7 +211,3 @@ def _unreadable(paths: list[str]) -> set[str]:
 def _path_of(task: Task) -> str | None:
     source = task.made_of.source
     return source.path if isinstance(source, LogSource) else None
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    return tuple(versions_here().items())

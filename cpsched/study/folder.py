@@ -1,20 +1,26 @@
-"""Folders that appear complete or not at all."""
+"""Folders that appear complete or not at all, and what may be replaced in them."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from cpsched.atomic_files import PARTIAL
 from cpsched.errors import RunError
+from cpsched.simulation.identity import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: The file that makes a folder a run.
+#: The file that makes a folder a run; it names the run's other files and their SHA-256.
 MARK = "run.json"
+#: What a run cost; the only file that differs between equal runs.
+TIMING = "timing.json"
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
@@ -24,13 +30,14 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
     Raises
     ------
     RunError
-        If it exists and ``overwrite`` is off, or if it exists and is no run: what is not ours is
+        If it exists and ``overwrite`` is off, or if it exists and is not a run: what is not ours is
         never replaced.
     """
+    folder = folder.resolve()
     if not folder.exists():
-        parent = next(path for path in folder.absolute().parents if path.exists())
+        parent = next(path for path in folder.parents if path.exists())
         if not parent.is_dir() or not os.access(parent, os.W_OK):
-            raise RunError(f"{folder} cannot be made: {parent} is no folder that can be written to")
+            raise RunError(f"{folder} cannot be made: {parent} is not a folder we may write to")
         return
     if not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder that does not exist")
@@ -38,7 +45,7 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise RunError(f"{folder} exists; name another folder, or add --overwrite")
-    if not (folder / MARK).is_file():
+    if files_of_run(folder) is None:
         raise RunError(f"{folder} is not a run, so --overwrite does not replace it")
 
 
@@ -47,29 +54,67 @@ def appearing(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     Give a folder to fill, which takes its real name when the block ends without an error.
 
-    Until then it is called ``NAME.partial``; one left behind by a killed run is cleared.
+    Until then it lies beside that, under a name that nobody else uses.
     """
+    folder = folder.resolve()
     check_target(folder, overwrite=overwrite)
-    partial = folder.with_name(folder.name + ".partial")
-    if partial.exists():
-        shutil.rmtree(partial)
+    partial = folder.with_name(f"{PARTIAL}{uuid4().hex}-{folder.name}")
     partial.mkdir(parents=True)
     try:
         yield partial
+        put_in_place(partial, folder, overwrite=overwrite)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    old = folder.with_name(folder.name + ".old")
-    if folder.exists():
+
+
+def put_in_place(made: Path, folder: Path, *, overwrite: bool) -> None:
+    """
+    Give a finished run its name, in one step.
+
+    A run that is replaced loses its own files; others in its folder stay there.
+
+    Raises
+    ------
+    RunError
+        If somebody else has made the folder meanwhile.
+    """
+    old = made.with_name(f"{made.name}.old")
+    replaced = overwrite and folder.is_dir() and files_of_run(folder) is not None
+    if replaced:
         folder.rename(old)
-    partial.rename(folder)
-    if old.exists():
+    try:
+        made.rename(folder)
+    except OSError as error:
+        if replaced and not folder.exists():
+            old.rename(folder)
+        raise RunError(f"{folder} was made by another process meanwhile") from error
+    if replaced:
+        ours = {MARK, TIMING, *(files_of_run(old) or {})}
+        for path in old.iterdir():
+            if path.name not in ours and not (folder / path.name).exists():
+                path.rename(folder / path.name)
         shutil.rmtree(old)
+
+
+def files_of_run(folder: Path) -> dict[str, str] | None:
+    """Return the SHA-256 of a run's files by name, as its mark says; None if that says nothing."""
+    try:
+        about: Any = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        return {str(name): str(digest) for name, digest in about["files"].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def digests_of(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 (hex) of each file of a run, by name; but of the mark and of timing."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    return {path.name: file_digest(path) for path in files if path.name not in (MARK, TIMING)}
 
 
 def find_runs(folder: Path) -> list[Path]:
     """
-    Return a run, or the runs in a folder, sorted by name.
+    Return a run, or the runs in a folder or in a study's folder, sorted by name.
 
     Raises
     ------
@@ -78,7 +123,8 @@ def find_runs(folder: Path) -> list[Path]:
     """
     if (folder / MARK).is_file():
         return [folder]
-    found = sorted(mark.parent for mark in folder.glob(f"*/{MARK}"))
-    if not found:
-        raise RunError(f"{folder} is no run and holds none: there is no {MARK}")
-    return found
+    for pattern in (f"runs/*/{MARK}", f"*/{MARK}"):
+        found = [mark.parent for mark in folder.glob(pattern)]
+        if found:
+            return sorted(path for path in found if not path.name.startswith("."))
+    raise RunError(f"{folder} is not a run and holds none: there is no {MARK}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.study.identity import slug
+from cpsched.study.names import slug
 from cpsched.study.results import MEASURES, PLACES, STATISTICS, column
 from cpsched.tables import Column, Number, Table, decimals_for
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.steps import StepFunction
-from cpsched.study.folder import MARK
+from cpsched.study.folder import MARK, find_runs
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.weeks import WeekSums, week_of
@@ -60,10 +60,12 @@ class RunResult:
 
     Attributes
     ----------
-    folder
-        Its name.
+    path
+        Of its folder.
     workload, system, dispatcher, predictor
         Labels.
+    not_a_forecast
+        What the predictor has seen of the jobs it predicts, None for nothing.
     counts
         What became of every row of the log.
     figures
@@ -76,7 +78,7 @@ class RunResult:
         Seconds; they differ between equal runs.
     """
 
-    folder: str
+    path: Path
     workload: str
     system: str
     dispatcher: str
@@ -88,6 +90,12 @@ class RunResult:
     by_class: Mapping[str, Mapping[str, Figure]]
     weeks: Mapping[tuple[str, str], WeekSums]
     timing: Mapping[str, float]
+    not_a_forecast: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder."""
+        return self.path.resolve().name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,10 +118,10 @@ class Results:
 
 def collect(folder: str | Path) -> Results:
     """
-    Read the runs of an experiment's folder.
+    Read the runs of a study's folder, of a folder of runs, or one run.
 
-    Without the file that describes the experiment, all runs there are taken, in the order of
-    their names, and the first dispatcher is the baseline.
+    Without the file that describes the study, all runs there are taken, in the order of their
+    names, and the first dispatcher is the baseline.
 
     Raises
     ------
@@ -123,16 +131,18 @@ def collect(folder: str | Path) -> Results:
     """
     folder = Path(folder)
     about = _description(folder)
-    places = about["runs"] if about else _undescribed(folder)
+    paths = [] if about else find_runs(folder)
+    places = about["runs"] if about else _undescribed(paths)
+    paths = paths or [folder / "runs" / place["folder"] for place in places]
     _check_distinct(places)
-    here = [place for place in places if (folder / "runs" / place["folder"] / MARK).is_file()]
+    here = [(path, p) for path, p in zip(paths, places, strict=True) if (path / MARK).is_file()]
     if not here:
-        raise RunError(f"{folder} holds no finished run of an experiment")
-    there = {place["folder"] for place in here}
-    runs = tuple(_read(folder / "runs" / place["folder"], place) for place in here)
+        raise RunError(f"{folder} holds no finished run of a study")
+    there = {place["folder"] for _, place in here}
+    runs = tuple(_read(path, place) for path, place in here)
     baseline = about.get("baseline") or {"dispatcher": runs[0].dispatcher}
     return Results(
-        title=str(about.get("title") or folder.name),
+        title=str(about.get("title") or folder.resolve().name),
         question=str(about.get("question") or ""),
         baseline=Baseline(**baseline),
         runs=runs,
@@ -171,16 +181,16 @@ def _description(folder: Path) -> dict[str, Any]:
             int(place["seed"])
         Baseline(**about["baseline"])
     except (LookupError, TypeError, ValueError) as error:
-        raise RunError(f"{path} is damaged ({error}); carry the plan out again") from error
+        raise RunError(f"{path} is damaged ({error}); carry the study out again") from error
     return about
 
 
-def _undescribed(folder: Path) -> list[dict[str, Any]]:
-    """Return the places of all runs in a folder, as they say themselves."""
+def _undescribed(runs: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the places of runs, as they say themselves."""
     places: list[dict[str, Any]] = []
     first: dict[tuple[Any, ...], tuple[str, Any]] = {}
-    for mark in sorted((folder / "runs").glob(f"*/{MARK}")):
-        place, made_of = _said(mark)
+    for run in runs:
+        place, made_of = _said(run / MARK)
         names = tuple(place[name] for name in _NAMES)
         twin, its = first.setdefault(names, (place["folder"], made_of))
         if made_of != its:
@@ -216,7 +226,7 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
     # Jobs of repetitions are jittered, or made by other seeds; what is no campaign's run has none.
     digest = None if source else about["workload"].get("digest")
     common = (settings, part, source, digest, about["system"].get("digest"))
-    return {"folder": mark.parent.name, **labels, "seed": seed}, common
+    return {"folder": mark.parent.resolve().name, **labels, "seed": seed}, common
 
 
 def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
@@ -225,7 +235,8 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         if about.get("format") != RUN_FORMAT:
             raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
         return RunResult(
-            folder=run.name,
+            path=run,
+            not_a_forecast=about.get("not_a_forecast"),
             workload=str(place["workload"]),
             system=str(place["system"]),
             dispatcher=str(place["dispatcher"]),
@@ -248,7 +259,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
 
 def _damaged(run: Path, error: Exception) -> str:
     reason = str(error).partition("\n")[0]
-    return f"{run} is damaged ({reason}); delete the folder and carry the plan out again"
+    return f"{run} is damaged ({reason}); delete the folder and carry the study out again"
 
 
 def _number(value: Any) -> Figure:
@@ -364,7 +375,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read ({error}); carry the plan out again") from error
+        raise RunError(f"{path} cannot be read ({error}); carry the study out again") from error
     if not isinstance(content, Mapping):
-        raise RunError(f"{path} is no JSON object; carry the plan out again")
+        raise RunError(f"{path} is no JSON object; carry the study out again")
     return dict(content)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -11,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import registry, resources, systems, traces
-from cpsched.errors import ConfigError
+from cpsched import registry, systems, traces
+from cpsched.errors import ConfigError, TraceError
 from cpsched.mapping import Fitted, fit
+from cpsched.model.system import System
 from cpsched.model.types import MISSING
-from cpsched.study.identity import file_digest
+from cpsched.simulation.identity import file_digest
 from cpsched.study.study import Generated, in_utc
 
 if TYPE_CHECKING:
-    from cpsched.model.system import System
     from cpsched.model.workload import Workload
     from cpsched.study.study import LogFile
 
@@ -53,7 +55,7 @@ class GeneratedSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSource:
-    """A machine as the text of its file."""
+    """A machine as JSON, so that a worker needs no file; where it is from: its name, or a path."""
 
     text: str
     where: str
@@ -82,10 +84,10 @@ class Input:
     enforce_limits: bool
 
     def identity(self) -> list[Any]:
-        """Return what the jobs follow from; the system has a digest of its own."""
+        """Return what the jobs follow from; the system is described apart."""
         part = [self.first, self.start, self.end]
         jitter = [self.jitter, self.seed] if self.jitter else []
-        return [*self.source.identity(), part, jitter, machine_digest(self.system)]
+        return [*self.source.identity(), part, jitter]
 
 
 def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | GeneratedSource:
@@ -107,10 +109,19 @@ def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | Genera
         return _generated(planned.generator, (*planned.options, *own))
     return LogSource(
         digest=file_digest(planned.path),
-        format=planned.format,
+        format=planned.format or _recognised(planned.path),
         skip_bad_lines=planned.skip_bad_lines,
         path=str(planned.path),
     )
+
+
+def _recognised(path: Path) -> str | None:
+    """Return the format of a log, so that naming it makes no other run; None if unclear."""
+    try:
+        return traces.detect(path)
+    except TraceError:
+        # Said when it is read.
+        return None
 
 
 def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource:
@@ -128,24 +139,27 @@ def _version_of(generator: Any) -> int:
 
 
 def system_source(name_or_path: str) -> SystemSource:
-    """Return a system's file as text, so that a worker elsewhere needs no file."""
-    path = Path(name_or_path)
-    if not name_or_path.endswith(".toml") and path.name == name_or_path:
-        path = resources.path("systems", f"{name_or_path}.toml")
-    systems.load(name_or_path)
-    return SystemSource(text=path.read_text(encoding="utf-8"), where=str(path))
+    """Return a system by name or file."""
+    text = json.dumps(systems.load(name_or_path).to_dict())
+    known = name_or_path in systems.names()
+    return SystemSource(
+        text=text, where=name_or_path if known else str(Path(name_or_path).absolute())
+    )
 
 
 @lru_cache(maxsize=16)
 def machine(source: SystemSource) -> System:
     """Return the machine a text describes."""
-    return systems.parse(source.text, where=source.where, name=Path(source.where).stem)
+    return System.from_dict(json.loads(source.text))
 
 
 @lru_cache(maxsize=64)
 def machine_digest(source: SystemSource) -> str:
-    """Return the identity of the machine a text describes."""
-    return machine(source).digest()
+    """Return a digest of all that can change a schedule: not what the machine is called."""
+    content = machine(source).to_dict()
+    for name in ("name", "title", "source"):
+        del content[name]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def jittered(workload: Workload, seed: int, jitter: int) -> Workload:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
+import warnings
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.atomic_files import partial_name, write_all
+from cpsched.atomic_files import PARTIAL, write_all
 from cpsched.errors import RunError
-from cpsched.study.folder import MARK
-from cpsched.study.task import versions_here
-from cpsched.study.worker import move_in
+from cpsched.simulation.identity import versions_here
+from cpsched.study.folder import MARK, put_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from cpsched.study.task import Task
 
 #: The file that makes a folder a campaign.
-DESCRIPTION = "experiment.json"
+DESCRIPTION = "study.json"
 #: Of the layout of campaign folders; a reader refuses others.
-FORMAT = 1
+FORMAT = 2
 #: What is in its folder besides.
 _OURS = {".work", ".lock", "runs", "failed", "damaged", "tables", "figures", "report.html"}
 
@@ -68,12 +69,10 @@ class Store:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; name a folder")
         there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        # A campaign that was killed while it described itself has left that.
-        there.discard(partial_name(DESCRIPTION))
+        # A campaign that was killed while it described itself has left a part of that.
+        there = {name for name in there if not name.startswith(PARTIAL)}
         if DESCRIPTION not in there and not there <= _OURS:
-            raise RunError(
-                f"{folder} is not empty and holds no experiment; name one, or a new folder"
-            )
+            raise RunError(f"{folder} is not empty and holds no study; name one, or a new folder")
         self.folder = folder
         self.runs, self.work, self.failed = (folder / name for name in ("runs", ".work", "failed"))
         #: Where run folders went that are not whole.
@@ -96,21 +95,44 @@ class Store:
         RunError
             If another process is at work in the folder.
         """
-        with (self.folder / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise RunError(
-                    f"{self.folder}: another process is carrying out an experiment there; wait for"
-                    " it, or name another folder"
-                ) from error
-            self._clear()
-            token = uuid4().hex
+        path = self.folder / ".lock"
+        try:
+            # Never through a link: what it points to is not ours.
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise RunError(f"{path} cannot be opened: {error.strerror or error}") from error
+        token = uuid4().hex
+        try:
+            # Without a lock, what lies there may be another process's.
+            clear = self._clear if self._flocked(lock) else lambda: None
+            clear()
             (self.work / token).mkdir()
             try:
                 yield token
             finally:
-                self._clear()
+                (self.work / token).rmdir()
+                clear()
+        finally:
+            os.close(lock)
+
+    def _flocked(self, lock: int) -> bool:
+        """Lock the folder; return False where its file system has no locks."""
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunError(
+                f"{self.folder}: another process is carrying out a study there; wait for it, or"
+                " name another folder"
+            ) from error
+        except OSError as error:
+            warnings.warn(
+                f"{self.folder} cannot be locked ({error.strerror or error}): start no other study"
+                " there meanwhile",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return False
+        return True
 
     def _clear(self) -> None:
         for left in self.work.iterdir():
@@ -152,23 +174,17 @@ class Store:
         run.rename(target)
         self.damaged.append(target)
 
-    def describe(self, plan: Study, tasks: Iterable[Task], found: Mapping[str, Path]) -> None:
-        """Write what the experiment is and which runs belong to it."""
+    def describe(self, study: Study, tasks: Iterable[Task]) -> None:
+        """Write what the study is and which runs belong to it."""
         content = {
             "format": FORMAT,
-            "title": plan.title,
-            "question": plan.question,
-            "baseline": asdict(plan.baseline),
-            "jitter": plan.jitter,
+            "title": study.title,
+            "question": study.question,
+            "baseline": asdict(study.baseline),
+            "jitter": study.jitter,
             "versions": versions_here(),
-            "plan": asdict(plan),
-            "runs": [
-                {
-                    "folder": found[task.key].name if task.key in found else task.name,
-                    **dict(task.labels),
-                }
-                for task in tasks
-            ],
+            "study": asdict(study),
+            "runs": [{"folder": task.name, **dict(task.labels)} for task in tasks],
         }
         write_json(self.folder / DESCRIPTION, content)
 
@@ -195,7 +211,7 @@ class Store:
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        move_in(folder, self.runs / task.name)
+        put_in_place(folder, self.runs / task.name, overwrite=True)
 
 
 def identity_of(run: Path) -> str | None:

@@ -14,6 +14,7 @@ from cpsched import registry, resources, systems
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 from cpsched.generators.contract import describe
+from cpsched.model_files import absolute, with_model
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import Spec, build, canonical
 from cpsched.study.study import (
@@ -121,8 +122,8 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     """
     top = StudySection(data, str(file), lines=lines)
     top.expect(*_KEYS)
-    dispatchers = _choices(top, "dispatchers", "dispatchers")
-    predictors = _choices(top, "predictors", "predictors", default=("requested",))
+    dispatchers = _choices(top, "dispatchers", "dispatchers", file)
+    predictors = _choices(top, "predictors", "predictors", file, default=("requested",))
     shared = _systems(top, file, default=())
     workloads = [
         _workload(section, file, shared, predictors, dispatchers)
@@ -147,28 +148,34 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     )
 
 
-def choice(group: str, spec: str, label: str | None = None) -> Choice:
+def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Choice:
     """
     Return a dispatcher or predictor, checked by making it once.
 
     Parameters
     ----------
     group
-        ``dispatchers`` or ``predictors``.
+        ``dispatchers`` or ``predictors``; a predictor may be named by a file of its model.
+    folder
+        What paths of model files are relative to.
     """
-    build(group, spec, **({"truth": lambda handle: handle} if group == "predictors" else {}))
-    canonical = str(Spec.parse(spec))
-    return Choice(as_label(canonical) if label is None else check_label(label), canonical)
+    given = {}
+    if group == "predictors":
+        given["truth"] = lambda handle: handle
+        spec = with_model(spec, folder)
+    build(group, found := absolute(group, spec, folder), **given)
+    usual = as_label(str(Spec.parse(spec)))
+    return Choice(usual if label is None else check_label(label), found)
 
 
 def _choices(
-    section: StudySection, key: str, group: str, default: Sequence[str] = ()
+    section: StudySection, key: str, group: str, file: Path, default: Sequence[str] = ()
 ) -> tuple[Choice, ...]:
     """Read dispatchers or predictors: a list of specifications, or a table of labels."""
     found = []
     for label, spec in section.labelled(key, default):
         try:
-            found.append(choice(group, spec, label))
+            found.append(choice(group, spec, file.parent, label))
         except CpschedError as error:
             place = key if label is None else f"{key}.{label}"
             raise section.error(place, str(error)) from error
@@ -184,7 +191,7 @@ def _systems(section: StudySection, file: Path, default: tuple[str, ...] | None)
     """Read systems, by name or by path relative to the plan, and check that they are there."""
     found = []
     for name in section.texts("systems", default or ()):
-        if name.endswith(".toml") or os.sep in name:
+        if Path(name).suffix or os.sep in name:
             name = str(_beside(file, name))
         try:
             systems.load(name)

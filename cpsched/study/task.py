@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cpsched import registry
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec
-from cpsched.study.identity import file_digests, slug_of
-from cpsched.study.sources import Input, source_of, system_source
+from cpsched.simulation.identity import describe
+from cpsched.spec import Spec, files_of
+from cpsched.study.names import plain
+from cpsched.study.sources import Input, machine_digest, source_of, system_source
 from cpsched.study.study import Generated, system_label
-from cpsched.versions import versions
 
 if TYPE_CHECKING:
     from cpsched.simulation.simulate import Settings
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
 
 #: Hexadecimal digits of the hash in a folder's name.
 _DIGITS = 12
-_LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +30,7 @@ class Task:
     name
         Of its folder: a slug and the first digits of ``identity``.
     identity
-        SHA-256 (hex) of everything that determines the run, versions included.
+        Of the run, see :class:`~cpsched.simulation.identity.RunDescription`.
     labels
         What the tables call its workload, system, dispatcher and predictor; and its seed.
     dispatcher, predictor
@@ -56,26 +51,26 @@ class Task:
         return self.identity[:_DIGITS]
 
 
-def tasks_of(plan: Study) -> list[Task]:
+def tasks_of(study: Study) -> list[Task]:
     """
-    Return the runs of a plan, in its order.
+    Return the runs of a study, in its order.
 
     Raises
     ------
     ConfigError
-        If a file of the plan cannot be read, or a run is there twice under two names.
+        If a file of the study cannot be read, or a run is there twice under two names.
     """
     sources = {
         (w.label, seed): source_of(w.source, seed)
-        for w in plan.workloads
-        for seed in (plan.seeds if _is_seeded(w) else (0,))
+        for w in study.workloads
+        for seed in (study.seeds if _is_seeded(w) else (0,))
     }
-    machines = {name: system_source(name) for w in plan.workloads for name in w.systems}
+    machines = {name: system_source(name) for w in study.workloads for name in w.systems}
     tasks: dict[str, Task] = {}
-    for case in plan.cases():
+    for case in study.cases():
         workload = case.workload
         seeded = _is_seeded(workload)
-        jitter = 0 if seeded else plan.jitter
+        jitter = 0 if seeded else study.jitter
         made_of = Input(
             source=sources[workload.label, case.seed if seeded else 0],
             system=machines[case.system],
@@ -85,9 +80,9 @@ def tasks_of(plan: Study) -> list[Task]:
             jitter=jitter if case.seed else 0,
             # Without jitter all repetitions are of the same jobs, or of other ones by their source.
             seed=case.seed if jitter else 0,
-            enforce_limits=plan.settings.enforce_limits,
+            enforce_limits=study.settings.enforce_limits,
         )
-        task = _task(case, made_of, replace(plan.settings, seed=case.seed))
+        task = _task(case, made_of, replace(study.settings, seed=case.seed))
         if task.identity in tasks:
             twin = tasks[task.identity]
             raise ConfigError(
@@ -103,17 +98,11 @@ def _is_seeded(workload: StudyWorkload) -> bool:
 
 def _task(case: Case, made_of: Input, settings: Settings) -> Task:
     dispatcher, predictor = case.dispatcher.spec, case.predictor.spec
-    determined_by = [
-        made_of.identity(),
-        _with_files("dispatchers", dispatcher),
-        _with_files("predictors", predictor),
-        {key: getattr(settings, key) for key in sorted(settings.__dataclass_fields__)},
-        versions_here(),
-    ]
-    content = json.dumps(determined_by, sort_keys=True, default=str)
-    identity = hashlib.sha256(content.encode()).hexdigest()
+    system_digest = machine_digest(made_of.system)
+    identity = describe(made_of.identity(), system_digest, dispatcher, predictor, settings).identity
     system = system_label(case.system)
-    slug = _slug(case.workload.label, system, dispatcher, predictor, f"s{case.seed}")
+    specs = _short("dispatchers", dispatcher), _short("predictors", predictor)
+    slug = plain(" ".join([case.workload.label, system, *specs, f"s{case.seed}"]))
     return Task(
         name=f"{slug}-{identity[:_DIGITS]}",
         identity=identity,
@@ -131,37 +120,12 @@ def _task(case: Case, made_of: Input, settings: Settings) -> Task:
     )
 
 
+def _short(group: str, text: str) -> str:
+    """Return a specification with the names of its files, not their paths."""
+    spec = Spec.parse(text)
+    files = {key: path.name for key, path in files_of(group, spec).items()}
+    return str(Spec(spec.name, tuple((dict(spec.options) | files).items())))
+
+
 def _called(task: Task) -> str:
     return " / ".join(str(value) for _, value in task.labels)
-
-
-def _slug(*parts: str) -> str:
-    return slug_of(" ".join(parts))[:_LONGEST].strip("-")
-
-
-@lru_cache(maxsize=1)
-def versions_here() -> dict[str, str]:
-    """Return the versions of what can change a schedule; looked up once a process."""
-    return versions()
-
-
-def _with_files(group: str, spec: str) -> list[Any]:
-    """
-    Return a specification with what it depends on besides the versions of our own libraries.
-
-    These are the contents of files that options name (a trained model), and the version of the
-    distribution that a plug-in comes from.
-    """
-    parsed = Spec.parse(spec)
-    return [str(parsed), file_digests(spec), _owner(group, parsed.name)]
-
-
-@lru_cache(maxsize=256)
-def _owner(group: str, name: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    owner = registry.entries(group)[name].distribution
-    try:
-        return f"{owner} {version(owner)}"
-    except PackageNotFoundError:
-        return owner

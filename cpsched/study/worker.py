@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.errors import ConfigError, RunError
+from cpsched import registry
+from cpsched.errors import ConfigError
+from cpsched.simulation.identity import versions_here
 from cpsched.simulation.simulate import simulate
-from cpsched.study.folder import MARK
-from cpsched.study.sources import prepare
+from cpsched.study.folder import MARK, put_in_place
+from cpsched.study.sources import LogSource, prepare
 from cpsched.study.status import StatusFile, die_with
-from cpsched.study.task import versions_here
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.simulation.simulate import Checkpoint, Run
     from cpsched.study.status import Watch
     from cpsched.study.task import Task
 
@@ -43,13 +47,19 @@ class Place:
     parent
         Process that ends its workers when it dies, or None where it did not start them.
     versions
-        Of the libraries there.
+        Of the libraries there, and of the source.
+    formats
+        Output formats of which a run has files besides.
+    again
+        Keys of the runs that are made though they are there.
     """
 
     folder: Path
     token: str
     parent: int | None
     versions: tuple[tuple[str, str], ...]
+    formats: tuple[str, ...] = ()
+    again: frozenset[str] = frozenset()
 
     @property
     def runs(self) -> Path:
@@ -86,7 +96,13 @@ class Done:
     files: dict[str, bytes] | None = None
 
 
-def work_on(task: Task, place: Place, watch: Watch | None, content: bytes | None = None) -> Done:
+def work_on(
+    task: Task,
+    place: Place,
+    watch: Watch | None,
+    content: bytes | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Done:
     """
     Carry a run out, and say what came of it; never raises what the run raises.
 
@@ -94,48 +110,57 @@ def work_on(task: Task, place: Place, watch: Watch | None, content: bytes | None
     ----------
     content
         The log's file, where workers cannot read it themselves.
+    checkpoint
+        Where the run keeps its state meanwhile.
     """
     if place.parent is not None and place.parent not in _guarded:
         _guarded.add(place.parent)
         threading.Thread(target=die_with, args=(place.parent,), daemon=True).start()
     with _TURN:
         try:
-            return _carried_out(task, place, watch, content)
+            return _carried_out(task, place, watch, content, checkpoint)
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             return Done(name=task.name, error=reason, trace=traceback.format_exc())
 
 
-def _carried_out(task: Task, place: Place, watch: Watch | None, content: bytes | None) -> Done:
+def _carried_out(
+    task: Task,
+    place: Place,
+    watch: Watch | None,
+    content: bytes | None,
+    checkpoint: Checkpoint | None,
+) -> Done:
     _check_versions(place)
     if not place.is_shared:
         with tempfile.TemporaryDirectory() as own:
-            run = _simulated(task, Path(own), None, content)
+            run = _saved(task, place, Path(own), None, content, None)
             files = {path.name: path.read_bytes() for path in sorted(run.iterdir())}
         return Done(name=task.name, files=files)
-    if (place.runs / task.name / MARK).is_file():
+    again = task.key in place.again
+    if not again and (place.runs / task.name / MARK).is_file():
         # Another worker, taken for lost, has finished it after all.
         return Done(name=task.name)
     # Nobody else writes here, not even a worker that was taken for lost with the same run.
     folder = place.work / f"{task.key}-{uuid4().hex}"
     folder.mkdir()
     try:
-        move_in(_simulated(task, folder, watch, content), place.runs / task.name)
+        run = _saved(task, place, folder, watch, content, checkpoint)
+        put_in_place(run, place.runs / task.name, overwrite=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Done(name=task.name)
 
 
-def move_in(run: Path, target: Path) -> None:
-    """Move a finished run to its place; if one is there already, it is the same one."""
-    try:
-        run.rename(target)
-    except OSError as error:
-        if not (target / MARK).is_file():
-            raise RunError(f"{target} is there and is no run; move it away") from error
-
-
-def _simulated(task: Task, folder: Path, watch: Watch | None, content: bytes | None) -> Path:
+def _saved(
+    task: Task,
+    place: Place,
+    folder: Path,
+    watch: Watch | None,
+    content: bytes | None,
+    checkpoint: Checkpoint | None,
+) -> Path:
+    """Simulate, and write the run to a folder in ``folder``."""
     status = StatusFile(folder, task.name)
     status.begin(0)
     fitted = prepare(task.made_of, content)
@@ -147,9 +172,19 @@ def _simulated(task: Task, folder: Path, watch: Watch | None, content: bytes | N
         predictor=task.predictor,
         settings=task.settings,
         observers=observers,
+        checkpoint=checkpoint,
     )
-    save_run(run, folder / "run", arguments=arguments_of(task))
+    writers = [_writer(name, task) for name in place.formats]
+    arguments = arguments_of(task) | {"formats": list(place.formats)}
+    save_run(run, folder / "run", arguments=arguments, formats=writers)
     return folder / "run"
+
+
+def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:
+    """Return what writes a run's files of a format, named like its log."""
+    write, source = registry.load("formats", name), task.made_of.source
+    log = Path(source.path).name if isinstance(source, LogSource) else source.generator
+    return lambda run, folder: write(run, folder, log.removesuffix(".gz"))
 
 
 def arguments_of(task: Task) -> dict[str, Any]:
@@ -162,6 +197,7 @@ def arguments_of(task: Task) -> dict[str, Any]:
         **dict(task.labels),
         "identity": task.identity,
         "source": source,
+        "machine": made_of.system.where,
         "first": made_of.first,
         "from": made_of.start,
         "to": made_of.end,

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import arrow, traces
+from cpsched.metrics.predictions import not_a_forecast
 from cpsched.metrics.steps import StepFunction, distinct, used, waiting
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
-from cpsched.study.folder import MARK, appearing
+from cpsched.simulation.identity import versions_here
+from cpsched.study.folder import MARK, appearing, digests_of
 from cpsched.study.nodes import fold
-from cpsched.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 #: Of a run of nodes: its first node and how many there are.
 _RUN_BYTES = 2 * np.dtype(np.int64).itemsize
 #: Of the layout of run folders; a reader refuses others.
-FORMAT = 1
+FORMAT = 2
 
 
 def save_run(
@@ -75,17 +76,19 @@ def save_run(
         for write in formats:
             write(run, target)
         # Last: the file that makes the folder a run.
-        _write_json(target / MARK, _description(run, summary, arguments or {}))
+        about = description(run, summary, arguments or {}) | {"files": digests_of(target)}
+        _write_json(target / MARK, about)
     return summary
 
 
-def _description(
+def description(
     run: Run, summary: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """Return what ``run.json`` says of a run, but for its files."""
     schedule = run.schedule
     return {
         "format": FORMAT,
-        "versions": versions(),
+        "versions": versions_here(),
         "arguments": dict(arguments),
         "dispatcher": run.dispatcher,
         "predictor": run.predictor,
@@ -101,6 +104,7 @@ def _description(
         "predictions": dict(run.predictions),
         "provenance": dict(run.provenance),
         "deterministic": run.deterministic,
+        "not_a_forecast": not_a_forecast(run.provenance, schedule.workload),
     }
 
 

@@ -198,9 +198,17 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     code, said = _cli(capsys, *command, "--format", "swf")
     assert "a log has one format, not table and swf" in said
     assert _cli(capsys, *command, "--format", "accasim", "--out", out)[0] == 0
-    names = sorted(path.name for path in out.glob("*-small.parquet"))
+    (folder,) = (out / "runs").iterdir()
+    names = sorted(path.name for path in folder.glob("*-small.parquet"))
     assert names == ["pprint-small.parquet", "sched-small.parquet", "stats-small.parquet"]
-    read = ["import-accasim", out / "sched-small.parquet", "--system", machine_file, "--out", back]
+    read = [
+        "import-accasim",
+        folder / "sched-small.parquet",
+        "--system",
+        machine_file,
+        "--out",
+        back,
+    ]
     assert _cli(capsys, *read)[0] == 0
     assert _cli(capsys, "verify", back)[0] == 0
     code, said = _cli(capsys, *read)

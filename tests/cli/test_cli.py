@@ -48,32 +48,70 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     ]
 
 
-def test_one_run_is_the_folder_itself(files, cpsched):
-    """With one dispatcher and one predictor --out is the run."""
-    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+def _only(folder):
+    """Return the one run of a study."""
+    (found,) = (folder / "runs").iterdir()
+    return found
+
+
+def test_out_is_a_study_of_one_run_too(files, cpsched):
+    """As ``compare`` makes it: the layout is the same for one run and for many."""
+    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "out")
     assert code == 0
-    assert "Files:\n  run" in out
-    starts = {row["job_id"]: row["start"] for row in pq.read_table("run/jobs.parquet").to_pylist()}
+    run = _only(files / "out")
+    assert run.name.startswith("log-four-fifo-requested-s0-")
+    assert out.endswith(f"Files:\n  out/runs/{run.name}\n")
+    starts = {
+        row["job_id"]: row["start"] for row in pq.read_table(run / "jobs.parquet").to_pylist()
+    }
     # The hand-worked FIFO of tests/dispatch: B waits for A, C behind it; 5 can never run.
     assert starts == {"1": 0, "2": 4, "3": 4, "5": None}
-    about = json.loads((files / "run" / "run.json").read_text())
+    about = json.loads((run / "run.json").read_text())
     assert about["dispatcher"] == "fifo"
     assert about["counts"]["set_aside"] == {"never ran": 1}
-    assert about["arguments"]["workload"] == "log.swf"
+    assert about["arguments"]["source"]["path"] == str(files / "log.swf")
+    assert (files / "out" / "study.json").is_file()
 
 
-def test_several_runs_get_a_folder_each(files, cpsched):
-    """Named by slug and hash; verify takes them all at once."""
-    code, _, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "runs")
+def test_simulate_goes_on_with_what_is_there(files, cpsched):
+    """With one dispatcher more, only that is run; verify and compare take them all."""
+    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "out")[0] == 0
+    before = (_only(files / "out") / "timing.json").read_bytes()
+    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "out")
     assert code == 0
-    names = sorted(path.name for path in (files / "runs").iterdir())
-    assert [name.rsplit("-", 1)[0] for name in names] == [
-        "easy-backfill-sjf-requested",
-        "fifo-requested",
-    ]
-    code, out, _ = cpsched("verify", "runs")
+    assert "Already done: 1 of 2; --overwrite makes them again" in out
+    names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
+    assert names == ["log-four-easy-backfill-sjf-requested-s0", "log-four-fifo-requested-s0"]
+    code, out, _ = cpsched("verify", "out")
     assert code == 0
     assert out.count("4 jobs, nothing wrong") == 2
+    again = ("compare", "log.swf", "--system", "four.toml", "-d", "easy:backfill=sjf", "-d", "fifo")
+    _, out, _ = cpsched(*again, "-d", "ljf", "--out", "out")
+    assert out.startswith("3 runs: 1 made, 2 already done, 0 failed\n")
+    timings = [path.read_bytes() for path in (files / "out").glob("runs/*fifo*/timing.json")]
+    assert timings == [before]
+
+
+def test_the_same_log_elsewhere_is_the_same_run(files, cpsched, monkeypatch):
+    """Neither its name nor the working directory counts, nor that its format is named."""
+    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "out")[0] == 0
+    (files / "elsewhere").mkdir()
+    (files / "elsewhere" / "other.swf").write_text(LOG)
+    (files / "elsewhere" / "machine.toml").write_text((files / "four.toml").read_text())
+    (files / "elsewhere" / "first-fit").write_text("a file called like an option's value")
+    monkeypatch.chdir(files / "elsewhere")
+    same = ("simulate", "other.swf", "--system", "machine.toml", "-d", "fifo", "--format", "swf")
+    _, out, _ = cpsched(*same, "--out", "../out")
+    assert "Already done: 1 of 1" in out
+
+
+def test_one_system(files, cpsched):
+    """The last of two used to win."""
+    code, out, err = cpsched(*SIMULATE, "--system", "eurora")
+    assert (code, out) == (2, "")
+    assert err.startswith("cpsched: --system: is given 2 times; name one")
+    code, out, err = cpsched("compare", *SIMULATE[1:], "--system", "eurora", "--out", "out")
+    assert "--system: is given 2 times" in err
 
 
 def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
@@ -81,9 +119,10 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     import pyarrow as pa
 
     cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
-    rows = pq.read_table("run/jobs.parquet").to_pylist()
+    path = _only(files / "run") / "jobs.parquet"
+    rows = pq.read_table(path).to_pylist()
     rows[1]["start"] = 0
-    pq.write_table(pa.Table.from_pylist(rows), "run/jobs.parquet")
+    pq.write_table(pa.Table.from_pylist(rows), path)
     code, out, err = cpsched("verify", "run")
     assert code == 1
     assert " wrong" in out
@@ -127,9 +166,9 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0, must be above 0 and at most 1000"),
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
-        ((*SIMULATE, "--from", "99999"), "no job is left after --first, --from and --to"),
+        ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
         ((*SIMULATE, "--format", "excel"), "no trace format is called 'excel'"),
-        (("verify", "."), "is no run and holds none"),
+        (("verify", "."), "is not a run and holds none"),
         (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("workload", "convert", "log.swf", "log.xyz"),
@@ -206,12 +245,27 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     assert "set aside: 1 row of the log (bad line)" in out
 
 
-def test_folders_in_the_way_are_found_before_anything_runs(files, cpsched):
-    cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
-    code, _, err = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
-    assert code == 2
-    assert "run exists; name another folder, or add --overwrite" in err
-    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "run", "--overwrite")[0] == 0
+def test_overwrite_makes_the_runs_again_and_leaves_the_rest(files, cpsched):
+    """Files of the user stay where they are, in the study's folder and in a run's."""
+    cpsched(*SIMULATE, "-d", "fifo", "--out", "out")
+    for other in ("out.old", "out.partial"):
+        (files / other).mkdir()
+        (files / other / "mine").write_text("x")
+    run = _only(files / "out")
+    for place in (files / "out", run):
+        (place / "notes.txt").write_text("mine")
+    before = (run / "timing.json").stat().st_ino
+    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "out", "--overwrite")
+    assert code == 0
+    assert "Already done" not in out
+    assert (_only(files / "out") / "timing.json").stat().st_ino != before
+    for place in (files / "out", run):
+        assert (place / "notes.txt").read_text() == "mine"
+    for other in ("out.old", "out.partial"):
+        assert (files / other / "mine").read_text() == "x"
+    (files / "link").symlink_to("out")
+    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "link", "--overwrite")[0] == 0
+    assert (files / "link").is_symlink()
 
 
 def test_debug_shows_a_traceback(files):
@@ -279,7 +333,8 @@ def test_what_a_log_says_cannot_steer_the_terminal(files, cpsched):
         code, out, err = cpsched(*arguments)
         assert (code, err) == (0, "")
         assert out.replace("\n", "").isprintable()
-    assert "\\x9brun: 4 jobs, nothing wrong" in out
+    assert "\\x9brun/runs/" in out
+    assert "4 jobs, nothing wrong" in out
 
 
 def test_one_is_not_many(files, cpsched):
@@ -288,7 +343,7 @@ def test_one_is_not_many(files, cpsched):
     _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
     assert "log: 1 job submitted over 0.0 days" in out
     assert "1 job simulated, 0 rejected" in out
-    assert cpsched("verify", "run")[1] == "run: 1 job, nothing wrong\n"
+    assert cpsched("verify", "run")[1].endswith(": 1 job, nothing wrong\n")
     assert "busiest day         1 job\n" in cpsched("workload", "info", "log.swf")[1]
     assert cpsched("workload", "convert", "log.swf", "one.csv")[1] == "one.csv: 1 job\n"
 
@@ -372,7 +427,7 @@ def test_bundled_sample_is_there():
 
 
 def test_a_killed_simulation_leaves_no_folder(files):
-    """kill -9 in the middle: the run folder does not exist."""
+    """kill -9 in the middle: there is no run, and the same command makes it."""
     script = (
         "import os, signal, threading\n"
         "from cpsched.cli import simulate\n"
@@ -385,8 +440,13 @@ def test_a_killed_simulation_leaves_no_folder(files):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
     assert done.returncode == -9
-    assert not (files / "run").exists()
-    assert (files / "run.partial").is_dir()
+    assert not list((files / "run" / "runs").iterdir())
+    assert list((files / "run" / ".work").iterdir())
+    with pytest.raises(SystemExit) as stop:
+        main([*SIMULATE, "--out", "run"])
+    assert not stop.value.code
+    assert _only(files / "run")
+    assert not list((files / "run" / ".work").iterdir())
 
 
 def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
@@ -428,7 +488,8 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
         "metrics.json",
         "run.json",
     ):
-        assert (files / "run" / name).read_bytes() == (files / "whole" / name).read_bytes()
+        one, other = (_only(files / folder) / name for folder in ("run", "whole"))
+        assert one.read_bytes() == other.read_bytes()
 
 
 def test_the_package_runs_as_a_module():

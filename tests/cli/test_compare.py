@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cpsched.cli.compare import _Bars
+from cpsched.cli.progress import Bars
 from cpsched.study.status import Status, StatusFile, under_way
 
 PLAN = """\
@@ -41,11 +41,11 @@ def test_a_plan_is_carried_out_and_tables_written(files, cpsched):
     """Again, nothing is run; the tables are the same."""
     code, out, err = cpsched("compare", "plan.toml", "--out", "out")
     assert (code, err) == (0, "")
-    assert out.startswith("2 runs: 2 made, 0 there before, 0 failed\n\nlog on four\n")
+    assert out.startswith("2 runs: 2 made, 0 already done, 0 failed\n\nlog on four\n")
     assert out.endswith("Tables: out/tables\n")
     summary = (files / "out" / "tables" / "summary.csv").read_bytes()
     code, out, _ = cpsched("compare", "plan.toml", "--out", "out")
-    assert out.startswith("2 runs: 0 made, 2 there before, 0 failed\n")
+    assert out.startswith("2 runs: 0 made, 2 already done, 0 failed\n")
     assert (files / "out" / "tables" / "summary.csv").read_bytes() == summary
     code, out, _ = cpsched("verify", "out/runs")
     assert code == 0
@@ -84,7 +84,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
     assert err.count("\n") == 1
     assert err.startswith("cpsched: 2 runs failed: ")
     assert "out/failed/bad-four-fifo-requested-s0-" in err
-    assert "4 runs: 2 made, 0 there before, 2 failed" in out
+    assert "4 runs: 2 made, 0 already done, 2 failed" in out
     (files / "plan.toml").write_text(PLAN.replace("log.swf", "bad.swf"))
     code, out, err = cpsched("compare", "plan.toml", "--out", "out2")
     assert (code, out) == (1, "")
@@ -93,8 +93,14 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("compare", "remdiani", "--out", "o"), "no plan or file is called 'remdiani'; there are:"),
-        (("compare", "none.swf", "--out", "o"), "none.swf: is no file, and no plan; the plans are"),
+        (
+            ("compare", "remdiani", "--out", "o"),
+            "no study or file is called 'remdiani'; there are:",
+        ),
+        (
+            ("compare", "none.swf", "--out", "o"),
+            "none.swf: is not a file, and not a study; the studies are",
+        ),
         (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
         (("compare", "log.swf", "--out", "o"), "--system: is missing"),
         ((*QUICK, "-d", "esay"), "no dispatcher is called 'esay'"),
@@ -141,7 +147,7 @@ def test_the_display_shows_runs_and_their_share(tmp_path):
     assert [one.done for one in running] == [30, 0]
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
     with Progress(console=console, auto_refresh=False) as progress:
-        bars = _Bars(progress, wide=True)
+        bars = Bars(progress, wide=True)
         bars.begin(Path("nowhere"), runs=8, kept=2)
         bars.advance("a", None)
         bars.advance("b", "no reason")

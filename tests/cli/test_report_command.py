@@ -54,7 +54,7 @@ def test_elsewhere_and_in_another_format(run, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("report", "nowhere"), "nowhere is no folder; name one made by cpsched compare or"),
+        (("report", "nowhere"), "nowhere is not a folder; name one made by cpsched compare or"),
         (("report", "."), ". is a folder"),
         (
             ("report", "run", "--out", "log.swf"),
@@ -66,8 +66,7 @@ def test_bad_input_is_one_line(run, cpsched, arguments, message):
     """Exit code 2, nothing on stdout."""
     if arguments == ("report", "."):
         run.rename(run.parent / "deep")
-        (run.parent / "deep" / "run.json").unlink()
-        message = ". is no run and holds none: there is no run.json"
+        message = ". is not a run and holds none: there is no run.json"
     code, out, err = cpsched(*arguments)
     assert (code, out) == (2, "")
     assert message in err

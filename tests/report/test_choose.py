@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from cpsched.report.choose import places
 from cpsched.report.facts import findings
-from cpsched.study.identity import slug
+from cpsched.study.names import slug
 from cpsched.study.study import Baseline
 from cpsched.study.tables import LABELS, Rows
 

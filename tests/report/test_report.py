@@ -20,7 +20,7 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, island
-from cpsched.report.reproduce import plan_text, simulate_line
+from cpsched.report.reproduce import simulate_line, study_text
 from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
 from cpsched.study.readable import Titled
 from cpsched.study.results import COUNTS
@@ -76,7 +76,7 @@ def test_an_experiment_has_all_its_parts(experiment):
         "few on four",
         "What was left out",
         "numpy",
-        "cpsched compare plan.toml",
+        "cpsched compare study.toml",
     ):
         assert part in text
     assert text.partition("island")[0].count("<svg") == len(report.figures)
@@ -204,8 +204,8 @@ def test_an_island_cannot_be_left():
 
 def test_the_plan_can_be_carried_out_again(experiment):
     """What the page prints is a plan, and the same one."""
-    about = json.loads((experiment / "experiment.json").read_text())
-    again = plan_text(about["plan"])
+    about = json.loads((experiment / "study.json").read_text())
+    again = study_text(about["study"])
     plan = parse_study(tomllib.loads(again), Path("plan.toml").absolute())
     assert plan == load_study("plan.toml")
 
@@ -227,22 +227,25 @@ def test_a_plan_of_generated_workloads_comes_back(tmp_path):
         runtime_model = "gpu-scaling:sigma=0.2"
         """
     plan = parse_study(tomllib.loads(text), tmp_path / "plan.toml")
-    again = plan_text(json.loads(json.dumps(asdict(plan))))
+    again = study_text(json.loads(json.dumps(asdict(plan))))
     assert parse_study(tomllib.loads(again), tmp_path / "plan.toml") == plan
 
 
 def test_a_command_line_is_quoted():
-    """A file's name is one word, whatever is in it."""
+    """A file's name is one word, whatever is in it; how the log was read is said too."""
+    source = {"path": "/a b;c.swf", "format": "swf", "skip_bad_lines": True}
     about = {
-        "arguments": {"workload": "a b;c.swf", "system": "x", "first": 3, "from": None},
         "dispatcher": "easy",
         "predictor": "requested",
+        "arguments": {"source": source, "machine": "x", "first": 3, "formats": ["accasim"]},
         "settings": {"overrun": "extend", "enforce_limits": False, "seed": 0},
     }
     assert simulate_line(about) == (
-        "cpsched simulate 'a b;c.swf' --system x -d easy -p requested --first 3 --overrun extend"
-        " --no-enforce-limits"
+        "cpsched simulate '/a b;c.swf' --system x -d easy -p requested --format swf"
+        " --skip-bad-lines --first 3 --overrun extend --no-enforce-limits --format accasim"
     )
+    about["arguments"]["jitter"] = 5
+    assert simulate_line(about) is None
     assert simulate_line({"arguments": {}}) is None
 
 
@@ -255,9 +258,9 @@ def test_a_log_nobody_can_run(tmp_path):
 
 def test_bad_input_is_an_error(runs_folder, tmp_path):
     """A folder that is none or holds nothing; a damaged run; an unknown format."""
-    with pytest.raises(RunError, match="none is no folder"):
+    with pytest.raises(RunError, match="none is not a folder"):
         make_report(tmp_path / "none")
-    with pytest.raises(RunError, match=r"is no run and holds none"):
+    with pytest.raises(RunError, match=r"is not a run and holds none"):
         make_report(tmp_path)
     with pytest.raises(ConfigError, match="format: 'gif' is none of: svg, png, pdf"):
         make_report(runs_folder, form="gif")

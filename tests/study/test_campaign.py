@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -18,7 +19,6 @@ import pytest
 from cpsched.errors import ConfigError, RunError
 from cpsched.study import (
     Choice,
-    carried_out,
     carry_out,
     load_run,
     load_study,
@@ -26,8 +26,13 @@ from cpsched.study import (
     write_tables,
 )
 from cpsched.study.folder import find_runs
+from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
+from predictors.replay import starts_of
+from predictors.sample import sample
+from predictors.training import save as write_model
+from predictors.training import train
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -173,7 +178,7 @@ def test_a_folder_that_is_something_else_is_left_alone(place, plan):
     """Only an empty folder, or an experiment."""
     (place / "full").mkdir()
     (place / "full" / "mine").write_text("x")
-    with pytest.raises(RunError, match="is not empty and holds no experiment"):
+    with pytest.raises(RunError, match="is not empty and holds no study"):
         carry_out(plan, place / "full")
     with pytest.raises(RunError, match="is a file"):
         carry_out(plan, place / "log.swf")
@@ -213,10 +218,12 @@ def test_a_copied_folder_goes_on(place, plan):
 
 
 def test_nobody_begins_before_the_tables_are_written(place, plan):
-    with carried_out(plan, place / "out") as outcome:
-        assert outcome.runs == 12
+    def finish(outcome):
+        assert len(outcome.folders) == outcome.runs == 12
         with pytest.raises(RunError, match="another process is carrying out"):
             carry_out(plan, place / "out")
+
+    carry_out(plan, place / "out", finish=finish)
     assert carry_out(plan, place / "out").kept == 12
 
 
@@ -234,7 +241,7 @@ def test_what_a_killed_campaign_left_is_cleared(place, plan):
     left = place / "out" / ".work" / "abc-1" / "run.partial"
     left.mkdir(parents=True)
     (left / "jobs.parquet").write_text("half")
-    (place / "out" / ".partial-experiment.json").write_text("{")
+    (place / "out" / ".partial-study.json").write_text("{")
     assert carry_out(plan, place / "out").failed == ()
     assert not list((place / "out" / ".work").iterdir())
 
@@ -308,3 +315,95 @@ def test_a_killed_process_is_not_the_end(place, plan, always):
         assert "killed, perhaps out of memory" in outcome.failed[0].error
     else:
         assert failed == []
+
+
+def test_the_lock_is_not_written_through_a_link(place, plan):
+    """What it points to used to be emptied."""
+    (place / "out").mkdir()
+    (place / "mine").write_text("years of work")
+    (place / "out" / ".lock").symlink_to(place / "mine")
+    with pytest.raises(RunError, match=r"\.lock cannot be opened"):
+        carry_out(plan, place / "out")
+    assert (place / "mine").read_text() == "years of work"
+
+
+def test_a_file_system_without_locks_is_said_as_what_it_is(place, plan, monkeypatch):
+    """It used to be taken for another process, and nothing could be run there."""
+
+    def flock(*rest):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    left = place / "out" / ".work" / "of-another"
+    left.mkdir(parents=True)
+    with pytest.warns(RuntimeWarning, match=r"cannot be locked \(No locks available\)"):
+        assert carry_out(replace(plan, seeds=(1,)), place / "out").failed == ()
+    # Without a lock it may be somebody's who is at work.
+    assert [path.name for path in (place / "out" / ".work").iterdir()] == ["of-another"]
+
+
+def test_runs_are_made_again_when_asked(place, plan):
+    """Also under another label; what else lies in their folders stays."""
+    one = replace(plan, seeds=(1,))
+    carry_out(one, place / "out")
+    folder = next((place / "out" / "runs").iterdir())
+    (folder / "notes").write_text("mine")
+    before = folder.stat().st_ino
+    renamed = tuple(Choice(f"{one.label}2", one.spec) for one in plan.dispatchers)
+    other = replace(one, dispatchers=renamed)
+    other = replace(other, baseline=replace(one.baseline, dispatcher=None, predictor="W"))
+    outcome = carry_out(other, place / "out", again=True)
+    assert (outcome.kept, outcome.failed, len(outcome.folders)) == (0, (), 4)
+    assert folder.stat().st_ino != before
+    assert (folder / "notes").read_text() == "mine"
+
+
+def test_a_moved_log_and_another_working_directory_are_the_same_runs(place, plan, monkeypatch):
+    """Content counts: neither the log's name, nor the system's, nor where we are."""
+    carry_out(plan, place / "out")
+    (place / "sub" / "renamed.swf").write_bytes((place / "log.swf").read_bytes())
+    text = (place / "plan.toml").read_text().replace("log.swf", "renamed.swf")
+    (place / "sub" / "plan.toml").write_text(text)
+    (place / "sub" / "fifo").write_text("a file")
+    monkeypatch.chdir(place / "sub")
+    assert carry_out(load_study("plan.toml"), place / "out").kept == 12
+
+
+def test_results_of_other_code_are_other_runs(place, plan, monkeypatch):
+    """The version of cpsched hardly ever changes; its source does."""
+    from cpsched.simulation import identity
+
+    one = replace(plan, seeds=(1,))
+    carry_out(one, place / "out")
+    monkeypatch.setattr(identity, "source_digest", lambda package: "another")
+    identity.versions_here.cache_clear()
+    try:
+        assert carry_out(one, place / "out").kept == 0
+    finally:
+        identity.versions_here.cache_clear()
+
+
+def test_a_model_file_is_a_predictor_of_a_study(place, read):
+    """By its path from the study's folder, wherever we are; also as an option."""
+    fitted, spec = sample(250), "gbm-log:trees=3,start=60,window=300"
+    write_model(place / "sub" / "m,1.npz", train(fitted, starts_of(fitted), spec), fitted, spec)
+    text = (place / "plan.toml").read_text().partition("[predictors]")[0]
+    bare = read(text + '[predictors]\nM = "sub/m,1.npz"\n')
+    option = read(text + "[predictors]\nM = '" + spec + ',model="sub/m,1.npz"' + "'\n")
+    assert bare.workloads[0].predictors == option.workloads[0].predictors
+    before = {task.identity for task in tasks_of(bare)}
+    shutil.move(place / "sub" / "m,1.npz", place / "moved.npz")
+    moved = read(text + '[predictors]\nM = "moved.npz"\n')
+    assert {task.identity for task in tasks_of(moved)} == before
+
+
+def test_a_model_that_has_seen_the_jobs_is_named(place, read):
+    """In the run, so that tables and reports can say so."""
+    fitted = prepare(tasks_of(read((place / "plan.toml").read_text()))[0].made_of)
+    spec = "gbm-log:trees=3,start=20,window=50"
+    write_model(place / "m.npz", train(fitted, starts_of(fitted), spec), fitted, spec)
+    text = (place / "plan.toml").read_text().partition("[predictors]")[0]
+    carry_out(read(text + '[predictors]\nM = "m.npz"\nW = "requested"\n'), place / "out")
+    notes = {run.predictor: run.not_a_forecast for run in make_tables(place / "out").results.runs}
+    assert notes["W"] is None
+    assert "was trained on" in notes["M"]

@@ -15,8 +15,7 @@ from tiny import jobs, machine, run
 from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
 from cpsched.report.reproduce import model_note
-from cpsched.simulation.simulate import Settings
-from cpsched.study import load_run, run_name, save_run
+from cpsched.study import load_run, save_run
 from cpsched.study.consistency import contradictions
 from cpsched.study.folder import appearing, find_runs
 from cpsched.study.nodes import fold
@@ -122,14 +121,76 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_run_is_cleared_by_the_next(simulated, tmp_path):
-    """What a kill -9 leaves is called .partial, is no run, and does not disturb."""
-    (tmp_path / "r.partial").mkdir()
-    (tmp_path / "r.partial" / "jobs.parquet").write_text("half")
-    with pytest.raises(RunError, match="is no run and holds none"):
+def test_what_a_killed_run_left_does_not_disturb(simulated, tmp_path):
+    """It is not a run, and nobody else's files are taken for it."""
+    for name in (".partial-1-r", "r.partial", "r.old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "jobs.parquet").write_text("half")
+    with pytest.raises(RunError, match="is not a run and holds none"):
         find_runs(tmp_path)
     save_run(simulated, tmp_path / "r")
+    save_run(simulated, tmp_path / "r", overwrite=True)
+    assert find_runs(tmp_path) == [tmp_path / "r"]
+    assert (tmp_path / "r.partial" / "jobs.parquet").read_text() == "half"
+    assert (tmp_path / "r.old" / "jobs.parquet").read_text() == "half"
+
+
+def test_overwrite_keeps_what_is_not_the_run_s(simulated, tmp_path):
+    """Notes, and a report that was made of it."""
+    save_run(simulated, tmp_path / "r")
+    (tmp_path / "r" / "notes.txt").write_text("mine")
+    (tmp_path / "r" / "report.html").write_text("<html>")
+    (tmp_path / "r" / "figures").mkdir()
+    save_run(simulated, tmp_path / "r", overwrite=True)
+    names = {path.name for path in (tmp_path / "r").iterdir()}
+    assert names == FILES | {"notes.txt", "report.html", "figures"}
+    assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
+    assert contradictions(load_run(tmp_path / "r")) == []
+
+
+def test_a_folder_with_some_run_json_is_not_a_run(simulated, tmp_path):
+    """The name of a file does not make somebody's folder ours."""
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "run.json").write_text('{"my": "marathon"}')
+    with pytest.raises(RunError, match="is not a run, so --overwrite does not replace it"):
+        save_run(simulated, tmp_path / "r", overwrite=True)
+    assert (tmp_path / "r" / "run.json").read_text() == '{"my": "marathon"}'
+
+
+def test_a_link_to_a_run_stays_a_link(simulated, tmp_path):
+    """What it points to is replaced."""
+    save_run(simulated, tmp_path / "there")
+    (tmp_path / "link").symlink_to("there")
+    save_run(simulated, tmp_path / "link", overwrite=True)
+    assert (tmp_path / "link").is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"there", "link"}
+    (tmp_path / "new").symlink_to("made")
+    save_run(simulated, tmp_path / "new")
+    assert load_run(tmp_path / "made").about["dispatcher"] == "fifo"
+
+
+def test_two_that_write_to_one_folder_do_not_mix(simulated, tmp_path):
+    """The one that comes last is told so; its files are gone."""
+    other = run(jobs((0, 1, 1)), machine((1,)), "easy")
+
+    def late():
+        with appearing(tmp_path / "r") as folder:
+            (folder / "jobs.parquet").write_text("half")
+            save_run(other, tmp_path / "r")
+
+    with pytest.raises(RunError, match="was made by another process meanwhile"):
+        late()
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    assert load_run(tmp_path / "r").about["dispatcher"] == "easy"
+
+
+def test_a_file_of_another_run_is_found(simulated, tmp_path):
+    """Each file is right in itself; run.json knows which one was written."""
+    save_run(simulated, tmp_path / "r")
+    path = tmp_path / "r" / "workload.parquet"
+    pq.write_table(pq.read_table(path), path, compression="none")
+    (found,) = contradictions(load_run(tmp_path / "r"))
+    assert found.startswith("workload.parquet: it is not as it was written")
 
 
 @pytest.mark.parametrize("name", sorted(FILES - {"run.json"}))
@@ -151,33 +212,8 @@ def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     mark = tmp_path / "r" / "run.json"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
-    with pytest.raises(RunError, match="format is 99, this cpsched reads 1"):
+    with pytest.raises(RunError, match="format is 99, this cpsched reads 2"):
         load_run(tmp_path / "r")
-
-
-def test_run_names_are_readable_and_tell_runs_apart():
-    """The slug says what it is, the hash changes with everything that changes the run."""
-    base = ("prb:priority=slowdown", "requested", Settings(), "w", "s")
-    name = run_name(*base)
-    assert name.startswith("prb-priority-slowdown-requested-")
-    others = [
-        run_name(*base[:2], Settings(seed=1), "w", "s"),
-        run_name(*base[:3], "v", "s"),
-        run_name(*base[:3], "w", "t"),
-    ]
-    assert len({name, *others}) == 4
-    better = run_name("rollout:allocator=first-fit", *base[1:])
-    assert better.startswith("cph-plus-allocator-first-fit-requested-")
-
-
-def test_run_names_know_what_is_in_a_model(tmp_path):
-    """The same path with another content is another run."""
-    model = tmp_path / "model"
-    names = set()
-    for content in (b"one", b"two"):
-        model.write_bytes(content)
-        names.add(run_name("easy", f"gbm-log:model={model}", Settings(), "w", "s"))
-    assert len(names) == 2
 
 
 @pytest.mark.parametrize(
@@ -255,10 +291,10 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     [
         ("run.json", '{"a":', "it is no JSON (line 1, column 6: Expecting value)"),
         ("run.json", "[]", "it is not a JSON object ({...})"),
-        ("run.json", '{"format": 1}', "settings.overrun is None, 'kill' or 'extend' is expected"),
+        ("run.json", '{"format": 2}', "settings.overrun is None, 'kill' or 'extend' is expected"),
         (
             "run.json",
-            '{"format": 1, "settings": {"overrun": "x"}}',
+            '{"format": 2, "settings": {"overrun": "x"}}',
             "settings.overrun is 'x', 'kill' or 'extend' is expected",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),

@@ -148,14 +148,14 @@ def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
     """Also where no description says so."""
     text = (place / "plan.toml").read_text()
     carry_out(read(text.replace("seeds = 3", "seeds = [0, 1]")), place / "still")
-    (place / "still" / "experiment.json").unlink()
+    (place / "still" / "study.json").unlink()
     assert {row["repetitions"] for row in make_tables(place / "still").summary.rows()} == {2}
 
 
 def test_tables_need_the_run_folders_alone(made):
     """Without the experiment's description: all runs there, the first dispatcher as baseline."""
     before = make_tables(made).runs.rows()
-    (made / "experiment.json").unlink()
+    (made / "study.json").unlink()
     tables = make_tables(made)
     assert sorted(map(str, before)) == sorted(map(str, tables.runs.rows()))
     assert tables.results.baseline == Baseline(dispatcher="EASY")
@@ -163,7 +163,7 @@ def test_tables_need_the_run_folders_alone(made):
 
 def test_runs_of_different_experiments_are_not_averaged(made, place, plan):
     """Without a description only their names are alike: another part of the log, the same seed."""
-    (made / "experiment.json").unlink()
+    (made / "study.json").unlink()
     folder = sorted((made / "runs").iterdir())[0]
     about = json.loads((folder / "run.json").read_text())
     about["arguments"]["first"] = 20
@@ -255,7 +255,7 @@ def test_tables_of_a_part(made):
         ("jobs.parquet", "x", "is damaged"),
         ("queue.parquet", "x", "is damaged"),
         ("run.json", "[]", "no JSON object"),
-        ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 1"),
+        ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 2"),
     ],
 )
 def test_damage_is_named(made, file, content, message):
@@ -269,7 +269,7 @@ def test_damage_is_named(made, file, content, message):
 
 
 def test_damage_is_named_without_a_description(made):
-    (made / "experiment.json").unlink()
+    (made / "study.json").unlink()
     folder = sorted((made / "runs").iterdir())[0]
     (folder / "run.json").write_text("{}")
     with pytest.raises(RunError, match=f"{folder.name} is damaged"):
@@ -287,7 +287,7 @@ def test_figures_are_numbers(made):
 
 def test_a_damaged_description_is_named(made):
     """So is one of another format, and a folder that holds nothing."""
-    file = made / "experiment.json"
+    file = made / "study.json"
     about = json.loads(file.read_text())
     file.write_text(json.dumps({**about, "format": 99}))
     with pytest.raises(RunError, match="format is 99"):
@@ -296,7 +296,7 @@ def test_a_damaged_description_is_named(made):
     file.write_text(json.dumps(about))
     with pytest.raises(RunError, match="is damaged"):
         make_tables(made)
-    with pytest.raises(RunError, match="holds no finished run"):
+    with pytest.raises(RunError, match="is not a run and holds none"):
         make_tables(made / "tables")
 
 

@@ -1,0 +1,105 @@
+"""A study of one job log, described by options of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched.cli.errors import complain
+from cpsched.cli.output import counted
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.study import Outcome, Study
+
+
+def study_of_log(log: str | Path, given: Mapping[str, Any]) -> Study:
+    """
+    Return the study that options describe, read like one in a file.
+
+    Parameters
+    ----------
+    given
+        Values by the name that a study's file has for them; those that are None are not given.
+        ``systems``, of which there is one, ``dispatchers``, ``predictors``, ``baseline`` (a
+        dispatcher), ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, ``first``, ``from``,
+        ``to``, and those of the table ``run``.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`~cpsched.study.load_study`, or if there is not exactly one system.
+    """
+    from cpsched.spec import Spec
+    from cpsched.study.study_file import log_name, parse_study
+
+    def said(*keys: str) -> dict[str, Any]:
+        return {key: given[key] for key in keys if given.get(key) is not None}
+
+    try:
+        with Path(log).open("rb"):
+            pass
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=log) from error
+    systems = given.get("systems") or []
+    if len(systems) != 1:
+        raise ConfigError(
+            f"is given {len(systems)} times; name one; several go into a study's file"
+            if systems
+            else "is missing; a log needs a machine (cpsched list systems)",
+            key="--system",
+        )
+    path = Path(log).absolute()
+    base = given.get("baseline")
+    content: dict[str, Any] = {
+        "title": log_name(path),
+        "systems": systems,
+        "dispatchers": list(dict.fromkeys(given.get("dispatchers") or ["easy"])),
+        "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
+        "workloads": [{"file": str(path), **said("format", "skip_bad_lines")}],
+        "run": said(
+            "overrun", "correction", "dispatch_interval", "enforce_limits", "runtime_model"
+        ),
+        "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
+        **said("seeds", "jitter"),
+    }
+    study = parse_study(content, Path("command line"))
+    return study.narrowed(
+        given.get("first"), moment("--from", given.get("from")), moment("--to", given.get("to"))
+    )
+
+
+def moment(option: str, text: str | None) -> int | str | None:
+    """Return seconds, or a date as it was given."""
+    from datetime import datetime
+
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ConfigError(
+            f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00",
+            key=option,
+        ) from None
+
+
+def complain_about(outcome: Outcome) -> None:
+    """Say what was not whole, and what failed, once for each error."""
+    for folder in outcome.damaged:
+        complain(f"a run was not whole and is made again; what there was of it: {folder}")
+    by_error: dict[str, list[Any]] = {}
+    for failure in outcome.failed:
+        by_error.setdefault(failure.error, []).append(failure)
+    for error, failures in by_error.items():
+        what = f"{failures[0].name} failed"
+        where = str(failures[0].file)
+        if len(failures) > 1:
+            what, where = f"{counted(len(failures), 'run')} failed", f"the first: {where}"
+        complain(f"{what}: {error} ({where})")

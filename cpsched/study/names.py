@@ -1,0 +1,25 @@
+"""Texts as parts of files' names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_LONGEST = 90
+
+
+def plain(text: str) -> str:
+    """Return text as letters, digits, ``+`` and hyphens; different texts may become the same."""
+    return re.sub(r"[^a-z0-9+]+", "-", text.lower()).strip("-")[:_LONGEST].strip("-")
+
+
+def slug(text: str) -> str:
+    """
+    Return text as a file's name, or an identifier, that no other text has.
+
+    Six digits of a hash are added where other characters than spaces went.
+    """
+    name = plain(text)
+    if name == text.lower().replace(" ", "-"):
+        return name
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
