@@ -184,11 +184,11 @@ class _Done:
 
     @property
     def dispatcher(self) -> str:
-        return str(self.about["arguments"]["dispatcher"])
+        return str(self.about["dispatcher"])
 
     @property
     def predictor(self) -> str:
-        return str(self.about["arguments"]["predictor"])
+        return str(self.about["predictor"])
 
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:

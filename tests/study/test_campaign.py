@@ -93,7 +93,7 @@ def test_a_run_is_named_by_all_that_determines_it(place, plan, monkeypatch):
     assert not names(others[-1]) & usual
     (place / "four.toml").write_text((place / "four.toml").read_text().replace("60\n", "3600\n"))
     assert names(plan) == usual
-    monkeypatch.setattr("cpsched.study.task.versions_here", lambda: {"cpsched": "next"})
+    monkeypatch.setattr("cpsched.simulation.identity.versions_here", lambda: {"cpsched": "next"})
     assert not names(plan) & usual
 
 
