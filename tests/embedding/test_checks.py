@@ -231,6 +231,6 @@ def test_knowing_the_future_is_found_out(monkeypatch):
 
 def test_all_checks_are_run():
     """``check_dispatcher`` stops at the first that fails."""
-    assert len(CHECKS) == 6
+    assert len(CHECKS) == 7
     with pytest.raises(CheckError, match="has no name"):
         check_dispatcher(Nameless)
