@@ -29,7 +29,8 @@ from cpsched.check_sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
-from cpsched.explain.causes import DecisionContext, why_waiting
+from cpsched.explain.causes import why_waiting
+from cpsched.explain.context import DecisionContext
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
@@ -82,13 +83,13 @@ def check_dispatcher(make: Maker) -> None:
 
 
 def check_answers_in_kind(make: Maker) -> None:
-    """It has a name, answers with decisions, and starts nothing where nobody waits."""
+    """It has a name, answers with decisions, and starts nothing where no job waits."""
     dispatcher = make()
     _require(bool(getattr(dispatcher, "name", "")), "the dispatcher has no name")
     cluster = Cluster(sample().system, dispatcher, FixedPredictor())
     decision = cluster.dispatcher.decide(cluster.view(0))
     _require(isinstance(decision, Decision), f"decide gives {type(decision).__name__}")
-    _require(not decision.actions, "it starts a job where nobody waits")
+    _require(not decision.actions, "it starts a job where no job waits")
 
 
 def check_schedules_are_valid(make: Maker) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ _NARROWEST = 12
 _BREAKS = (re.compile(r"(?<=[,:;/ ])"), re.compile(r"(?<=[=_-])"))
 #: So many seconds need no parts of them.
 _SECONDS = 10
+
+
+class Better(StrEnum):
+    """Which values of a column are better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,8 @@ class Column:
         Of the numbers, the same for the whole column.
     sorted_by
         Of texts that show numbers: these.
+    better
+        Which values are better, where that can be said.
     """
 
     header: str
@@ -43,11 +53,21 @@ class Column:
     values: tuple[str, ...] | tuple[Number, ...]
     decimals: int = 0
     sorted_by: tuple[Number, ...] = ()
+    better: Better | None = None
 
     @property
     def is_text(self) -> bool:
         """Whether it holds names."""
         return any(isinstance(value, str) for value in self.values)
+
+    @property
+    def best(self) -> Number:
+        """The best value; None if no value is better than the others, or one is not a number."""
+        known = [value for value in self.values if isinstance(value, int | float)]
+        comparable = len(known) == sum(value is not None for value in self.values)
+        if self.better is None or len(known) < 2 or not comparable or min(known) == max(known):
+            return None
+        return max(known) if self.better is Better.HIGHER else min(known)
 
     def cells(self) -> list[str]:
         """Return the values as shown: thousands in groups, ``-`` where nothing was measured."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.metrics.jobs import MEDIUM_LIMIT, SHORT_LIMIT
+from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.spec import Spec, build
 from predictors.accuracy import Accuracy, accuracy
 from predictors.replay import Replay, Starts, cost_of_looking
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
 WARMUP = 0.1
-CLASSES = ("short", "medium", "long")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
+from cpsched.metrics.jobs import CLASSES
 from predictors.accuracy import BOUND
-from predictors.evaluation import CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,6 @@ SUFFIXES = (".svg", ".png")
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#8C6D1F")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
-_TITLES = {"short": "at most 1 h", "medium": "1 h to 12 h", "long": "more than 12 h"}
 _STYLE: Any = {
     "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
     "grid.color": "#dddddd", "grid.linewidth": 0.6, "axes.axisbelow": True, "legend.frameon": False,
@@ -131,7 +130,7 @@ def _errors(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:  # noqa: 
         panel.bar_label(bars, said, padding=2, fontsize=8)
         panel.margins(x=0.22)
         panel.grid(visible=False, axis="y")
-        panel.set_title(f"ran {_TITLES[name]}\n{scores[0].jobs:,} jobs", fontsize=9)
+        panel.set_title(f"ran {CLASSES[name]}\n{scores[0].jobs:,} jobs", fontsize=9)
         panel.tick_params(axis="y", length=0)
     panels[0].set_yticks(places, [_name(item) for item in evaluations])
     panels[0].invert_yaxis()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.cli.output import counted, escaped
+from cpsched.metrics.jobs import CLASSES
 from cpsched.metrics.predictions import not_a_forecast
 from cpsched.report.run_tables import count_table
 from cpsched.tables import Column, Number, Table
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from predictors.accuracy import Accuracy
     from predictors.evaluation import Evaluation
     from predictors.replay import Starts
-
-_CLASSES = {"short": "short (<= 1 h)", "medium": "medium (<= 12 h)", "long": "long (> 12 h)"}
 
 
 def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
@@ -63,8 +62,8 @@ def overall(evaluations: Sequence[Evaluation]) -> Table:
 def by_class(evaluations: Sequence[Evaluation]) -> Table:
     """Return the errors by the length of the jobs."""
     rows = [
-        (item.predictor, _CLASSES[name], score)
-        for name in _CLASSES
+        (item.predictor, f"{name} ({CLASSES[name]})", score)
+        for name in CLASSES
         for item in evaluations
         for score in [item.by_class[name]]
     ]
@@ -97,7 +96,7 @@ def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
         Column("too low", "%", _of(scores, "under", 100), 1),
         Column("rank corr.", "", _of(scores, "rank"), 3),
         Column("above bound", "%", _of(scores, "bound_exceeded", 100), 1),
-        Column("bound's loss", "min", _of(scores, "bound_loss_s", 1 / 60), 1),
+        Column("pinball loss of the bound", "min", _of(scores, "bound_loss_s", 1 / 60), 1),
     )
 
 

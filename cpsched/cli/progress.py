@@ -136,9 +136,9 @@ def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[unit]}  {task.fields[more]}", markup=False),
         TimeElapsedColumn(),
-        TextColumn("gone,"),
+        TextColumn("elapsed,"),
         TimeRemainingColumn(),
-        TextColumn("left"),
+        TextColumn("remaining"),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         display = Bars(progress, wide=wide)

@@ -32,7 +32,7 @@ def command(
             findings = [f"files: {sentence}" for sentence in contradictions(run)]
         name, jobs = escaped(str(path)), counted(len(run.schedule.workload), "job")
         if not findings:
-            echo(f"{name}: {jobs}, nothing wrong")
+            echo(f"{name}: {jobs}, OK")
             continue
         wrong += 1
         echo(f"{name}: {jobs}, {counted(len(findings), 'thing')} wrong")

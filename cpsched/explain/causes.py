@@ -7,109 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.contract import WaitReason
-from cpsched.explain.model import OtherJob, Waiting
+from cpsched.explain.model import Waiting
 from cpsched.explain.reservations import delayed
 from cpsched.explain.room import Fitting, node_list
-from cpsched.model import columns as c
-from cpsched.model.decision import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from cpsched.dispatch.contract import Dispatcher, Reservation
-    from cpsched.model.decision import Decision
+    from cpsched.explain.context import DecisionContext
+    from cpsched.explain.model import OtherJob
     from cpsched.model.types import IntArray
-    from cpsched.model.view import View
 
 #: Above so many running jobs in the way, all are named instead of only those that are needed.
 _MOST_PRUNED = 256
-
-
-class DecisionContext:
-    """
-    A view, the decision on it, and what both say about one job.
-
-    Where a dispatcher reserves with other runtimes than it plans with, :attr:`view` is the one its
-    reservations are made of.
-
-    Parameters
-    ----------
-    row
-        The job's row in the store.
-    name
-        Turns a row of the store into the log's job id.
-    """
-
-    def __init__(
-        self,
-        dispatcher: Dispatcher,
-        view: View,
-        decision: Decision,
-        row: int,
-        name: Callable[[int], str],
-    ) -> None:
-        self.dispatcher = dispatcher
-        self.shown = view
-        self.view = view = dispatcher.reservation_view(view)
-        self.decision = decision
-        self.row = row
-        self._name = name
-        store = view.waiting.store
-        self.columns = store.columns
-        rows = view.waiting.rows
-        self.row_of = dict(zip(store.columns[rows, c.HANDLE].tolist(), rows.tolist(), strict=True))
-        self.handle = int(store.columns[row, c.HANDLE])
-        self.starts = [action for action in decision.actions if isinstance(action, Start)]
-        self.own_start = next((start for start in self.starts if start.handle == self.handle), None)
-        self.reserved: dict[int, Reservation] = {
-            one.handle: one for one in dispatcher.reservations(self.shown, decision)
-        }
-        order = dispatcher.ranking(self.shown)
-        self.order: list[int] | None = None if order is None else order.tolist()
-        self.rank_of = {row: at for at, row in enumerate(self.order or (), 1)}
-        self.free_after: IntArray = np.array(view.free)
-        for start in self.starts:
-            self.free_after[start.allocation.node] -= start.allocation.amount
-
-    def end_of(self, row: int, start: int) -> int:
-        """Return when a waiting job would be expected to end."""
-        return start + max(int(self.columns[row, c.PLAN]), 1)
-
-    def other(
-        self,
-        row: int,
-        start: int | None = None,
-        end: int | None = None,
-        nodes: IntArray | None = None,
-    ) -> OtherJob:
-        """Return another job as the explanation shows it."""
-        names = self.view.system.node_names
-        return OtherJob(
-            job_id=self._name(row),
-            units=int(self.columns[row, c.UNITS]),
-            rank=self.rank_of.get(row),
-            start=start,
-            end=end,
-            nodes=None if nodes is None else node_list(names, np.sort(nodes)),
-        )
-
-    def first_ahead(self) -> OtherJob | None:
-        """Return the first job in the dispatcher's order that stays behind, if before ours."""
-        started = {self.row_of[start.handle] for start in self.starts}
-        for row in self.order or ():
-            if row == self.row:
-                break
-            if row not in started:
-                reserved = self.reserved.get(int(self.columns[row, c.HANDLE]))
-                if reserved is None:
-                    return self.other(row)
-                return self.other_reserved(row, reserved)
-        return None
-
-    def other_reserved(self, row: int, reserved: Reservation) -> OtherJob:
-        """Return another job at its reservation."""
-        end = self.end_of(row, reserved.start)
-        return self.other(row, reserved.start, end, reserved.nodes)
 
 
 def why_waiting(context: DecisionContext) -> Waiting:
@@ -182,7 +92,7 @@ def waits_for(context: DecisionContext, fitting: Fitting) -> tuple[list[OtherJob
     """
     Return the running jobs whose ends make room for a job, and when they have ended.
 
-    Jobs end when they are expected to and nobody else starts. Those whose end changes nothing
+    Jobs end when they are expected to, and no other job starts. Those whose end changes nothing
     are left out, the earliest first.
     """
     held = _holding(context, fitting)

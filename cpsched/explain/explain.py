@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.explain.causes import DecisionContext, why_waiting
+from cpsched.explain.causes import why_waiting
+from cpsched.explain.context import DecisionContext
 from cpsched.explain.find import find_job
 from cpsched.explain.model import Asked, Explanation, JobState, Place, Waiting
 from cpsched.explain.moment import Moment, halt
 from cpsched.explain.room import places
 from cpsched.explain.sentences import summary_of, why_starting
-from cpsched.explain.words import clock, safe
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING, UNBOUNDED, Split
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
+from cpsched.words import clock, safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

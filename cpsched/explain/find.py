@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.explain.words import safe
+from cpsched.words import safe
 
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray

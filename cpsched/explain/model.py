@@ -165,9 +165,9 @@ class Waiting:
     before
         Jobs that start now and go before it.
     ahead
-        The job its start would delay, or that nobody passes; None where that is not the cause.
+        The job that its start would delay, or that it may not overtake; None if neither.
     waits_for
-        Running jobs whose ends make room for it, if nobody else starts, by expected end; jobs
+        Running jobs whose ends make room for it, if no other job starts, by expected end; jobs
         that start now are among them.
     could_start
         When these have ended, seconds; None where it fits already.

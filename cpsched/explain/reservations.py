@@ -10,7 +10,7 @@ from cpsched.explain.room import Fitting
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
-    from cpsched.explain.causes import DecisionContext
+    from cpsched.explain.context import DecisionContext
     from cpsched.explain.model import OtherJob
     from cpsched.model.allocation import Allocation
     from cpsched.model.types import IntArray

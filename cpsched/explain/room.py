@@ -8,10 +8,10 @@ import numpy as np
 
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
-from cpsched.explain.words import amount, count
 from cpsched.model import columns as c
 from cpsched.model.types import Split
 from cpsched.study.nodes import fold
+from cpsched.words import amount, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

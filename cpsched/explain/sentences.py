@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.explain.model import JobState
-from cpsched.explain.words import clock, count, safe
+from cpsched.words import clock, count, safe
 
 if TYPE_CHECKING:
-    from cpsched.explain.causes import DecisionContext
+    from cpsched.explain.context import DecisionContext
     from cpsched.explain.model import Explanation, OtherJob, Waiting
 
 

@@ -6,8 +6,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cpsched.explain.model import JobState
-from cpsched.explain.words import amounts, clock, count, safe, seconds
 from cpsched.tables import Column, Table
+from cpsched.words import amounts, clock, count, estimate, safe, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     if about.same_id > 1:
         yield "", f"the log has {about.same_id:,} jobs of this id; this one came last by then"
     yield "asks for", _request(job)
-    by = f"{about.dispatcher}, runtimes predicted by {about.predictor}"
+    by = f"{about.dispatcher}, runtime estimate: {estimate(about.predictor)}"
     if about.queue_length is not None:
         rank = f"number {about.rank:,} of " if about.rank is not None else ""
         waiting = f"{rank}{about.queue_length:,} waiting"
@@ -92,7 +92,7 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
         yield from _jobs("ahead", [waiting.ahead], width)
     yield from _jobs("waits for", waiting.waits_for, width)
     if waiting.could_start is not None:
-        when = f"at {_from_now(about, waiting.could_start)}, if nobody else starts"
+        when = f"at {_from_now(about, waiting.could_start)}, if no other job starts"
         yield from _labelled("could start", when, width)
     if waiting.planned is not None:
         where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.figures.lanes import Rows, place
-from cpsched.figures.style import SPANS, canvas, duration, moments
+from cpsched.figures.style import SPANS, canvas, moments
+from cpsched.words import duration
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

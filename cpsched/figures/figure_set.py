@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from cpsched.figures import draw_boxes, draw_gantt, draw_solver, draw_time
 from cpsched.figures.draw_boxes import Panel
 from cpsched.figures.style import save, styled
+from cpsched.metrics.jobs import CLASSES
 from cpsched.study.names import slug
+from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,7 +27,6 @@ _BOX = (
     " it is the median and the green triangle the mean."
 )
 _NAMES = {"gpu": "GPU", "mic": "MIC", "mem": "memory"}
-_CLASSES = {"short": "short: up to 1 h", "medium": "medium: up to 12 h", "long": "long"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +102,14 @@ def _figures(runs: Sequence[RunData]) -> Iterator[tuple[str, str, Callable[[], F
         f"{_BOX} Jobs with slowdown 1, which never waited, are left out: {left_out}",
         lambda: draw_boxes.draw(runs, [_slowdown("all", "all jobs that waited", runs)]),
     )
-    waited = [name for name in _CLASSES if any(run.slowdown[name] is not None for run in runs)]
-    nobody = " and ".join(name for name in _CLASSES if name not in waited)
+    waited = [name for name in CLASSES if any(run.slowdown[name] is not None for run in runs)]
+    nobody = " and ".join(name for name in CLASSES if name not in waited)
     yield (
         "slowdown by length",
         f"By the time the jobs ran. {_BOX} Jobs with slowdown 1 are left out: {left_out}"
         + (f" There are none of {nobody} jobs: none waited, or none ran." if nobody else ""),
         lambda: draw_boxes.draw(
-            runs, [_slowdown(name, _CLASSES[name], runs) for name in waited or _CLASSES]
+            runs, [_slowdown(name, f"{name}: {CLASSES[name]}", runs) for name in waited or CLASSES]
         ),
     )
     yield (
@@ -182,10 +183,7 @@ def _averaged(runs: Sequence[RunData]) -> str:
     if line is None:
         return "averaged"
     seconds = float(line.edges[1] - line.edges[0])
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"averaged over {seconds / size:.1f} {unit} at a time"
-    return f"averaged over {seconds:.0f} s at a time"
+    return f"averaged over {duration(seconds)} at a time"
 
 
 def _gap_caption(runs: Sequence[RunData]) -> str:

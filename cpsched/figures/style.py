@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
+from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,14 +135,6 @@ def plain(value: float, _: object = None) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.3g}"
 
 
-def duration(seconds: float, _: object = None) -> str:
-    """Return a time span for an axis: ``30 s``, ``5 min``, ``2 h``, ``3 d``."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if abs(seconds) >= size:
-            return f"{seconds / size:,.3g} {unit}"
-    return f"{seconds:,.3g} s" if seconds else "0"
-
-
 #: Where an axis of time spans has its marks.
 SPANS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 4 * 86400, 16 * 86400, 64 * 86400)
 
@@ -151,7 +144,7 @@ def span_axis(axes: Axes, name: str, top: float, *, log: bool) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axis = getattr(axes, f"{name}axis")
-    axis.set_major_formatter(FuncFormatter(duration))
+    axis.set_major_formatter(FuncFormatter(lambda seconds, _: duration(seconds)))
     if log:
         marks = [mark for mark in SPANS if mark <= top * 1.05] or [1]
         axis.set_major_locator(FixedLocator(marks))

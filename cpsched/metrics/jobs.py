@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 #: The longest runtimes of short and of medium jobs, seconds (Remediani 2017, section 3.1.1).
 SHORT_LIMIT = 3600
 MEDIUM_LIMIT = 12 * 3600
+#: How long jobs of each :class:`JobClass` run, in its order, by the name in tables and files.
+CLASSES = {"short": "at most 1 h", "medium": "1 h to 12 h", "long": "more than 12 h"}
 
 
 class JobClass(IntEnum):
@@ -116,22 +118,6 @@ def bounded_slowdown(wait: IntArray, runtime: IntArray, *, tau: int = 10) -> Flo
     if tau < 1:
         raise ValueError(f"tau is {tau}, must be at least one second")
     return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
-
-
-def requested_ratio(requested_time: IntArray, runtime: IntArray) -> FloatArray:
-    """
-    Return by how much each job was overestimated, ``requested_time / runtime``.
-
-    Shape ``(num_jobs,)``; below 1 where a job ran longer than asked for. A runtime of 0 counts
-    as 1 second, as in :func:`slowdown`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ or any entry is negative.
-    """
-    _check(requested_time=requested_time, runtime=runtime)
-    return np.asarray(requested_time / np.maximum(runtime, 1), dtype=np.float64)
 
 
 def job_class(runtime: IntArray) -> IntArray:

@@ -2,7 +2,7 @@
 Where jobs lie: packing, fragmentation, spread and switches, after Soner's thesis, section 7.4.
 
 All are of the nodes a job starts on, over the jobs that completed or timed out, and there are none
-on a machine whose nodes are counted pools: where in a pool a job lies nobody says.
+on a machine whose nodes are counted pools: a pool does not say where in it a job runs.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def loss_of_capacity(schedule: Schedule, window: Window | None = None) -> dict[s
     ``sum_i n_i (t_{i+1} - t_i) delta_i / (N (t_m - t_1))`` over the events ``t_1 .. t_m`` of the
     window, with ``N`` the capacity, ``n_i`` what is idle from event ``i`` to the next, and
     ``delta_i`` 1 if any job waits then, else 0 [1]_. Whether a waiting job would fit into what is
-    idle is not asked, so what nobody could have used counts as lost too. Jobs that may not start
-    yet (begin time, dependency) do not make ``delta_i`` 1.
+    idle is not asked, so capacity that no waiting job could have used counts as lost too. Jobs that
+    may not start yet (begin time, dependency) do not make ``delta_i`` 1.
 
     References
     ----------
@@ -174,7 +174,7 @@ def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> floa
 
 
 def _idle_while(queue: StepFunction, busy: StepFunction, total: int, window: Window) -> int:
-    """Return amount times seconds of the window idle while somebody waits."""
+    """Return amount times seconds of the window idle while jobs wait."""
     inner = distinct(queue.times, busy.times)
     inner = inner[(inner > window.start) & (inner < window.end)]
     edges = np.concatenate([[window.start], inner, [window.end]])

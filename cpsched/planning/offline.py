@@ -12,7 +12,6 @@ from cpsched.cp.pure import MOST_COUNTS
 from cpsched.dispatch.contract import BuildsModel, Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
-from cpsched.explain.words import count, safe
 from cpsched.model.decision import NOTHING, Start
 from cpsched.model.types import MISSING
 from cpsched.planning.assign import assign
@@ -22,6 +21,7 @@ from cpsched.planning.listed import list_plan
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.spec import Spec, build, may_be_none, options_of
 from cpsched.study.nodes import fold_units
+from cpsched.words import count, safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -133,7 +133,7 @@ def plan(
     if not 0 < limit < math.inf:
         raise ConfigError(f"limit is {limit}, must be above 0 and finite", key="--limit")
     spec, decides = _for_the_occasion(dispatcher, limit)
-    # Programs of who starts now plan nobody else.
+    # Models that select sets of jobs to start now plan no other job.
     solves = isinstance(decides, BuildsModel) and not decides.selects_sets
     if solves and keep_submits:
         raise ConfigError(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.explain.words import count, safe
 from cpsched.tables import Column, Table
+from cpsched.words import count, estimate, safe
 
 if TYPE_CHECKING:
     from cpsched.planning.offline import OfflinePlan
@@ -25,7 +25,7 @@ def _heading(plan: OfflinePlan) -> list[str]:
     lines = [
         f"{safe(fitted.workload.title)}: {count(len(instance), 'job')}, {released},"
         f" on {safe(fitted.system.title)}, empty",
-        f"durations predicted by {plan.predictor}",
+        f"runtime estimate: {estimate(plan.predictor)}",
     ]
     if fitted.rejected:
         row, reason = fitted.rejected[0]

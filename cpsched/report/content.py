@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cpsched.report.section import Section
     from cpsched.report.source import Source
+    from cpsched.study.readable import Titled
 
 _HERE = Path(__file__).resolve().parent
 
@@ -31,12 +32,14 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
     """
     results = source.tables.results
     schedules = [one for section in sections for one in section.schedules]
+    main = main_table(source.tables)
+    more = [one for tables in readable(source.tables).values() for one in tables]
     return {
         "title": results.title,
         "question": results.question,
         "baseline": str(results.baseline),
         "cards": _cards(source),
-        "sections": [_section(source, section) for section in sections],
+        "sections": [_section(source, section, main, more) for section in sections],
         "missing": results.missing,
         "failures": source.failures,
         "schedules": [
@@ -82,24 +85,18 @@ def _cards(source: Source) -> list[tuple[str, str]]:
     return cards
 
 
-def _section(source: Source, section: Section) -> dict[str, Any]:
+def _section(
+    source: Source, section: Section, main: Sequence[Titled], more: Sequence[Titled]
+) -> dict[str, Any]:
     name = section.place.name
-    main = [html_table(one) for one in main_table(source.tables) if one.place == name]
-    more = [
-        html_table(one)
-        for group, tables in readable(source.tables).items()
-        for one in tables
-        if one.place == name
-        for _ in [group]
-    ]
     return {
         "id": slug(name),
         "name": name,
         "findings": facts.findings(source.tables, name),
         "machine": section.machine,
         "log": section.log,
-        "main": main,
-        "more": more,
+        "main": [html_table(one) for one in main if one.place == name],
+        "more": [html_table(one) for one in more if one.place == name],
         "figures": [
             {
                 "id": figure.name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.figures.figure_set import excluded
 from cpsched.metrics.workload import describe
 from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
+from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -162,10 +163,7 @@ def _jobs(number: int) -> str:
 
 def _shown(figure: str, value: float) -> str:
     if figure == "wait_mean_s":
-        for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-            if value >= size:
-                return f"{value / size:,.1f} {unit}"
-        return f"{value:,.1f} s"
+        return duration(value)
     unit = " jobs" if figure == "queue_mean_jobs" else ""
     return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}{unit}"
 

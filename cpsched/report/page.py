@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     from cpsched.tables import Column
 
 _HERE = Path(__file__).resolve().parent
-#: The smaller the better.
-_LOW_IS_GOOD = re.compile(r"mean|median|p9\d|max|lost|makespan")
-_HIGH_IS_GOOD = re.compile(r"use$|throughput|never waited")
 #: Characters that end a script or a string in it, whatever surrounds them.
 _UNSAFE = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
-#: Nobody refers to a group, and a hundredth of a point is more than anybody sees.
+#: Groups are never referred to, and a hundredth of a point is too small to see.
 _GROUP_NAME = re.compile(r'^(<g\b[^>]*?) id="[^"]*"')
 _DIGITS = re.compile(r"(\.\d\d)\d+")
 _IDENTIFIER = re.compile(r'((?<![\w-])id="|href="#|url\(#)')
@@ -88,9 +85,9 @@ def html_table(titled: Titled) -> dict[str, Any]:
     """Return a table for the template: headers, and cells with what they are sorted by."""
     columns = titled.table.columns
     shown = [column.cells() for column in columns]
-    # Rows of several classes are of different jobs: the least of them is nobody's merit.
+    # Rows of several classes are about different jobs: comparing them says nothing.
     of_all = all(column.header != "class" for column in columns)
-    best = [_best(column.header, column.values) if of_all else None for column in columns]
+    best = [column.best if of_all else None for column in columns]
     return {
         "title": titled.title,
         "caption": titled.table.caption,
@@ -106,7 +103,7 @@ def html_table(titled: Titled) -> dict[str, Any]:
                     "value": _number(column, row),
                     "text": column.is_text,
                     "best": best[at] is not None and column.values[row] == best[at],
-                    "verdict": column.header in ("is", "verdict"),
+                    "verdict": column.header == "verdict",
                 }
                 for at, column in enumerate(columns)
             ]
@@ -120,15 +117,3 @@ def _number(column: Column, row: int) -> Any:
     if column.sorted_by:
         return column.sorted_by[row]
     return None if column.is_text else column.values[row]
-
-
-def _best(header: str, values: tuple[Any, ...]) -> float | None:
-    """Return the best value of a column in which there is one, and values differ."""
-    known = [value for value in values if isinstance(value, int | float)]
-    if len(known) < 2 or len(known) < len([v for v in values if v is not None]):
-        return None
-    if min(known) == max(known):
-        return None
-    if _HIGH_IS_GOOD.search(header):
-        return max(known)
-    return min(known) if _LOW_IS_GOOD.search(header) else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cpsched.tables import Column, Table, decimals_for
+from cpsched.words import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +84,7 @@ def placement_table(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table
 def common_predictor(predictors: tuple[str, ...]) -> tuple[str, list[Column]]:
     """Return words for a caption if all runs share a predictor, else a column."""
     if len(set(predictors)) == 1:
-        return f"runtimes predicted by {predictors[0]}", []
+        return f"runtime estimate: {estimate(predictors[0])}", []
     return "", [Column("predictor", "", predictors)]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.study.names import slug
 from cpsched.study.results import MEASURES, PLACES, STATISTICS, column
-from cpsched.tables import Column, Number, Table, decimals_for
+from cpsched.tables import Better, Column, Number, Table, decimals_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 Row = dict[str, "Cell"]
 #: Of a ratio.
 _MOST_DECIMALS = 6
-_SHARES = {"utilization": "use", "loss_of_capacity": "lost"}
+_SHARES = {
+    "utilization": ("use", Better.HIGHER),
+    "loss_of_capacity": ("lost", Better.LOWER),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +123,12 @@ def _number(
     unit: str = "",
     scale: float = 1,
     decimals: int | None = None,
+    better: Better | None = None,
 ) -> Column:
     """Return a column of figures, with as many decimals as the least of them needs."""
     values = tuple(_scaled(row.get(name), scale) for row in rows)
-    return Column(
-        header, unit, values, decimals_for(values, unit) if decimals is None else decimals
-    )
+    digits = decimals_for(values, unit) if decimals is None else decimals
+    return Column(header, unit, values, digits, better=better)
 
 
 def _scaled(value: Cell, scale: float) -> Number:
@@ -133,7 +136,9 @@ def _scaled(value: Cell, scale: float) -> Number:
 
 
 def _statistics(rows: Sequence[Row], name: str, unit: str) -> list[Column]:
-    return [_number(rows, column(name, one, unit), one, unit) for one in STATISTICS]
+    return [
+        _number(rows, column(name, one, unit), one, unit, better=Better.LOWER) for one in STATISTICS
+    ]
 
 
 def _measures(place: str, rows: Sequence[Row]) -> list[Titled]:
@@ -150,8 +155,8 @@ def _queue(place: str, rows: Sequence[Row]) -> Titled:
 
 def _system(place: str, rows: Sequence[Row]) -> Titled:
     shares = [
-        _number(rows, name, f"{name.removeprefix(f'{kind}_')} {said}", "%", 100, 1)
-        for kind, said in _SHARES.items()
+        _number(rows, name, f"{name.removeprefix(f'{kind}_')} {said}", "%", 100, 1, better)
+        for kind, (said, better) in _SHARES.items()
         for name in rows[0]
         if name.startswith(f"{kind}_") and any(row[name] is not None for row in rows)
     ]
@@ -159,10 +164,10 @@ def _system(place: str, rows: Sequence[Row]) -> Titled:
         *_who(rows),
         *_size(rows),
         *shares,
-        _number(rows, "theoretical_utilization", "theoretical use", "%", 100, 1),
-        _number(rows, "makespan_s", "makespan", "h", 1 / 3600, 1),
-        _number(rows, "throughput_jobs_per_hour", "throughput", "jobs/h"),
-        _number(rows, "share_that_never_waited", "never waited", "%", 100, 1),
+        _number(rows, "theoretical_utilization", "theoretical use", "%", 100, 1, Better.HIGHER),
+        _number(rows, "makespan_s", "makespan", "h", 1 / 3600, 1, Better.LOWER),
+        _number(rows, "throughput_jobs_per_hour", "throughput", "jobs/h", better=Better.HIGHER),
+        _number(rows, "share_that_never_waited", "never waited", "%", 100, 1, Better.HIGHER),
     )
     return Titled(place, "the machine", Table("", columns))
 
@@ -194,13 +199,13 @@ def _means(rows: Sequence[Row]) -> Table:
         (
             *_who(rows),
             *sizes,
-            _number(rows, "wait_mean_s", "mean wait", "s"),
-            _number(rows, "wait_p99_s", "p99 wait", "s"),
-            _number(rows, "slowdown_mean", "mean slowdown"),
-            _number(rows, "bounded_slowdown_mean", "mean bounded slowdown"),
-            _number(rows, "bounded_slowdown_p99", "p99 bounded slowdown"),
-            _number(rows, "queue_mean_jobs", "mean queue", "jobs"),
-            _number(rows, "utilization_core", "core use", "%", 100, 1),
+            _number(rows, "wait_mean_s", "mean wait", "s", better=Better.LOWER),
+            _number(rows, "wait_p99_s", "p99 wait", "s", better=Better.LOWER),
+            _number(rows, "slowdown_mean", "mean slowdown", better=Better.LOWER),
+            _number(rows, "bounded_slowdown_mean", "mean bounded slowdown", better=Better.LOWER),
+            _number(rows, "bounded_slowdown_p99", "p99 bounded slowdown", better=Better.LOWER),
+            _number(rows, "queue_mean_jobs", "mean queue", "jobs", better=Better.LOWER),
+            _number(rows, "utilization_core", "core use", "%", 100, 1, Better.HIGHER),
         ),
     )
 
@@ -215,7 +220,7 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
     decimals = decimals_for(both, unit)
     return Table(
         "Intervals are 95 %, of the repetitions and of a bootstrap over weeks of the log; a"
-        " difference counts if every interval leaves it out that there is none",
+        " difference is significant only if every interval excludes zero",
         (
             *_who(chosen),
             Column("against", "", tuple(_base(row) for row in chosen)),
@@ -241,7 +246,7 @@ def _ratios(rows: Sequence[Row]) -> Table:
         columns.append(_ratios_of(f"{title}, ratio", chosen, "ratio", 2))
         if any(row["weeks"] for row in chosen):
             columns.append(_ratios_of("over weeks", chosen, "week_ratio", 2))
-        columns.append(_text(chosen, "verdict", "is"))
+        columns.append(_text(chosen, "verdict"))
     return Table("", tuple(columns))
 
 
@@ -274,7 +279,7 @@ def _ratio(row: Row, name: str, decimals: int = 3) -> str:
 
 def _timing(rows: Sequence[Row]) -> Table:
     times = [
-        _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2)
+        _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2, Better.LOWER)
         for name in ("median", "p99", "max")
     ]
     return Table(

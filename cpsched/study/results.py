@@ -39,7 +39,7 @@ PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_com
 #: Labels of a run's place in an experiment.
 _NAMES = ("workload", "system", "dispatcher", "predictor")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
-CLASSES = ("short", "medium", "long")
+CLASSES = tuple(job_metrics.CLASSES)
 GROUPS = ("all", *CLASSES)
 COUNTS = (
     "in_log",

@@ -61,7 +61,7 @@ def check_capacity(schedule: Schedule, findings: Findings) -> None:
     sound = inside(schedule) & (segments.amount >= 0).all(axis=1)
     lasting = np.flatnonzero(sound & (segments.start < segments.end))
     _check(schedule, findings, lasting, segments.start[lasting], segments.end[lasting])
-    # A job of runtime 0 needs room all the same, if nobody else's: each gets a second of its own.
+    # A job of runtime 0 needs room too, but shares it with no other: each gets its own second.
     empty = np.flatnonzero(sound & (segments.start == segments.end))
     fits = _fits_alone(segments, empty, capacity)
     own = np.flatnonzero(~fits).astype(np.int64)

@@ -29,7 +29,7 @@ def _check_allocation(schedule: Schedule, findings: Findings) -> None:
     holds = holding(schedule)
     has = np.zeros(len(holds), dtype=np.bool_)
     has[schedule.segments.job] = True
-    # What an unknown outcome means nobody knows.
+    # An unknown outcome has no meaning.
     known = np.isin(schedule.outcome, list(JobOutcome))
     findings.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but holds no node")
     findings.add(Rule.ALLOCATION, known & has & ~holds, lambda _: "holds nodes, but never ran")

@@ -84,7 +84,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     assert names == ["log-four-easy-backfill-sjf-requested-s0", "log-four-fifo-requested-s0"]
     code, out, _ = cpsched("verify", "out")
     assert code == 0
-    assert out.count("4 jobs, nothing wrong") == 2
+    assert out.count("4 jobs, OK") == 2
     again = ("compare", "log.swf", "--system", "four.toml", "-d", "easy:backfill=sjf", "-d", "fifo")
     _, out, _ = cpsched(*again, "-d", "ljf", "--out", "out")
     assert out.startswith("3 runs: 1 made, 2 already done, 0 failed\n")
@@ -334,7 +334,7 @@ def test_what_a_log_says_cannot_steer_the_terminal(files, cpsched):
         assert (code, err) == (0, "")
         assert out.replace("\n", "").isprintable()
     assert "\\x9brun/runs/" in out
-    assert "4 jobs, nothing wrong" in out
+    assert "4 jobs, OK" in out
 
 
 def test_one_is_not_many(files, cpsched):
@@ -343,7 +343,7 @@ def test_one_is_not_many(files, cpsched):
     _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
     assert "log: 1 job submitted over 0.0 days" in out
     assert "1 job simulated, 0 rejected" in out
-    assert cpsched("verify", "run")[1].endswith(": 1 job, nothing wrong\n")
+    assert cpsched("verify", "run")[1].endswith(": 1 job, OK\n")
     assert "busiest day         1 job\n" in cpsched("workload", "info", "log.swf")[1]
     assert cpsched("workload", "convert", "log.swf", "one.csv")[1] == "one.csv: 1 job\n"
 

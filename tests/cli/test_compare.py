@@ -49,7 +49,7 @@ def test_a_plan_is_carried_out_and_tables_written(files, cpsched):
     assert (files / "out" / "tables" / "summary.csv").read_bytes() == summary
     code, out, _ = cpsched("verify", "out/runs")
     assert code == 0
-    assert out.count("30 jobs, nothing wrong") == 2
+    assert out.count("30 jobs, OK") == 2
 
 
 def test_a_log_needs_no_plan(files, cpsched):

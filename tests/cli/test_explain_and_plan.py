@@ -30,7 +30,7 @@ job 2 (4 units, number 1 in the queue), planned for 10 s (2001-09-09 01:46:50)
 
 job         4, user 2, queue 1, submitted at 4 s (2001-09-09 01:46:44), waiting for 1 s
 asks for    1 unit of 1 core, for 8 s (predicted 8 s)
-dispatcher  easy, runtimes predicted by requested; number 2 of 2 waiting, 2 running at 4 s
+dispatcher  easy, runtime estimate: requested time; number 2 of 2 waiting, 2 running at 4 s
 
                                         units
 resource  needed  free  usable  total  [of 1]
@@ -42,7 +42,7 @@ ahead       job 2 (4 units), number 1 in the queue, from 10 s to 14 s as expecte
 """
 PLAN = """\
 log: 4 jobs, all there at second 0, on four cores, empty
-durations predicted by requested
+runtime estimate: requested time
 rejected: 1 job that can never run here (the first: job 5, needs 99 units of 1 core, all 1 eligible nodes hold at most 4)
 
                                                    mean

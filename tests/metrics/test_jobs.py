@@ -54,11 +54,6 @@ def test_bounded_slowdown_refuses_tau_0():
         jobs.bounded_slowdown(NONE, NONE, tau=0)
 
 
-def test_requested_ratio_by_hand():
-    ratio = jobs.requested_ratio(np.array([100, 10, 60]), np.array([50, 20, 0]))
-    assert ratio.tolist() == [2.0, 0.5, 60.0]
-
-
 @pytest.mark.parametrize(
     ("runtime", "expected"),
     [

@@ -55,7 +55,7 @@ def test_columns_nobody_has_are_left_out():
 def test_runs_of_different_jobs_have_columns_for_them():
     other = summary(counts={"simulated": 9, "rejected": 3})
     table = comparison([("fifo", "requested", summary()), ("easy", "requested", other)])
-    assert table.caption == "runtimes predicted by requested"
+    assert table.caption == "runtime estimate: requested time"
     assert table.columns[1] == Column("jobs", "", (372320, 9))
     assert table.columns[2] == Column("rejected", "", (0, 3))
 
@@ -145,7 +145,7 @@ def test_no_runs_make_an_empty_table():
 def test_a_run_in_which_nothing_ran_is_shown():
     found = summarize(run(jobs((0, 9, 5)), machine((1,)), "fifo").schedule)
     text = comparison([("fifo", "requested", found)]).text()
-    assert text.startswith("0 jobs simulated, 1 rejected; runtimes predicted by requested")
+    assert text.startswith("0 jobs simulated, 1 rejected; runtime estimate: requested time")
     assert set(text.splitlines()[-1].split()) == {"fifo", "-"}
 
 
@@ -173,7 +173,7 @@ def test_where_jobs_lie():
         "mean spread", "mean span",
     ]  # fmt: skip
     text = placement_table([("fifo", "requested", summary(placement=switches))]).text()
-    assert text.splitlines()[0] == "where jobs lie; runtimes predicted by requested"
+    assert text.splitlines()[0] == "where jobs lie; runtime estimate: requested time"
     assert text.splitlines()[-1].split() == [
         "fifo", "4.00", "1.021", "2.40", "17.36", "110.7", "1.06", "25.0",
     ]  # fmt: skip

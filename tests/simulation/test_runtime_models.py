@@ -242,7 +242,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     about = json.loads((out / "run.json").read_text())
     assert about["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
     code, text, _ = cpsched("verify", str(out))
-    assert (code, "nothing wrong" in text) == (0, True)
+    assert (code, ", OK" in text) == (0, True)
     about["settings"]["runtime_model"] = "recorded"
     (out / "run.json").write_text(json.dumps(about))
     code, text, _ = cpsched("verify", str(out))

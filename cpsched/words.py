@@ -22,6 +22,14 @@ def seconds(time: int) -> str:
     return f"{time:,} s"
 
 
+def duration(time: float) -> str:
+    """Return a time span in its largest fitting unit: ``30 s``, ``5 min``, ``2.5 h``, ``3 d``."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if abs(time) >= size:
+            return f"{time / size:,.3g} {unit}"
+    return f"{time:,.3g} s" if time else "0"
+
+
 def clock(time: int, epoch: int | None) -> str:
     """Return a second, with its date (UTC) where the log has one."""
     if epoch is None:
@@ -31,6 +39,11 @@ def clock(time: int, epoch: int | None) -> str:
     except (OverflowError, ValueError, OSError):
         return seconds(time)
     return f"{seconds(time)} ({date:%Y-%m-%d %H:%M:%S})"
+
+
+def estimate(predictor: str) -> str:
+    """Return what a predictor's runtime estimates are called."""
+    return {"requested": "requested time", "actual": "actual runtime"}.get(predictor, predictor)
 
 
 def amount(kind: str, number: int) -> str:
