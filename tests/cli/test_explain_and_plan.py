@@ -83,8 +83,8 @@ def test_explain_as_json(files, cpsched):
     code, out, _ = cpsched(*EXPLAIN, "--job", "2", "--at", "4", "-p", "actual", "--json")
     about = json.loads(out)
     assert code == 0
-    assert (about["fate"], about["rank"], about["predictor"]) == ("waiting", 1, "actual")
-    assert about["waiting"]["cause"] == "short"
+    assert (about["state"], about["rank"], about["predictor"]) == ("waiting", 1, "actual")
+    assert about["waiting"]["reason"] == "no-room"
     assert about["waiting"]["planned"] == 10
     assert [job["job_id"] for job in about["waiting"]["waits_for"]] == ["3", "1"]
 
