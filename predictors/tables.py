@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.cli.output import counted, escaped
 from cpsched.metrics.jobs import CLASSES
 from cpsched.metrics.predictions import not_a_forecast
+from cpsched.printable import counted, escaped
 from cpsched.report.run_tables import count_table
 from cpsched.tables import Column, Number, Table
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError
+from cpsched.printable import cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,8 @@ def _write(plan: OfflinePlan, path: Path) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow([cell(value) for value in row])
 
 
 def figures(plan: OfflinePlan) -> dict[str, Any]:

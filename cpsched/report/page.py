@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.figures.style import FAINT, INK, PAPER
+from cpsched.printable import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,8 @@ def render(content: Mapping[str, Any]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
+        # A markup of our own is a string, too; everything else is text from somewhere.
+        finalize=lambda value: visible(value) if type(value) is str else value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

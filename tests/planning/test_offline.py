@@ -302,6 +302,14 @@ def test_plans_keep_capacity_and_are_no_worse_than_the_list_plan(system, workloa
             assert (made.checked, None in made.nodes) == ("nodes", False)
 
 
+def test_ids_cannot_steer_a_spreadsheet_or_a_terminal(tmp_path):
+    """An id that begins like a formula is text; control characters are shown."""
+    ids = ["=1+1", "-4", "a\x1b[31m"]
+    write(planned("easy", jobs((0, 4, 3), (0, 4, 3), (0, 4, 3), job_id=ids)), tmp_path / "plan.csv")
+    rows = (tmp_path / "plan.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["'=1+1", "-4", "a\\x1b[31m"]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
 def test_files(tmp_path, suffix):
     path = tmp_path / f"plan{suffix}"

@@ -33,7 +33,7 @@ def runs_folder(tmp_path_factory) -> Path:
     system = machine((4,), (4,), (4,), (4,), (4,), (4,))
     for dispatcher in ("fifo", "easy"):
         done = run(_workload(), system, dispatcher)
-        log = "a log; rm -rf '*'.swf"
+        log = "a log; rm -rf '*' \x1b\udcff.swf"
         arguments = {"workload": log, "source": {"path": log}, "machine": "tiny", "first": 40}
         save_run(done, folder / dispatcher, arguments=arguments)
     return folder

@@ -192,6 +192,9 @@ def test_hostile_names_are_text(page):
     assert "owned'</script>" not in text
     assert "<img" not in text
     assert "&#39;a log; rm -rf &#39;" in text
+    # An escape sequence, and a file name that is not UTF-8.
+    assert "\x1b" not in text
+    assert r"\x1b\udcff.swf" in text
 
 
 def test_an_island_cannot_be_left():
