@@ -22,11 +22,8 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.installed  ## Simulate the bundled log under several dispatchers.
-	@$(BIN)/cpsched simulate data/logs/eurora-sample.csv.gz --system eurora \
-		--dispatcher fifo --dispatcher sjf --dispatcher easy --dispatcher easy:backfill=sjf \
-		--dispatcher prb --dispatcher prb:priority=slowdown \
-		--out demo-out --overwrite
+demo: $(VENV)/.installed  ## Compare four dispatchers on the bundled log, with two ways to know runtimes.
+	@$(BIN)/cpsched compare demo --out demo-out --jobs 2
 
 test: $(VENV)/.installed-dev  ## Run the test suite.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup

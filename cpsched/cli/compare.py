@@ -174,6 +174,7 @@ def _of_file(study: Study, given: Mapping[str, Any]) -> Study:
 
 def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     from cpsched.cli.report import width
+    from cpsched.study.conclusion import conclusions
     from cpsched.study.readable import main_table
 
     made = outcome.runs - outcome.kept - len(outcome.failed)
@@ -186,4 +187,6 @@ def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
         echo(f"\n{escaped(titled.place)}\n\n{titled.table.text(width=width())}")
     folder = files[0].parent
     echo(f"\nFigures and a report: cpsched report {escaped(shlex.quote(str(folder.parent)))}")
-    echo(f"Tables: {escaped(str(folder))}")
+    echo(f"Tables: {escaped(str(folder))}\n")
+    for sentence in conclusions(tables):
+        echo(escaped(sentence))
