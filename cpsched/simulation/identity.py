@@ -14,19 +14,42 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cpsched import registry
 from cpsched.errors import ConfigError
 from cpsched.spec import Spec, files_of, resolved, spec_of
 from cpsched.versions import versions
 
-if TYPE_CHECKING:
-    from cpsched.simulation.simulate import Settings
-
 #: Parts of cpsched that only read runs: no run depends on them.
 _READERS = {"checks.py", "check_sample.py", "cli", "explain", "figures", "planning", "report"}
 _READERS |= {"tables.py", "verification"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """
+    How a simulation is run; see :class:`~cpsched.simulation.simulator.Simulator`.
+
+    Attributes
+    ----------
+    dispatch_interval
+        None: the dispatcher's own (:attr:`~cpsched.dispatch.contract.Dispatcher.interval`), which
+        most do not have. A finished run's settings say which one it was.
+    enforce_limits
+        Whether jobs that ask for more time than their queue allows are rejected. For a workload
+        that is mapped already, the mapping decided that, and a finished run's settings say how.
+    runtime_model
+        Specification of how long jobs run, see
+        :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
+    """
+
+    overrun: str = "kill"
+    correction: str = "requested"
+    dispatch_interval: int | None = None
+    enforce_limits: bool = True
+    runtime_model: str = "recorded"
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.mapping import Fitted, fit
 from cpsched.simulation import checkpoint as checkpoints
+from cpsched.simulation.identity import Settings as Settings
 from cpsched.simulation.identity import describe
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
 from cpsched.simulation.simulator import Simulator
@@ -24,32 +25,6 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
     from cpsched.prediction import RuntimePredictor
     from cpsched.simulation.observers import Observer
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """
-    How a simulation is run; see :class:`~cpsched.simulation.simulator.Simulator`.
-
-    Attributes
-    ----------
-    dispatch_interval
-        None: the dispatcher's own (:attr:`~cpsched.dispatch.contract.Dispatcher.interval`), which
-        most do not have. A finished run's settings say which one it was.
-    enforce_limits
-        Whether jobs that ask for more time than their queue allows are rejected. For a workload
-        that is mapped already, the mapping decided that, and a finished run's settings say how.
-    runtime_model
-        Specification of how long jobs run, see
-        :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
-    """
-
-    overrun: str = "kill"
-    correction: str = "requested"
-    dispatch_interval: int | None = None
-    enforce_limits: bool = True
-    runtime_model: str = "recorded"
-    seed: int = 0
 
 
 @dataclass(frozen=True)
