@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KEYS = ("groups", "resources", "equivalence", "start_time", "node_prefix")
-#: What every queue has that nobody gives one: AccaSim knows no expected waits.
+#: Expected wait of queues that name none, seconds: AccaSim has no such notion.
 _EXPECTED_WAIT = 3600
 
 

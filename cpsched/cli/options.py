@@ -18,7 +18,7 @@ WorkloadFile = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format of the log, where its content does not tell."),
+    typer.Option("--format", help="Format of the log, if its content does not determine it."),
 ]
 SkipBadLines = Annotated[
     bool,
@@ -29,10 +29,11 @@ First = Annotated[
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="Only jobs submitted from here on: seconds or a date (UTC)."),
+    typer.Option("--from", help="Only jobs submitted from this time on: seconds or a date (UTC)."),
 ]
 To = Annotated[
-    str | None, typer.Option("--to", help="Only jobs submitted before: seconds or a date (UTC).")
+    str | None,
+    typer.Option("--to", help="Only jobs submitted earlier: seconds or a date (UTC)."),
 ]
 SystemName = Annotated[
     str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
@@ -81,7 +82,7 @@ def read_workload(
         end=second_of(workload, "--to", end),
     )
     if not len(cut):
-        raise ConfigError("no job is left after --first, --from and --to", where=path)
+        raise ConfigError("no jobs are left after --first, --from and --to", where=path)
     return cut
 
 

@@ -41,7 +41,7 @@ def info(
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Say what is in a job log."""
+    """Describe a job log."""
     from cpsched.metrics.workload import describe
 
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
@@ -54,13 +54,14 @@ def info(
 @app.command()
 def convert(
     workload: WorkloadFile,
-    target: Annotated[Path, typer.Argument(help="File to write; its name says the format.")],
+    target: Annotated[Path, typer.Argument(help="File to write; its name determines the format.")],
     first: First = None,
     start: From = None,
     end: To = None,
     format_name: Format = None,
     to_format: Annotated[
-        str | None, typer.Option("--to-format", help="Format to write, where the name is unclear.")
+        str | None,
+        typer.Option("--to-format", help="Format to write, if the name is unclear."),
     ] = None,
     skip_bad_lines: SkipBadLines = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
@@ -75,7 +76,7 @@ def convert(
 
 
 def _say_lost(target: Path, lost: Iterable[str]) -> None:
-    """Say what the format of a file has no place for."""
+    """Print what the format of a file cannot hold."""
     for note in lost:
         complain(f"{target}: {note}")
 

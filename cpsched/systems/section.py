@@ -21,7 +21,7 @@ _KB = {"KB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30}
 
 class Section:
     """
-    One TOML table: hands out checked values and knows which keys nobody asked for.
+    One TOML table: returns checked values and remembers which keys were read.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Section:
         return ConfigError(message, where=self._where, line=line, key=shown)
 
     def finish(self) -> None:
-        """Raise ConfigError if a key is left that nobody asked for."""
+        """Raise ConfigError if there is a key that was never read."""
         left = [key for key in self._data if key not in self._asked]
         if left:
             keys = ", ".join(sorted(self._asked))

@@ -38,8 +38,8 @@ def read(
     format
         Name of a registered format; recognised from the content where None.
     skip_bad_lines
-        Count lines which cannot be true in ``set_aside`` (as ``bad line``) instead of stopping
-        at the first.
+        Skip invalid lines and count them in ``set_aside`` (as ``bad line``) instead of stopping
+        at the first one.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def write(
     Raises
     ------
     TraceError
-        If the name asks for no format, the format cannot be written, or the file cannot be.
+        If the name says no format, or the format or the file cannot be written.
     UnknownNameError
         If no format has that name.
     """
@@ -78,7 +78,7 @@ def write(
     name = format or _named(path)
     if name is None:
         raise TraceError(
-            f"the name asks for no format that can be written; end it in {_endings()}"
+            f"the name does not say a format that can be written; end it in {_endings()}"
             " (.gz may follow where it is text), or say the format (convert: --to-format)",
             file=path,
         )
@@ -90,12 +90,12 @@ def write(
 
 def detect(path: str | PathLike[str]) -> str:
     """
-    Return the name of the format a file is in: by its content, else by its name.
+    Return the name of a file's format, by its content or else by its name.
 
     Raises
     ------
     TraceError
-        If neither tells; the message lists the formats. Also if the file cannot be read.
+        If both are unclear (the message lists the formats), or the file cannot be read.
     """
     from cpsched.traces.text import head
 

@@ -57,7 +57,7 @@ class RowChecks:
             self._first = row, field, getattr(value, "item", lambda: value)(), message
 
     def fail_totals(self, units: IntArray, request: IntArray, field: str) -> None:
-        """Mark rows whose units ``(rows,)`` times request ``(rows, R)`` are beyond belief."""
+        """Mark rows whose units ``(rows,)`` times request ``(rows, R)`` exceed any machine."""
         most = MAX_AMOUNT // np.maximum(units, 1)
         wrong = np.asarray((request > most[:, None]).any(axis=1))
         self.fail(wrong, f"times the request must be at most {MAX_AMOUNT}", field, units)

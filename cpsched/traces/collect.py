@@ -64,12 +64,12 @@ class Job:
 
 
 class NotAJobError(Exception):
-    """Raised by a reader at a row which is true but no job here; the message is the reason."""
+    """Raised by a reader at a valid row that is not a job; the message is the reason."""
 
 
 class Jobs:
     """
-    Gathers jobs and what is not a job, and makes the workload.
+    Gathers jobs, counts rows that are not jobs, and makes the workload.
 
     Columns are kept as plain numbers and shared strings, so that a million jobs fit in memory.
     """
@@ -213,7 +213,7 @@ def ordered(kinds: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check(job: Job, place: Place) -> None:
-    """Raise for numbers no single field gives away."""
+    """Raise for numbers that are wrong together."""
     shape = job.shape
     if not 0 <= job.runtime <= MAX_TIME:
         raise place.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)

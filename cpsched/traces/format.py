@@ -59,7 +59,7 @@ class TraceFormat(Protocol):
         Raises
         ------
         TraceError
-            At the first line which cannot be true, naming file, line, field and value; with
+            At the first invalid line, naming file, line, field and value; with
             ``skip_bad_lines`` such lines are counted under ``bad line`` instead. Always, if the
             file cannot be read, is cut off, or holds no job at all.
         """

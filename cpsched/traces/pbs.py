@@ -3,7 +3,7 @@ Accounting logs of PBS (PBS Pro, OpenPBS, Torque): one record a line, plain or g
 
 A record is ``date time;type;id;key=value key=value ...``. The ``E`` records (a job has ended)
 are the jobs; the other types are counted in the header and otherwise not used. A day's file holds
-the jobs that ended that day; join the files of several days to read a longer log.
+the jobs that ended that day; join the files of several days for a longer log.
 
 =================  ==============================================================================
 ``submit``         ``ctime`` (created), else ``qtime`` (queued), else ``etime`` (eligible)
@@ -74,7 +74,7 @@ class Pbs:
         Raises
         ------
         TraceError
-            At the first record which cannot be true (unless ``skip_bad_lines``), and if the file
+            At the first invalid record (unless ``skip_bad_lines``), and if the file
             cannot be read or no job ended in it.
         """
         jobs = Jobs(path, skip_bad_lines=skip_bad_lines)
@@ -136,7 +136,7 @@ def _job(job_id: str, values: dict[str, str], place: Place) -> Job:
         None,
     )
     if submit is None:
-        raise place.error("has no ctime, qtime or etime, so nobody knows when it was submitted")
+        raise place.error("has no ctime, qtime or etime, so its submit time is unknown")
     requested = _length(values, "Resource_List.walltime", place)
     runtime = _runtime(values, start, place)
     time_is_over = requested != MISSING and runtime >= requested

@@ -16,7 +16,7 @@ requested time     ``TimelimitRaw`` (minutes), else ``Timelimit``; ``UNLIMITED``
 units and nodes    see :mod:`cpsched.traces.sacct_request`
 queue, partition   ``Partition``; QOS is not used
 name, user, group  ``JobName``, ``User``, ``Account``
-``status``         ``State``: COMPLETED, TIMEOUT, CANCELLED (by anybody) as they are; FAILED,
+``status``         ``State``: COMPLETED, TIMEOUT, CANCELLED (by any user) as they are; FAILED,
                    NODE_FAIL, BOOT_FAIL, OUT_OF_MEMORY, PREEMPTED, DEADLINE are failed
 =================  ==============================================================================
 
@@ -113,7 +113,7 @@ class Sacct:
         Raises
         ------
         TraceError
-            At the first line which cannot be true (unless ``skip_bad_lines``), and if the header
+            At the first invalid line (unless ``skip_bad_lines``), and if the header
             lacks a column, the file cannot be read, or no job in it has run.
         """
         jobs = Jobs(path, skip_bad_lines=skip_bad_lines)

@@ -67,7 +67,7 @@ class Swf:
         Raises
         ------
         TraceError
-            At the first line which cannot be true (unless ``skip_bad_lines``), and if the file
+            At the first invalid line (unless ``skip_bad_lines``), and if the file
             cannot be read or holds no job.
         """
         lines = read_lines(path, skip_bad_lines=skip_bad_lines)

@@ -41,7 +41,7 @@ class TableFormat:
         Raises
         ------
         TraceError
-            At the first row which cannot be true (unless ``skip_bad_lines``), and if the file
+            At the first invalid row (unless ``skip_bad_lines``), and if the file
             cannot be read, has wrong columns or holds no job.
         """
         from cpsched.traces import table_ext, table_own

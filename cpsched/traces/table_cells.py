@@ -65,7 +65,7 @@ class Table:
 
 
 class Cells:
-    """Columns of a table as arrays; cells that cannot be true are marked in ``checks``."""
+    """Columns of a table as arrays; invalid cells are marked in ``checks``."""
 
     def __init__(self, table: Table, checks: RowChecks) -> None:
         self._table = table

@@ -5,10 +5,10 @@ Columns: ``job, submit, run, reqtime, user, name, queue, nodes, cores_per_node, 
 mics_per_node, mem_per_node_kb, constraint, src_id`` and sometimes ``node_ids``.
 
 A job asks for ``nodes`` equal chunks. A chunk becomes a unit: units may share a node, as the
-chunks of PBS may. Resource kinds nobody asks for are left out. The constraint is kept whole; one
-that says ``exclusive`` or ends in ``#excl`` also keeps others off the job's nodes. ``src_id`` and
-``node_ids`` (the job's id and nodes at the source) are not kept; there are no recorded starts. A
-job with run -1 (or none) never ran and is set aside.
+chunks of PBS may. Resource kinds that no job asks for are left out. The constraint is kept whole;
+one that says ``exclusive`` or ends in ``#excl`` also keeps others off the job's nodes. ``src_id``
+and ``node_ids`` (the job's id and nodes at the source) are not kept; there are no recorded starts.
+A job with run -1 (or none) never ran and is set aside.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     Raises
     ------
     TraceError
-        If a column is missing or unknown, a row cannot be true (unless ``skip_bad_lines``), or
+        If a column is missing or unknown, a row is invalid (unless ``skip_bad_lines``), or
         there is not a job.
     """
     check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)

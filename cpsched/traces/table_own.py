@@ -73,7 +73,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     Raises
     ------
     TraceError
-        If a column is missing or unknown, a row cannot be true (unless ``skip_bad_lines``), or
+        If a column is missing or unknown, a row is invalid (unless ``skip_bad_lines``), or
         there is not a job.
     """
     _check_columns(table)
