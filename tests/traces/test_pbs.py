@@ -151,7 +151,7 @@ BAD_RECORDS = {
     "cut off after the id": (HEAD[:-1], "is not an accounting record"),
     "words before the first key": (HEAD + "hello " + RUN, "field message = 'hello': key=value"),
     "contradicting key": (GOOD + " user=root", "field user = 'root': the key is there twice"),
-    "no submit": (GOOD.replace("ctime=100", ""), "nobody knows when it was submitted"),
+    "no submit": (GOOD.replace("ctime=100", ""), "so its submit time is unknown"),
     "no end": (GOOD.replace("end=250", ""), "has neither end nor resources_used.walltime"),
     "ends before it starts": (GOOD.replace("end=250", "end=149"), "field end = 149: is before"),
     "starts before its submit": (GOOD.replace("ctime=100", "ctime=151"), "field start = 150: is b"),
