@@ -22,7 +22,7 @@ import paired
 from campaign import Case
 
 from cpsched import systems, traces
-from cpsched.cp import stats
+from cpsched.dispatch.window import WINDOW_HALVED
 from cpsched.mapping import fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.summary import summarize
@@ -97,7 +97,7 @@ def figures(run: Run) -> dict[str, Any]:
         "cpu_s": run.timing["loop_cpu_s"],
         "decisions": counts["decisions"],
         "decision_p99_s": run.timing["decision_p99_s"],
-        "halved": int(counts.get(stats.WINDOW_HALVED, 0)),
+        "halved": int(counts.get(WINDOW_HALVED, 0)),
     }
 
 

@@ -34,9 +34,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "plan": "cpsched.whole_queue.dispatcher:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "cp": "cpsched.cp.pure:Cp",
-        "aucsched1": "cpsched.auction.aucsched1:Aucsched1",
-        "aucsched2": "cpsched.auction.aucsched2:Aucsched2",
-        "aucsched3": "cpsched.auction.aucsched3:Aucsched3",
+        "aucsched1": "cpsched.auction.aucsched:Aucsched1",
+        "aucsched2": "cpsched.auction.aucsched:Aucsched2",
+        "aucsched3": "cpsched.auction.aucsched:Aucsched3",
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",

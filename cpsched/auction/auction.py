@@ -1,34 +1,18 @@
-"""
-The winner determination program of an auction: which bids win.
-
-The compact program of AUCSCHED2 and 3, (5.1)-(5.4) and (6.1)-(6.4), has one binary variable a bid:
-at most one bid of a job wins, and on no node more is taken than is free. That of AUCSCHED1,
-(4.1)-(4.8), also decides how many of a job's units go on which node of the bid. As printed, (4.3)
-forbids bids of one job that share nodes and (4.4) counts nodes twice; what is meant is that a job
-has a unit or more on every node of its winning bid, on no others, and all its units in total.
-Since a bid asks for all of its nodes, ``u_jn`` is the sum of the job's bids that name the node.
-
-Nodes that the same bids name, with the same amounts and with the same free, make the same
-constraint, which is stated once. Constraints that no selection can break are left out.
-"""
+"""An auction: bids, what is free, and which selections of bids can win."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import cpsat
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from cpsched.auction.asks import Ask
     from cpsched.auction.bids import Bid
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,176 +139,3 @@ class Auction:
         return sorted(
             range(len(self.bids)), key=lambda bid: (self.bids[bid].job, -self.weight[bid], bid)
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Place:
-    """
-    Nodes that the same bids name, taking the same there, with the same free.
-
-    Attributes
-    ----------
-    nodes
-        Their numbers, shape ``(M,)``.
-    bids
-        Those that name them.
-    amount
-        What each takes on one of them, shape ``(number of bids, R)``.
-    binding
-        Of which kinds not all jobs that bid could have the most they want, shape ``(R,)``.
-    """
-
-    nodes: IntArray
-    bids: IntArray
-    amount: IntArray
-    binding: BoolArray
-
-
-def places_of(
-    auction: Auction, amount: IntArray, most: IntArray, *, single: BoolArray | None = None
-) -> list[Place]:
-    """
-    Return the places of an auction.
-
-    Parameters
-    ----------
-    amount, most
-        What a bid takes on each of its nodes, and the most it could; shape ``(E, R)``.
-    single
-        Bids whose places are to be single nodes, shape ``(B,)``.
-    """
-    order = np.argsort(auction.node, kind="stable")
-    node, bid, amount = auction.node[order], auction.owner[order], amount[order]
-    begins = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
-    ends = np.append(begins[1:], len(node))
-    binding = _binding(auction, node, bid, most[order], begins)
-    alike: defaultdict[tuple[bytes | int, ...], list[int]] = defaultdict(list)
-    for at, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-        number = int(node[begin])
-        alone = single is not None and bool(single[bid[begin:end]].any())
-        alike[
-            bid[begin:end].tobytes(),
-            amount[begin:end].tobytes(),
-            auction.free[number].tobytes(),
-            number if alone else -1,
-        ].append(at)
-    return [
-        Place(
-            nodes=node[begins[members]],
-            bids=bid[begins[members[0]] : ends[members[0]]],
-            amount=amount[begins[members[0]] : ends[members[0]]],
-            binding=binding[members[0]],
-        )
-        for members in alike.values()
-    ]
-
-
-def _binding(
-    auction: Auction, node: IntArray, bid: IntArray, most: IntArray, begins: IntArray
-) -> BoolArray:
-    """Return of which kinds the jobs' largest demands on each node are more than is free."""
-    job = np.array([each.job for each in auction.bids], dtype=np.int64)[bid]
-    changes = np.append(True, (node[1:] != node[:-1]) | (job[1:] != job[:-1]))
-    firsts = np.flatnonzero(changes)
-    largest = np.maximum.reduceat(most, firsts, axis=0)
-    total = np.add.reduceat(largest, np.searchsorted(firsts, begins), axis=0)
-    binding: BoolArray = total > auction.free[node[begins]]
-    return binding
-
-
-class Program:
-    """
-    The program (5.1)-(5.4) of an auction: units and amounts are as in the bids.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-
-    Attributes
-    ----------
-    model
-        Minimises the negative worth of the winners.
-    wins
-        Whether each bid wins.
-    """
-
-    def __init__(self, auction: Auction, name: str) -> None:
-        self.auction = auction
-        self.model = cpsat.new_model(name)
-        self.wins = tuple(self.model.new_bool_var("") for _ in auction.bids)
-        self._stated: set[tuple[bytes, bytes, int]] = set()
-        self._add_selection()
-        self._add_nodes()
-
-    @property
-    def variables(self) -> tuple[cpsat.IntVar, ...]:
-        """All variables, ``wins`` first."""
-        return self.wins
-
-    @property
-    def num_variables(self) -> int:
-        """Number of variables."""
-        return len(self.model.proto.variables)
-
-    @property
-    def num_constraints(self) -> int:
-        """Number of constraints."""
-        return len(self.model.proto.constraints)
-
-    def hints(self, winners: Sequence[int]) -> list[int]:
-        """Return the variables' values for a selection that can win."""
-        chosen = set(winners)
-        return [int(bid in chosen) for bid in range(len(self.wins))]
-
-    def winners(self, values: Sequence[int]) -> list[tuple[int, IntArray]]:
-        """Return the winning bids of a solution, and their units on each of their nodes."""
-        bids = self.auction.bids
-        chosen = np.flatnonzero(values[: len(self.wins)]).tolist()
-        return [(bid, bids[bid].units) for bid in chosen]
-
-    def label(self, handle: Sequence[int]) -> None:
-        """Name the variables for a reader: ``win_H_B``, bid B, of the job with handle H."""
-        for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
-            variable.name = f"win_{handle[bid.job]}_{number}"
-
-    def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
-        cpsat.dump(self.model, path)
-
-    def _add_selection(self) -> None:
-        """State the objective (4.1, 5.1, 6.1) and that a job wins once at most (4.2, 5.2, 6.2)."""
-        for variables in self._by_job().values():
-            if len(variables) > 1:
-                self.model.add_at_most_one(variables)
-        self.model.minimize(weighted(self.wins, [-weight for weight in self.auction.weight]))
-
-    def _by_job(self) -> dict[int, list[cpsat.IntVar]]:
-        of_job: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
-        for bid, variable in zip(self.auction.bids, self.wins, strict=True):
-            of_job[bid.job].append(variable)
-        return of_job
-
-    def _add_nodes(self) -> None:
-        """State that no node gives more than it has: (5.3), (5.4)."""
-        auction = self.auction
-        for place in places_of(auction, auction.amount, auction.amount):
-            for kind in np.flatnonzero(place.binding).tolist():
-                self._add_node(place, kind)
-
-    def _add_node(self, place: Place, kind: int) -> None:
-        takes = place.amount[:, kind]
-        some = takes > 0
-        free = int(self.auction.free[place.nodes[0], kind])
-        # Kinds of one place, and places that differ in what does not matter, say the same.
-        key = (place.bids[some].tobytes(), takes[some].tobytes(), free)
-        if key not in self._stated:
-            self._stated.add(key)
-            variables = [self.wins[bid] for bid in place.bids[some].tolist()]
-            self.model.add(weighted(variables, takes[some].tolist()) <= free)
-
-
-def weighted(variables: Sequence[cpsat.IntVar], weights: Sequence[int]) -> cpsat.LinearExprT:
-    """Return a weighted sum of one variable or more, in one call."""
-    expression: cpsat.LinearExprT = variables[0].weighted_sum(variables, weights)
-    return expression

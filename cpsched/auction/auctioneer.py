@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_left
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.auction.auction import Auction, Program, places_of
+from cpsched.auction.auction import Auction
 from cpsched.auction.bids import BidMaker
+from cpsched.auction.program import Program, places_of
 from cpsched.auction.search import best_greedy, search
 from cpsched.cp import stats
-from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.dispatch.passes import fits_now, frozen
-from cpsched.dispatch.window import (
-    SCALES,
-    Window,
-    priority_values,
-    program_priorities,
-    window_rows,
-)
+from cpsched.dispatch.window import SIZE, WindowDispatcher
 from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
-from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,104 +33,71 @@ if TYPE_CHECKING:
 
 #: ``MAXBIDSPERJOB`` of the thesis.
 BIDS_PER_JOB = 15
-LIMIT = 0.2
-#: Auctions with no more bids, and bids on their places, are solved as a whole.
+#: Auctions with at most so many bids, and nodes of all bids together, are solved as a whole.
 EXACT_BIDS = 400
 EXACT_NODES = 20_000
-#: In how many bids each node of the machine may be, on average, if the thesis is not followed.
+#: How many bids may contain a node of the machine, on average, unless the thesis is followed.
 NODES_PER_NODE = 100
 
 
-class Auctioneer(Dispatcher):
+@dataclass(kw_only=True, eq=False)
+class Auctioneer(WindowDispatcher):
     """
-    Bids of a window of jobs for places that are free now, and an integer program that sells them.
+    Jobs of a window bid for nodes that are free now; an integer program selects the winners.
 
     Parameters
     ----------
-    priority
-        ``basic`` (first come, first served), ``multifactor``, or any other priority.
-    scale
-        How priorities become whole numbers: ``ranks`` plus an offset, ``points`` as they are, or
-        ``auto``: points for multifactor, ranks for the rest.
+    priority, scale, interval, limit, wall
+        As for :class:`~cpsched.dispatch.window.WindowDispatcher`.
     window
-        How many jobs, first by priority, may bid; of those that may fit now.
+        How many jobs may bid, first by priority of those that may fit now.
     bids_per_job, bids
-        Bids of one job, and of all together.
-    interval
-        Seconds between decisions; ``none``: a decision at every event.
-    limit
-        Deterministic time a decision's solve may take.
-    wall
-        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
+        The most bids of one job, and of all jobs together.
     faithful
         As the thesis prints it: its constants, a window of all jobs, also of those that fit
         nowhere, bids class by class, none for a job that could make no bid at all, and nothing
-        starts where the limit passes before the proof (then the window is halved, as in IPSCHED).
+        starts if the limit passes before the proof (then the window is halved, as in IPSCHED).
         Otherwise the best selection found wins.
     """
 
-    selects_sets = True
-    #: Whether generic resources are bid for in ranges.
-    ranges: ClassVar[bool]
+    allocates = "consolidate"
+    #: Whether jobs bid for generic resources in ranges.
+    ranges: ClassVar[bool] = True
     #: The program.
     program: ClassVar[type[Program]] = Program
-    #: Whether partial auctions stand in for a program that is too large for one decision.
+    #: Whether partial auctions replace a program that is too large for one decision.
     searches: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        priority: str,
-        scale: str,
-        window: int,
-        bids_per_job: int,
-        bids: int,
-        interval: int | None,
-        limit: float,
-        wall: float | None,
-        faithful: bool,
-    ) -> None:
-        if scale not in SCALES:
-            raise ConfigError(f"scale is '{scale}', must be one of {', '.join(SCALES)}")
-        for name, value in (("bids_per_job", bids_per_job), ("bids", bids)):
+    bids_per_job: int = BIDS_PER_JOB
+    bids: int = BIDS_PER_JOB * SIZE
+    limit: float = 0.2
+    faithful: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        for name, value in (("bids_per_job", self.bids_per_job), ("bids", self.bids)):
             if value < 1:
                 raise ConfigError(f"{name} is {value}, must be 1 or more")
-        if interval is not None and interval < 1:
-            raise ConfigError(f"interval is {interval}, must be 1 or more, or 'none'")
-        self.priority = make_priority(priority)
-        self.scale = scale
-        self.window = Window(window)
-        self.bids_per_job = bids_per_job
-        self.bids = bids
-        self.interval = interval
-        # Probing took whole decisions of AUCSCHED1, which then had not even looked for winners.
-        self.limits = cpsat.Limits(deterministic=limit, wall=wall, probe=False)
-        self.faithful = faithful
-        self.allocator = make_allocator("consolidate")
+        # Probing took whole decisions of AUCSCHED1 before it had looked for winners.
+        self.limits = replace(self.limits, probe=False)
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        self.system = system
-        self.priority.reset(system)
-        self.allocator.reset(system)
-        self.window.met()
-        self.limits = replace(self.limits, seed=seed)
-
-    def state(self) -> Mapping[str, Any]:
-        """Return the window."""
-        return self.window.state()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up a window."""
-        self.window.restore(state)
+        super().reset(system, seed)
+        #: The generic resources: all kinds but cores and memory.
+        self.generic = np.array(
+            [kind for kind, name in enumerate(system.resources) if kind and name != "mem"],
+            dtype=np.int64,
+        )
 
     def decide(self, view: View) -> Decision:
-        """Answer one view: hold an auction, without the solver where its outcome is plain."""
+        """Hold an auction, without the solver if its outcome is clear."""
         if not len(view.waiting):
             return NOTHING
-        jobs = self._jobs(view)
-        auction = self._auction(view, jobs)
+        jobs, auction = self._auction(view)
         if auction is None:
-            return self._settled(view, Decision(stats={stats.SKIPPED_NONE_FIT: 1}))
+            return self.met(view, (), {stats.SKIPPED_NONE_FIT: 1}, more=False)
         known = best_greedy(auction)
         if auction.is_best(known):
             return self._won(view, jobs, auction, known, {stats.SKIPPED_ALL_FIT: 1})
@@ -146,33 +105,21 @@ class Auctioneer(Dispatcher):
             return self._solved(view, jobs, auction, known)
         return self._searched(view, jobs, auction, known, {})
 
-    def considered(self, view: View) -> IntArray:
-        """Return the window, as rows of the job store."""
-        return self._jobs(view).rows
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue by priority."""
-        return self.priority.rows(view)
-
-    def wait_reason(
-        self,
-        view: View,  # noqa: ARG002
-        decision: Decision,
-        row: int,  # noqa: ARG002
-        derived: WaitReason,
-    ) -> WaitReason:
-        """Say that nothing starts where the limit passed before there was an answer."""
-        missed = decision.stats.get(stats.WINDOW_HALVED)
-        return WaitReason.UNDECIDED if missed else derived
+    def candidates(self, view: View) -> JobTable:
+        """Return the jobs that may fit now, or all jobs if the thesis is followed."""
+        waiting = view.waiting
+        if self.faithful:
+            return waiting
+        # A job that fits nowhere makes no bids; it must not keep others from bidding.
+        return waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
 
     def build(self, view: View) -> Program | None:
         """
-        Return the program of a decision, for a look at it; None if there is no bid.
+        Return the program of a decision, to look at; None if there are no bids.
 
         It is built whether or not :meth:`decide` would need it.
         """
-        jobs = self._jobs(view)
-        auction = self._auction(view, jobs)
+        jobs, auction = self._auction(view)
         if auction is None:
             return None
         program = self.program(auction, self.name)
@@ -189,17 +136,10 @@ class Auctioneer(Dispatcher):
     ) -> list[int]:
         """Return what each bid is worth, as whole numbers; ``ask`` is the request behind it."""
 
-    def _jobs(self, view: View) -> JobTable:
-        """Return the window: the first by priority of all jobs, or of those that may fit now."""
-        waiting = view.waiting
-        if not self.faithful:
-            # A job that fits nowhere bids for nothing; it must not keep others from bidding.
-            waiting = waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
-        values = priority_values(self.priority, waiting, view.now)
-        return JobTable(waiting.store, window_rows(waiting, values, self.window.size))
-
-    def _auction(self, view: View, jobs: JobTable) -> Auction | None:
-        """Return the auction, None without bids."""
+    def _auction(self, view: View) -> tuple[JobTable, Auction | None]:
+        """Return the window and the auction, None without bids."""
+        rows, priorities = self.in_window(view)
+        jobs = JobTable(view.waiting.store, rows)
         maker = BidMaker(
             view,
             jobs,
@@ -212,23 +152,21 @@ class Auctioneer(Dispatcher):
         )
         bids = maker.make()
         if not self.faithful:
-            bids = self._with_the_first_left_out(view, jobs, maker, bids)
+            bids = self._with_first_without_bid(view, jobs, maker, bids)
         if not bids:
-            return None
-        values = priority_values(self.priority, jobs, view.now)
-        priorities = program_priorities(self.priority, values, self.scale).tolist()
+            return jobs, None
         ask = [maker.asks[maker.ask_of[bid.job]] for bid in bids]
-        weights = self.weights(view, bids, ask, priorities)
-        return Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
+        weights = self.weights(view, bids, ask, priorities.tolist())
+        return jobs, Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
 
-    def _with_the_first_left_out(
+    def _with_first_without_bid(
         self, view: View, jobs: JobTable, maker: BidMaker, bids: list[Bid]
     ) -> list[Bid]:
         """
-        Return the bids, and one more for the first job that fits and makes none.
+        Return the bids, and one more for the first job that fits but makes none.
 
-        Its nodes are too far apart for a bid, and might be for ever. Such a bid for every job
-        would scatter them all: they win it, because most jobs started is what counts first.
+        Its nodes are too far apart for a bid, and might stay so for ever. If every job made such
+        a bid, all would be scattered: they would win, because the number of jobs counts first.
         """
         bidding = {bid.job for bid in bids}
         job = next((job for job in range(len(jobs)) if job not in bidding), None)
@@ -246,19 +184,17 @@ class Auctioneer(Dispatcher):
         if not self.faithful:
             cpsat.add_hints(program.model, program.variables, program.hints(known))
         solved = cpsat.solve(program.model, program.variables, self.limits)
-        numbers = _numbers(auction, program, solved, auction.value(known))
-        optimal = solved.status is cpsat.Status.OPTIMAL
-        if self.faithful and not optimal:
-            self.window.missed(len(jobs))
-            numbers[stats.WINDOW_HALVED] = 1
-            return Decision(again_at=self._next(view), stats=numbers)
         found = program.winners(solved.values) if solved.has_solution else []
         winners = [bid for bid, _ in found]
+        numbers = numbers_of(auction, program, solved, known, winners)
+        optimal = solved.status is cpsat.Status.OPTIMAL
+        if self.faithful and not optimal:
+            return self.missed(view, len(jobs), numbers)
         if auction.value(winners) < auction.value(known):
             return self._won(view, jobs, auction, known, numbers)
         if not optimal and self.searches:
             return self._searched(view, jobs, auction, winners, numbers)
-        return self._settled(view, _started(auction, jobs, found, numbers))
+        return self._started(view, jobs, auction, found, numbers)
 
     def _searched(
         self,
@@ -295,52 +231,42 @@ class Auctioneer(Dispatcher):
     ) -> Decision:
         """Return the decision that starts some bids with the units in them."""
         with_units = [(bid, auction.bids[bid].units) for bid in winners]
-        return self._settled(view, _started(auction, jobs, with_units, numbers))
+        return self._started(view, jobs, auction, with_units, numbers)
 
-    def _settled(self, view: View, decision: Decision) -> Decision:
+    def _started(
+        self,
+        view: View,
+        jobs: JobTable,
+        auction: Auction,
+        winners: Sequence[tuple[int, IntArray]],
+        numbers: Mapping[str, float],
+    ) -> Decision:
         """
-        Return a decision that met the limit: from the next one on the window is whole again.
+        Return the decision that starts the winning bids with their units.
 
-        The next auction is held after the interval, whether or not anything happens until then,
-        if the window was halved, or some win while others wait: not all that could have been had
-        need have been bid for.
+        If jobs remain there is another auction after the interval: the bids of one auction need
+        not cover everything that is free.
         """
-        left = len(decision.actions) < len(view.waiting)
-        again = not self.window.is_full or (left and bool(decision.actions))
-        again_at = self._next(view) if again else None
-        self.window.met()
-        return decision._replace(again_at=again_at)
-
-    def _next(self, view: View) -> int:
-        return view.now + (self.interval or 1)
-
-
-def _started(
-    auction: Auction,
-    jobs: JobTable,
-    winners: Sequence[tuple[int, IntArray]],
-    numbers: Mapping[str, float],
-) -> Decision:
-    """Return the decision that starts the winning bids with their units."""
-    handles = jobs.handle.tolist()
-    actions = []
-    for index, units in winners:
-        bid, ask = auction.bids[index], auction.ask[index]
-        if ask.exclusive:
-            amount = auction.capacity[bid.node]
-        else:
-            amount = units[:, None] * ask.request + bid.level
-        actions.append(Start(handles[bid.job], Allocation(bid.node, units, amount)))
-    return Decision(actions, stats={**numbers, stats.BIDS: len(auction.bids)})
+        handles = jobs.handle.tolist()
+        starts = []
+        for index, units in winners:
+            bid, ask = auction.bids[index], auction.ask[index]
+            if ask.exclusive:
+                amount = auction.capacity[bid.node]
+            else:
+                amount = units[:, None] * ask.request + bid.level
+            starts.append(Start(handles[bid.job], Allocation(bid.node, units, amount)))
+        more = bool(starts) and len(starts) < len(view.waiting)
+        return self.met(view, starts, {**numbers, stats.BIDS: len(auction.bids)}, more=more)
 
 
 def _is_small(auction: Auction) -> bool:
-    """Tell whether the program of all bids is likely to be solved within a decision's limit."""
+    """Return whether the program of all bids is likely to be solved within the limit."""
     if len(auction.bids) > EXACT_BIDS:
         return False
     if len(auction.node) <= EXACT_NODES:
         return True
-    # Bids of many nodes each have most of them in common: what counts are the constraints.
+    # Bids of many nodes each have most of them in common; what counts is the constraints.
     places = places_of(auction, auction.amount, auction.amount)
     return sum(len(place.bids) for place in places) <= EXACT_NODES
 
@@ -349,12 +275,19 @@ def _num_jobs(auction: Auction) -> int:
     return len({bid.job for bid in auction.bids})
 
 
-def _numbers(
-    auction: Auction, program: Program, solved: cpsat.Solved, known: int
+def numbers_of(
+    auction: Auction,
+    program: Program,
+    solved: cpsat.Solved,
+    known: Sequence[int],
+    winners: Sequence[int],
 ) -> dict[str, float]:
+    """Return the statistics of a solve; ``known`` is the selection found without it."""
     optimal = solved.status is cpsat.Status.OPTIMAL
-    value = max(known, round(-solved.objective)) if solved.has_solution else known
-    # Without a proof of its own, the solver may know no bound at all.
+    # The solver's objective is a float, which is inexact above 2^53.
+    before = auction.value(known)
+    value = max(before, auction.value(winners))
+    # Without a proof, the solver may not know any bound.
     bound = max(min(-solved.bound, auction.most), value)
     return {
         stats.SOLVER_CALLS: 1,
@@ -363,18 +296,10 @@ def _numbers(
         stats.LIMIT_HITS: int(not optimal and not solved.wall_limit_hit),
         stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
         stats.NO_SOLUTION: int(not solved.has_solution),
-        stats.IMPROVED: int(value > known),
+        stats.IMPROVED: int(value > before),
         stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
-        stats.GAIN: (value - known) / known if known > 0 else 0.0,
+        stats.GAIN: (value - before) / before if before > 0 else 0.0,
         stats.DETERMINISTIC_TIME: solved.deterministic,
         stats.MODEL_VARIABLES: program.num_variables,
         stats.MODEL_CONSTRAINTS: program.num_constraints,
     }
-
-
-def generic_kinds(system: System) -> IntArray:
-    """Return the kinds that are generic resources: all but cores and memory."""
-    return np.array(
-        [kind for kind, name in enumerate(system.resources) if kind and name != "mem"],
-        dtype=np.int64,
-    )

@@ -61,8 +61,6 @@ GAIN_OVER_FIRST = "gain_over_first"
 #: Variables and constraints of the programs solved.
 MODEL_VARIABLES = "model_variables"
 MODEL_CONSTRAINTS = "model_constraints"
-#: Decisions that missed their limit: nothing starts, and the window is halved.
-WINDOW_HALVED = "window_halved"
 #: Programs on classes of nodes whose best value no nodes attain, ...
 NOT_ATTAINED = "not_attained"
 #: ... and of these, those solved again node by node.

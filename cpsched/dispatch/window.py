@@ -1,115 +1,184 @@
 """
-Which jobs a decision looks at, and what integer priority each of them has in its program.
+Dispatchers that select a set of jobs from a window of the queue, and the priorities they use.
 
-IPSCHED and AUCSCHED take the first ``MAX_JOB_COUNT`` jobs in order of priority; where the solver
-misses its limit, nothing starts and half as many are looked at the next time (thesis, 3.2).
+IPSCHED and AUCSCHED take the first ``MAX_JOB_COUNT`` jobs in order of priority. If the solver
+misses its limit, nothing starts and the next decision considers half as many (thesis, 3.2).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cpsched import cpsat
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.passes import frozen
 from cpsched.errors import ConfigError
-from cpsched.priority import Fifo, Multifactor
+from cpsched.model.decision import Decision
+from cpsched.priority import Fifo, Multifactor, make_priority
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from cpsched.model.decision import Start
     from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
     from cpsched.model.types import FloatArray, IntArray
+    from cpsched.model.view import View
     from cpsched.priority import Priority
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200
-#: How a priority becomes the whole number of a program: see :func:`program_priorities`.
+#: How a priority becomes the integer of a program, see :func:`program_priorities`.
 SCALES = ("auto", "ranks", "points")
 _MOST_POINTS = 2**31
+#: Statistic: decisions that missed their limit, so that nothing starts and the window is halved.
+WINDOW_HALVED = "window_halved"
 
 
-class Window:
+@dataclass(kw_only=True, eq=False)
+class WindowDispatcher(Dispatcher):
     """
-    How many jobs a decision looks at.
+    Selects jobs of a window, all to start now, by solving an integer program.
 
-    The papers do not say when a halved window grows again: here, to its full size after the next
+    The papers do not say when a halved window grows again. Here it is full again after the next
     decision that met the limit.
 
     Parameters
     ----------
-    size
-        Of the full window, 1 or more.
+    priority
+        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+    scale
+        How priorities become integers: ``ranks`` plus an offset, ``points`` as they are, or
+        ``auto``: points for multifactor, ranks for the rest.
+    window
+        How many jobs a decision considers, first by priority.
+    interval
+        Seconds between decisions; ``none``: a decision at every event.
+    limit
+        Deterministic time a decision may spend in the solver.
+    wall
+        Limit in seconds of wall time besides; a run that reaches it may not be repeatable.
 
     Attributes
     ----------
     size
-        In force now.
-
-    Raises
-    ------
-    ConfigError
-        If the size is below 1.
+        How many jobs the next decision considers.
     """
 
-    __slots__ = ("_full", "size")
+    selects_sets = True
+    #: Which allocator's order of nodes lists follow.
+    allocates: ClassVar[str]
 
-    def __init__(self, size: int = SIZE) -> None:
-        if size < 1:
-            raise ConfigError(f"window is {size}, must be 1 or more")
-        self._full = size
-        self.size = size
+    priority: str = "basic"
+    scale: str = "auto"
+    window: int = SIZE
+    interval: int | None = 3
+    limit: float = 0.8
+    wall: float | None = None
 
-    @property
-    def is_full(self) -> bool:
-        """Whether it has its full size."""
-        return self.size == self._full
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.scale not in SCALES:
+            raise ConfigError(f"scale is '{self.scale}', must be one of {', '.join(SCALES)}")
+        if self.window < 1:
+            raise ConfigError(f"window is {self.window}, must be 1 or more")
+        if self.interval is not None and self.interval < 1:
+            raise ConfigError(f"interval is {self.interval}, must be 1 or more, or 'none'")
+        self.priority_rule: Priority = make_priority(self.priority)
+        self.limits = cpsat.Limits(deterministic=self.limit, wall=self.wall)
+        self.allocator = make_allocator(self.allocates)
+        self.size = self.window
 
-    def missed(self, waiting: int) -> None:
-        """Take note that the limit passed: half of the jobs looked at, and never below 1."""
-        self.size = max(1, min(self.size, waiting) // 2)
-
-    def met(self) -> None:
-        """Take note that the limit was met: the full size again."""
-        self.size = self._full
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        self.priority_rule.reset(system)
+        self.allocator.reset(system)
+        self.limits = replace(self.limits, seed=seed)
+        self.size = self.window
 
     def state(self) -> Mapping[str, Any]:
-        """Return what is remembered between decisions."""
+        """Return the size of the window."""
         return {"window": self.size}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Take up a size of the window."""
         self.size = int(state["window"])
 
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
+        return self.priority_rule.rows(view)
 
-def window_rows(jobs: JobTable, values: FloatArray | IntArray, size: int) -> IntArray:
-    """
-    Return the first ``size`` jobs in order of priority, as rows of the job store.
+    def considered(self, view: View) -> IntArray:
+        """Return the window, as rows of the job store."""
+        return self.in_window(view)[0]
 
-    Parameters
-    ----------
-    jobs
-        The queue.
-    values
-        Of each job, higher goes first, shape ``(n,)``. Ties keep queue order: earlier submit
-        first, then log order.
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Say that nothing starts if the limit passed before there was an answer."""
+        return WaitReason.UNDECIDED if decision.stats.get(WINDOW_HALVED) else derived
 
-    Returns
-    -------
-    ndarray
-        At most ``size`` rows, highest priority first; read-only, as kernels want them.
-    """
-    rows: IntArray = jobs.rows[np.argsort(-values, kind="stable")[:size]]
-    rows.flags.writeable = False
-    return rows
+    def candidates(self, view: View) -> JobTable:
+        """Return the jobs among which the window is chosen."""
+        return view.waiting
+
+    def in_window(self, view: View) -> tuple[IntArray, IntArray]:
+        """
+        Return the jobs of the window and their integer priorities.
+
+        Returns
+        -------
+        rows, priorities
+            Rows of the job store, highest priority first, read-only as kernels need them; and
+            positive integers. Ties keep queue order: earlier submit first, then log order.
+        """
+        jobs = self.candidates(view)
+        values = priority_values(self.priority_rule, jobs, view.now)
+        first = np.argsort(-values, kind="stable")[: self.size]
+        return frozen(jobs.rows[first]), program_priorities(
+            self.priority_rule, values[first], self.scale
+        )
+
+    def missed(self, view: View, considered: int, stats: Mapping[str, float]) -> Decision:
+        """Return the decision after a missed limit: nothing starts, and half of the jobs remain."""
+        self.size = max(1, min(self.size, considered) // 2)
+        return Decision(again_at=self._next(view), stats={**stats, WINDOW_HALVED: 1})
+
+    def met(
+        self, view: View, starts: Sequence[Start], stats: Mapping[str, float], *, more: bool
+    ) -> Decision:
+        """
+        Return a decision that met the limit; the next one considers a full window.
+
+        Parameters
+        ----------
+        more
+            Whether other jobs might start too. Then the next decision comes after the interval,
+            whether or not anything happens until then; likewise if the window was halved.
+        """
+        again = more or self.size < self.window
+        self.size = self.window
+        return Decision(starts, again_at=self._next(view) if again else None, stats=stats)
+
+    def _next(self, view: View) -> int:
+        return view.now + (self.interval or 1)
 
 
 def priority_values(priority: Priority, jobs: JobTable, now: int) -> FloatArray:
     """
-    Return values that order jobs as a priority does, higher first, equal where it is a tie.
+    Return values that order jobs as a priority does: higher first, equal where it is a tie.
 
-    First come, first served counts down from 0, and jobs of one second are no tie, as Slurm's
-    basic priorities do. The values of another priority with one key are that key's, turned round;
-    those of one with several are negative ranks.
+    First come, first served counts down from 0 without ties, as Slurm's basic priorities do, even
+    for jobs submitted in the same second. A priority with one key gives that key, negated; one
+    with several keys gives negated ranks.
     """
     if isinstance(priority, Fifo):
         return -np.arange(len(jobs), dtype=np.float64)
@@ -125,8 +194,8 @@ def rank_priorities(values: FloatArray) -> IntArray:
     Return positive integer priorities that keep order and ties: ranks plus an offset.
 
     Slurm's basic priorities count down from a large number, so that k + 1 jobs always weigh more
-    than k; times cores times twice the nodes they leave 64 bits. With n jobs the ranks 1, 2, ...
-    plus an offset of n * n keep all of that, and stay small.
+    than k; times cores times twice the nodes they exceed 64 bits. With n jobs, the ranks 1, 2, ...
+    plus an offset of n * n keep all of that and stay small.
 
     Parameters
     ----------
@@ -146,13 +215,13 @@ def rank_priorities(values: FloatArray) -> IntArray:
 
 def point_priorities(values: FloatArray) -> IntArray:
     """
-    Return priorities that are points, as Slurm's multifactor has them: whole numbers, 1 or more.
+    Return priorities in points, as Slurm's multifactor has them: integers of 1 or more.
 
     Parameters
     ----------
     values
-        Points, shape ``(n,)``. Where the least are below 1 all are raised until they are 1, or
-        jobs that differ would become equal; differences beyond ``2^31`` count as that.
+        Points, shape ``(n,)``. If the smallest is below 1, all are raised until it is 1, so that
+        different values stay different; differences above ``2^31`` are cut to that.
     """
     raised = values + max(1.0 - float(values.min(initial=1.0)), 0.0)
     points: IntArray = np.clip(np.rint(raised), 1, _MOST_POINTS).astype(np.int64)
@@ -168,8 +237,7 @@ def program_priorities(priority: Priority, values: FloatArray, scale: str) -> In
     values
         Of the jobs in the window, see :func:`priority_values`.
     scale
-        One of :data:`SCALES`. ``ranks``, ``points``; ``auto``: points where the priority is made
-        of them (``multifactor``), ranks otherwise.
+        One of :data:`SCALES`; ``auto`` takes points for ``multifactor``, ranks otherwise.
     """
     points = scale == "points" or (scale == "auto" and isinstance(priority, Multifactor))
     return point_priorities(values) if points else rank_priorities(values)

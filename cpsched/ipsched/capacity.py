@@ -1,9 +1,9 @@
 """
 Capacities of IPSCHED's program (thesis 3.2 and 3.4) on classes of equal nodes.
 
-What a class has of a kind in all is less than can be said of it: jobs that fit beside each other on
-average need not do so on any node. What is put in besides holds on every node, is added up over
-the class, and brings the best value on classes close to the best on nodes.
+The total amounts of a class are a weak constraint: jobs that fit beside each other on average need
+not fit on any single node. Further constraints hold on every node, are summed over the class, and
+bring the best value on classes close to the best on nodes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
     """
     Add 3.2 and 3.4 of a class: for every kind, no more than its nodes have together.
 
-    On one node that is the thesis's constraint. On several it is weaker, and three families which
-    hold on every node bring it close: amounts rounded down to multiples of a divisor (Chvatal and
-    Gomory), what is left beside jobs of which no node holds two, and who cannot share a node.
+    On one node that is the thesis's constraint. On several it is weaker, and three families that
+    hold on every node strengthen it: amounts rounded down to multiples of a divisor (Chvatal and
+    Gomory), what is left beside jobs of which a node holds one, and which jobs cannot share a node.
     """
     problem, model = program.problem, program.model
     num = len(problem.members[k])
@@ -57,7 +57,7 @@ def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
 
 
 def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, int]:
-    """Return what a part takes of a kind for each unit, and besides for each node."""
+    """Return how much of a kind a part takes for each unit, and for each node besides."""
     if problem.exclusive[part.job]:
         return 0, free
     unit = int(problem.request[part.job, kind])
@@ -67,14 +67,14 @@ def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, i
 
 def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
     """
-    Add what is left for others beside jobs of which a node holds one at most.
+    Add what is left for a job beside jobs of which a node holds at most one.
 
-    If each of a set Q takes more than half of some kind, at most one of them is on a node. There
+    If each of a set Q takes more than half of some kind, a node holds at most one of them. There
     it takes ``a_q`` or more of a kind r, and a job j beside it ``r_j x_j`` of what is left::
 
         r_j x_j + p_j t_j <= free_r t_j - sum_q a_q t_q + a_max (1 - t_j)
 
-    Where j is, that is the capacity of the node; where it is not, the right side is not negative.
+    On a node of j, that is the capacity of the node; elsewhere the right side is not negative.
     """
     problem = program.problem
     free = problem.free[k].tolist()
@@ -117,10 +117,10 @@ def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
 
 def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
     """
-    Add that a node holds one at most of jobs no two of which have room on it.
+    Add that a node holds at most one of a set of jobs no two of which fit on it together.
 
-    Let Q be such a set. Of jobs alike that have no room beside any of Q, a node that holds none of
-    Q holds c at most, and each of them once::
+    Let Q be such a set. Of equal jobs j that do not fit beside any job of Q, a node without a job
+    of Q holds at most c, and each of them once::
 
         sum_q t_q + t_j <= m_k            c sum_q t_q + sum_j t_j <= c m_k
     """
@@ -128,13 +128,13 @@ def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
     num, free = len(problem.members[k]), problem.free[k]
     if not parts:
         return
-    alike, nodes = _alike(problem, k, parts)
-    rivals: BoolArray = (alike[:, None] + alike > free).any(axis=2)
+    equal, nodes = _equal_parts(problem, k, parts)
+    rivals: BoolArray = (equal[:, None] + equal > free).any(axis=2)
     alone = rivals.diagonal()
     totals: dict[tuple[int, ...], cpsat.IntVar] = {}
 
     def total(clique: tuple[int, ...]) -> cpsat.IntVar:
-        """Return how many nodes hold one of some kinds: ``m_k`` at most."""
+        """Return how many nodes hold a job of a clique, at most ``m_k``."""
         terms = [each for one in clique for each in nodes[one]]
         if len(terms) == 1:
             return terms[0]
@@ -146,7 +146,7 @@ def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
     for clique in _cliques(rivals, np.flatnonzero(alone)):
         total(clique)
     for one in np.flatnonzero(~alone).tolist():
-        copies = int(min(free[alike[one] > 0] // alike[one][alike[one] > 0], default=0))
+        copies = int(min(free[equal[one] > 0] // equal[one][equal[one] > 0], default=0))
         for clique in _cliques(rivals, np.flatnonzero(alone & rivals[one])):
             taken = total(clique)
             for each in nodes[one]:
@@ -155,23 +155,23 @@ def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
                 model.add(copies * taken + sum(nodes[one]) <= copies * num)
 
 
-def _alike(
+def _equal_parts(
     problem: Problem, k: int, parts: Sequence[Part]
 ) -> tuple[IntArray, list[list[cpsat.IntVar]]]:
-    """Return the least that parts take of a node, each amount once, and ``t`` of those alike."""
+    """Return the least amounts that parts take of a node, and ``t`` of the parts by amount."""
     job = np.array([part.job for part in parts])
     units = np.array([max(part.each, 1) for part in parts])
     least = problem.request[job] * units[:, None] + problem.per_node[job]
     least[problem.exclusive[job]] = problem.free[k]
-    alike, code = np.unique(least, axis=0, return_inverse=True)
-    nodes: list[list[cpsat.IntVar]] = [[] for _ in alike]
+    equal, code = np.unique(least, axis=0, return_inverse=True)
+    nodes: list[list[cpsat.IntVar]] = [[] for _ in equal]
     for part, one in zip(parts, code.reshape(-1).tolist(), strict=True):
         nodes[one].append(part.nodes)
-    return alike, nodes
+    return equal, nodes
 
 
 def _cliques(rivals: BoolArray, among: IntArray) -> Iterator[tuple[int, ...]]:
-    """Yield sets of mutual rivals, each of some in one or more of them."""
+    """Yield sets of mutual rivals that together contain all of some."""
     seen: set[int] = set()
     for seed in among.tolist():
         if seed not in seen:
@@ -185,9 +185,9 @@ def _cliques(rivals: BoolArray, among: IntArray) -> Iterator[tuple[int, ...]]:
 
 def add_totals(program: Program, fewest: list[int]) -> None:
     """
-    Add what the capacities of all classes together say of ``s`` alone.
+    Add the capacities of all classes together in terms of ``s`` alone.
 
-    It follows from the rest, but only here are the large decisions apart from the small ones.
+    They follow from the rest, but the solver gains from constraints on the large decisions only.
     """
     problem, model = program.problem, program.model
     count = problem.count

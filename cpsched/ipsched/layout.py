@@ -2,9 +2,8 @@
 From a solution on classes of nodes to nodes, and back.
 
 The best on classes is never below the best on nodes, so nodes that attain its value are a best
-solution of the whole program. Which of equal nodes a job gets does not change the value: among
-the nodes of a class those with the least room for the job go first (best fit), then the first
-along the line.
+solution of the whole program. Which of equal nodes a job gets does not change the value: among the
+nodes of a class, those with the least room for the job are taken first (best fit), in node order.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from cpsched.ipsched.program import Share
 from cpsched.kernels.placing import place_in_order
 from cpsched.kernels.rooms import Request
+from cpsched.mapping.feasibility import unit_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,7 @@ def layout_of(problem: Problem, takes: Mapping[int, IntArray]) -> Layout:
 
 
 def shares_of(problem: Problem, layout: Layout) -> dict[int, dict[int, Share]]:
-    """Return how much of each job lies on each class."""
+    """Return how much of each job is on each class."""
     class_of = np.full(problem.num_nodes, -1, dtype=np.int64)
     for k, nodes in enumerate(problem.members):
         class_of[nodes] = k
@@ -76,29 +76,24 @@ def lay_out(
     Parameters
     ----------
     shares
-        Of the solution: the jobs that start, and what of them lies on each class.
+        The solution: the jobs that start, and how much of each is on each class.
     free, capacity
-        What each node has left, and has at all, shape ``(N, R)``.
+        Free amounts and capacity of each node, shape ``(N, R)``.
     target
-        The solution's value; nothing better is looked for.
+        The solution's value; there is nothing better to find.
 
     Returns
     -------
     Layout
-        The first that attains the target, or the best found; jobs that found no nodes are left
-        out of it.
+        The first that attains the target, or the best found, without jobs that do not fit.
     """
     best = Layout({}, 0)
     for strict in (True, False):
         for order in _orders(problem, list(shares)):
-            desk = _Desk(problem, free, capacity)
-            takes = {}
-            for job in order:
-                on = (
-                    desk.as_planned(job, shares[job]) if strict else desk.anywhere(job, shares[job])
-                )
-                if on is not None:
-                    takes[job] = on
+            nodes = _Nodes(problem, free, capacity)
+            put = nodes.as_planned if strict else nodes.anywhere
+            placed = {job: put(job, shares[job]) for job in order}
+            takes = {job: on for job, on in placed.items() if on is not None}
             found = layout_of(problem, takes)
             if found.value > best.value:
                 best = found
@@ -109,10 +104,10 @@ def lay_out(
 
 def _orders(problem: Problem, jobs: list[int]) -> list[list[int]]:
     """
-    Return the orders in which jobs are laid out.
+    Return the orders in which jobs are placed, without repetitions.
 
-    Those first that fill a node soonest, since they fit beside the fewest others; then the
-    largest first; then by priority.
+    First come the jobs that fill most of a node, since they fit beside the fewest others; then
+    the largest first; then by priority; then those that need most nodes.
     """
     whole = np.maximum(problem.free.max(axis=0), 1)
     each = np.where(problem.even, problem.units // np.maximum(problem.nodes_max, 1), 1)
@@ -123,12 +118,13 @@ def _orders(problem: Problem, jobs: list[int]) -> list[list[int]]:
         sorted(jobs, key=lambda job: (-footprint[job], -size[job], job)),
         sorted(jobs, key=lambda job: (-size[job], job)),
         sorted(jobs),
+        sorted(jobs, key=lambda job: (-problem.nodes_min[job], -size[job], job)),
     ]
     return [order for index, order in enumerate(orders) if order not in orders[:index]]
 
 
-class _Desk:
-    """The nodes while jobs are laid out on them."""
+class _Nodes:
+    """What nodes have left while jobs are placed on them."""
 
     def __init__(self, problem: Problem, free: IntArray, capacity: IntArray) -> None:
         self.problem = problem
@@ -177,16 +173,13 @@ class _Desk:
         return None
 
     def _room(self, job: int, nodes: IntArray, most: int) -> IntArray:
-        """Return how many units of a job some nodes hold now."""
+        """Return how many units of a job, at most ``most``, fit on each of some nodes now."""
         problem, left = self.problem, self.left[nodes]
-        room = np.full(len(nodes), most, dtype=np.int64)
+        request, per_node = problem.request[[job]], problem.per_node[[job]]
+        room: IntArray = unit_capacity(left, request, per_node, np.array([most]))[0]
         if problem.exclusive[job]:
             room[(left != self.capacity[nodes]).any(axis=1)] = 0
-        for kind in np.flatnonzero(problem.request[job] + problem.per_node[job]).tolist():
-            rest = left[:, kind] - problem.per_node[job, kind]
-            need = problem.request[job, kind]
-            np.minimum(room, rest // need if need else np.where(rest < 0, 0, room), out=room)
-        return np.maximum(room, 0)
+        return room
 
     def _take(self, job: int, takes: IntArray) -> None:
         problem, nodes = self.problem, np.flatnonzero(takes)
@@ -200,7 +193,7 @@ class _Desk:
 def _choose(
     room: IntArray, units: int, least: int, most: int, *, even: bool, contiguous: bool = False
 ) -> IntArray | None:
-    """Return units on each node, those with the least room first; None if they do not fit."""
+    """Return the units on each node, least room first; None if they do not fit."""
     if int(room.sum()) < units:
         return None
     order = np.flatnonzero(room)

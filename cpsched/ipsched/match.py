@@ -1,8 +1,8 @@
 """
-A best solution of IPSCHED's program, on nodes, with a proof where there is one.
+The best solution found for IPSCHED's program, on nodes, with a proof where there is one.
 
-First by list, then on classes of equal nodes, then, where the value found there is attained by no
-nodes we find, node by node.
+Lists come first, then the program on classes of equal nodes. If no nodes are found for the jobs
+it selects, other sets of jobs are tried, and a small program is solved again node by node.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from cpsched.cp import stats
 from cpsched.ipsched import program as programs
 from cpsched.ipsched.layout import Layout, lay_out, shares_of
-from cpsched.ipsched.sharing import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,17 +26,17 @@ if TYPE_CHECKING:
 
 #: Jobs times nodes up to which a program is solved node by node.
 MOST_PAIRS = 1000
-#: What a program may take at first, as it is, as a share of the limit.
+#: Part of the limit that the program may take at first, as it is.
 BRIEF = 1 / 40
-#: What corrections may take at least, as a share of the limit, however much the program took.
+#: Part of the limit that later programs may take at least, however much the first one took.
 LEAST = 0.01
-#: How often a program on classes is corrected where no nodes attain its value.
-CORRECTIONS = 8
+#: How many other sets of jobs are tried if no nodes are found for those selected.
+OTHER_SETS = 8
 
 
 class Matched(NamedTuple):
     """
-    What a decision's programs came to.
+    The result of a decision's programs.
 
     Attributes
     ----------
@@ -60,11 +59,11 @@ class Matcher:
     problem
         The jobs that may start.
     free, capacity
-        What each node has left, and has at all, shape ``(N, R)``.
+        Free amounts and capacity of each node, shape ``(N, R)``.
     limits
         For all solves of the decision together.
     all_selected
-        Whether all jobs must start, or none does (3.6 as it is printed).
+        Whether all jobs must start, or none (3.6 as printed).
     """
 
     def __init__(
@@ -85,19 +84,19 @@ class Matcher:
 
     def match(self, lists: Iterable[Callable[[], Layout]]) -> Matched:
         """
-        Return a best solution.
+        Return the best solution found.
 
         Parameters
         ----------
         lists
-            Make placements to begin with; the next is made only if those before left it open
-            whether there is a better one.
+            Functions that return placements to begin with. Each is called only if those before it
+            leave open whether there is a better one.
         """
         problem = self.problem
         fewest = problem.fewest_nodes().tolist()
         most = sum(problem.worth(job, nodes) for job, nodes in enumerate(fewest))
         for make in lists:
-            self._offer(make())
+            self._keep(make())
             if self.best.value == most:
                 return self._done(stats.SKIPPED_BOUND, 1)
         self.numbers[stats.SOLVED] = 1
@@ -109,8 +108,8 @@ class Matcher:
         bound = answer.bound
         if not self._attained(problem, answer):
             self.numbers[stats.NOT_ATTAINED] = 1
-            bound = self._corrected(program, answer)
-            if self.best.value < bound and self._num_pairs() <= MOST_PAIRS:
+            self._try_other_sets(program, answer)
+            if self.best.value < bound and ((problem.room > 0) @ problem.count).sum() <= MOST_PAIRS:
                 bound = min(bound, self._on_nodes())
         if self.best.value >= bound:
             return self._done(stats.PROVEN_OPTIMAL, 1)
@@ -118,58 +117,37 @@ class Matcher:
 
     def _best_on_classes(self, program: Program) -> Answer:
         """
-        Solve the program as it is, and where that does not go fast with more thought.
+        Solve the program as it is; if that takes long, bound the number of jobs and simplify.
 
-        Most are solved at once: what helps with the others would take longer than they do.
+        Most programs are solved at once, and what helps with the others takes longer than that.
         """
         brief = BRIEF * self.limits.deterministic
         first = self._solve(program, replace(self.limits, deterministic=brief))
         if first.is_solved:
             return first
         thorough = replace(self._left(), presolve=True, probe=False)
-        self._count(program, programs.bound_number(program, thorough))
+        self._count(program, programs.bound_job_count(program, thorough))
         left = self._left().deterministic
         return self._solve(program, replace(thorough, deterministic=left))
 
-    def _corrected(self, program: Program, answer: Answer) -> int:
-        """
-        Return the best value on classes after cuts; nodes that attain it are kept.
-
-        What a set of jobs that no nodes hold as the classes do costs at least is found out, and
-        put in the program.
-        """
-        problem, bound = self.problem, answer.bound
-        for _ in range(CORRECTIONS):
-            shared = share(problem, sorted(answer.shares), self._left())
-            if shared is None:
-                break
-            self._spent(shared.solved)
-            if shared.layout is not None:
-                self._offer(shared.layout)
-            if self.best.value >= bound:
-                break
-            if shared.feasible and shared.layout is None:
-                break
-            program.cut(sorted(answer.shares), shared.cost if shared.feasible else None)
+    def _try_other_sets(self, program: Program, answer: Answer) -> None:
+        """Keep the best solution found for the sets of jobs that are worth most after the first."""
+        for _ in range(OTHER_SETS):
+            program.exclude(answer.shares)
             answer = self._solve(program, self._left())
-            bound = min(bound, answer.bound)
-            if not answer.is_solved or self._attained(problem, answer):
+            if self._attained(self.problem, answer) or not answer.is_solved:
                 break
-        return bound
 
     def _on_nodes(self) -> int:
-        """Return a bound on the value node by node; nodes that attain what is found are kept."""
+        """Return a bound on the value node by node; keep nodes that attain what is found."""
         self.numbers[stats.SOLVED_ON_NODES] = 1
         problem = self.problem.on_nodes()
         answer = self._solve(self._program(problem), self._left())
         self._attained(problem, answer)
         return answer.bound
 
-    def _num_pairs(self) -> int:
-        return int(((self.problem.room > 0) @ self.problem.count).sum())
-
     def _left(self) -> cpsat.Limits:
-        """Return limits for what is to do after the first solve: what it left of them."""
+        """Return the limits that remain after the solves so far."""
         whole = self.limits.deterministic
         left = whole - self.numbers.get(stats.DETERMINISTIC_TIME, 0.0)
         return replace(self.limits, deterministic=max(left, LEAST * whole))
@@ -177,15 +155,15 @@ class Matcher:
     def _program(self, problem: Problem) -> Program:
         return programs.build(problem, all_selected=self.all_selected)
 
-    def _offer(self, layout: Layout) -> None:
-        """Keep a placement if it is better than the best and obeys 3.6."""
+    def _keep(self, layout: Layout) -> None:
+        """Keep a placement if it is better than the best so far and obeys 3.6."""
         if self.all_selected and len(layout.takes) < len(self.problem):
             return
         if layout.value > self.best.value:
             self.best = layout
 
     def _solve(self, program: Program, limits: cpsat.Limits) -> Answer:
-        """Solve, from the best known on."""
+        """Solve a program, with the best solution so far as a hint."""
         if self.best.takes:
             program.hint(shares_of(program.problem, self.best))
         answer = programs.solve(program, limits)
@@ -193,9 +171,9 @@ class Matcher:
         return answer
 
     def _attained(self, problem: Problem, answer: Answer) -> bool:
-        """Look for nodes that attain a solution's value; tell whether there are."""
+        """Look for nodes that attain a solution's value; return whether there are any."""
         if self.best.value < answer.value:
-            self._offer(lay_out(problem, answer.shares, self.free, self.capacity, answer.value))
+            self._keep(lay_out(problem, answer.shares, self.free, self.capacity, answer.value))
         return self.best.value >= answer.value
 
     def _count(self, program: Program, solved: cpsat.Solved) -> None:
@@ -205,9 +183,6 @@ class Matcher:
         self._add(stats.MODEL_VARIABLES, variables)
         self._add(stats.MODEL_CONSTRAINTS, constraints)
         self._add(stats.NO_SOLUTION, int(not solved.has_solution))
-        self._spent(solved)
-
-    def _spent(self, solved: cpsat.Solved) -> None:
         self._add(stats.DETERMINISTIC_TIME, solved.deterministic)
         self._add(stats.WALL_LIMIT_HITS, int(solved.wall_limit_hit))
 
@@ -220,7 +195,7 @@ class Matcher:
 
 
 def density_order(problem: Problem) -> IntArray:
-    """Return the jobs by what they are worth for the share of what is free that they take."""
+    """Return the jobs by value for the share of the free amounts that they take."""
     total = np.maximum((problem.free * problem.count[:, None]).sum(axis=0), 1)
     fewest = problem.fewest_nodes()
     asked = problem.request * problem.units[:, None] + problem.per_node * fewest[:, None]

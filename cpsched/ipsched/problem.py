@@ -1,8 +1,8 @@
 """
-One decision of IPSCHED as numbers: the jobs that may start, the nodes in classes, the weights.
+One decision of IPSCHED as numbers: the jobs that may start, nodes in classes, and the weights.
 
-Nodes are one class where nothing the window asks for tells them apart; see the notes of
-:class:`Problem` for what that keeps of the program, and what it leaves to be checked.
+Nodes are in one class if no job of the window can tell them apart. See the notes of
+:class:`Problem` for what that preserves of the program, and what remains to be checked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from cpsched import cpsat
+from cpsched.mapping.feasibility import unit_capacity
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
@@ -27,29 +28,31 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Problem:
     """
-    What the program is made of; J jobs in order of priority, K classes of nodes, R kinds.
+    The input of the program; J jobs in order of priority, K classes of nodes, R kinds.
 
     Attributes
     ----------
     rows, handle
-        Of the job store, and the simulator's number for each, shape ``(J,)``.
+        Row in the job store and handle of each job, shape ``(J,)``.
     weight
-        What a job is worth, on no node at all: ``P_j``, or ``P_j R_j``; shape ``(J,)``.
+        ``P_j``, or ``P_j R_j``; shape ``(J,)``.
     units, nodes_min, nodes_max
         ``R_j^cpu`` in units, and the bounds of 3.6; shape ``(J,)``.
     request, per_node
-        What a unit takes, and what the job takes besides on every node it touches
-        (``R_j^gres``); shape ``(J, R)``.
+        Amounts of one unit, and of the job besides on every node it uses (``R_j^gres``); shape
+        ``(J, R)``.
     even, contiguous, exclusive
-        What the papers do not know: the same on every node, neighbouring nodes, whole nodes;
+        Requests that the papers do not have: the same number of units on every node, neighbouring
+        nodes, whole nodes; shape ``(J,)``.
+    shape, kind
+        Equal numbers for jobs whose units are equal, and for jobs that are equal in everything;
         shape ``(J,)``.
-    shape, kind, alike
-        Equal numbers for jobs whose units ask for the same; for those that are equal in all; and
-        how many of these fit at once at most; shape ``(J,)``.
+    most_equal
+        How many jobs equal to this one fit at once at most, shape ``(J,)``.
     members
         The nodes of each class, in ascending order.
     free
-        What each node of a class has left, shape ``(K, R)``.
+        Free amounts of each node of a class, shape ``(K, R)``.
     room
         How many units of a job one node of a class holds, at most its units; shape ``(J, K)``.
     num_nodes
@@ -59,8 +62,8 @@ class Problem:
     -----
     A class of one node has exactly the thesis's variables ``x_nj`` and ``t_nj``. A class of m
     equal nodes has their sums: every solution of the program on nodes is one on classes with the
-    same value, so the best on classes is never below the best on nodes. The other way round is
-    looked at afterwards (:mod:`cpsched.ipsched.layout`).
+    same value, so the best on classes is never below the best on nodes. Whether nodes attain the
+    best on classes is checked afterwards (:mod:`cpsched.ipsched.layout`).
     """
 
     rows: IntArray
@@ -76,7 +79,7 @@ class Problem:
     exclusive: BoolArray
     shape: IntArray
     kind: IntArray
-    alike: IntArray
+    most_equal: IntArray
     members: tuple[IntArray, ...]
     free: IntArray
     room: IntArray
@@ -93,7 +96,7 @@ class Problem:
         Parameters
         ----------
         weight
-            Of each row, positive.
+            Of each row; positive.
         """
         jobs = JobTable(view.waiting.store, rows)
         exclusive = jobs.exclusive.astype(np.bool_)
@@ -106,9 +109,11 @@ class Problem:
         members = _classes(view, np.unique(eligible_class), asked, whole=bool(exclusive.any()))
         first = np.array([nodes[0] for nodes in members], dtype=np.int64)
         units = jobs.units
-        room = _room(view, first, request, per_node, exclusive, units * len(units))
+        room = unit_capacity(view.free[first], request, per_node, units * len(units))
         room[~view.eligible[eligible_class][:, first]] = 0
-        alike = room @ np.array([len(nodes) for nodes in members]) // units
+        in_use = (view.free[first] != view.system.capacity[first]).any(axis=1)
+        room[np.ix_(exclusive, in_use)] = 0
+        most_equal = room @ np.array([len(nodes) for nodes in members]) // units
         room = np.minimum(room, units[:, None])
         used = np.flatnonzero(room.sum(axis=0))
         columns = jobs.store.columns[rows]
@@ -128,7 +133,7 @@ class Problem:
             exclusive=exclusive,
             shape=columns[:, c.SHAPE],
             kind=kind.reshape(-1),
-            alike=alike,
+            most_equal=most_equal,
             members=tuple(members[k] for k in used.tolist()),
             free=view.free[first[used]],
             room=room[:, used],
@@ -143,7 +148,7 @@ class Problem:
     def take(self, jobs: IntArray) -> Problem:
         """Return the problem of some of the jobs, given by position in ascending order."""
         names = ("rows", "handle", "units", "nodes_min", "nodes_max", "request", "per_node", "even",
-                 "contiguous", "exclusive", "shape", "kind", "alike", "room")  # fmt: skip
+                 "contiguous", "exclusive", "shape", "kind", "most_equal", "room")  # fmt: skip
         return replace(
             self,
             weight=tuple(self.weight[job] for job in jobs.tolist()),
@@ -151,7 +156,7 @@ class Problem:
         )
 
     def on_nodes(self) -> Problem:
-        """Return the same with every node a class of its own: the program as it is printed."""
+        """Return the same problem with every node in a class of its own, as the papers have it."""
         count = self.count
         return replace(
             self,
@@ -160,12 +165,13 @@ class Problem:
             room=np.repeat(self.room, count, axis=1),
         )
 
-    def goes_before(self) -> BoolArray:
+    def dominates(self) -> BoolArray:
         """
-        Return at ``[b, a]`` whether some best solution never starts b without a; shape ``(J, J)``.
+        Return at ``[b, a]`` whether a dominates b; shape ``(J, J)``.
 
-        So it is if a is worth no less, asks for the same with no more units, and keeps its bounds
-        on nodes wherever b does: then a can have b's place. Of equal jobs the first goes first.
+        Then some best solution never starts b without a: a has at least the weight of b, asks for
+        the same units and no more of them, and keeps its bounds on nodes wherever b does, so that
+        it can have the place of b. Of equal jobs the first dominates.
         """
         weight, units = np.array(self.weight), self.units
         same = self.shape[:, None] == self.shape
@@ -183,14 +189,10 @@ class Problem:
         before: BoolArray = (first & ~equal) | np.tril(equal, -1)
         return before
 
-    def without_the_hopeless(self) -> Problem:
-        """
-        Return the problem without jobs that some best solution does not start.
-
-        Those are jobs that do not fit on the machine together with all that go before them.
-        """
-        before = self.goes_before() | np.eye(len(self), dtype=np.bool_)
-        kept = (before & (self.kind[:, None] == self.kind)).sum(axis=1) <= self.alike
+    def without_dominated(self) -> Problem:
+        """Return the problem without jobs that do not fit beside all that dominate them."""
+        before = self.dominates() | np.eye(len(self), dtype=np.bool_)
+        kept = (before & (self.kind[:, None] == self.kind)).sum(axis=1) <= self.most_equal
         fewest = self.fewest_nodes()
         total = (self.free * self.count[:, None]).sum(axis=0)
         taken = self.request * self.units[:, None] + self.per_node * fewest[:, None]
@@ -198,7 +200,7 @@ class Problem:
         return self if kept.all() else self.take(np.flatnonzero(kept))
 
     def fewest_nodes(self) -> IntArray:
-        """Return the fewest nodes each job can be on, if it had them to itself; shape ``(J,)``."""
+        """Return the fewest nodes on which each job fits by itself, shape ``(J,)``."""
         order = np.argsort(-self.room, axis=1, kind="stable")
         room = np.take_along_axis(self.room, order, axis=1)
         count = np.broadcast_to(self.count, room.shape)
@@ -210,14 +212,14 @@ class Problem:
         return fewest
 
     def worth(self, job: int, nodes: int) -> int:
-        """Return what a job on some nodes adds to 3.1, times ``2 |N|``."""
+        """Return what a job on so many nodes adds to 3.1, times ``2 |N|``."""
         return self.weight[job] * (2 * self.num_nodes - nodes)
 
 
 def _classes(
     view: View, eligible_classes: IntArray, asked: IntArray, *, whole: bool
 ) -> list[IntArray]:
-    """Return the nodes in classes, in order of their first node; those with nothing left out."""
+    """Return the nodes in classes, in order of their first node."""
     free = view.free[:, asked]
     parts = [free, view.eligible[eligible_classes].T]
     if whole:
@@ -230,32 +232,11 @@ def _classes(
     return [by_class[index] for index in np.argsort(first, kind="stable").tolist()]
 
 
-def _room(
-    view: View,
-    nodes: IntArray,
-    request: IntArray,
-    per_node: IntArray,
-    exclusive: BoolArray,
-    most: IntArray,
-) -> IntArray:
-    """Return how many units of each job fit on some nodes; ``most``, or fewer."""
-    room = np.broadcast_to(most[:, None], (len(most), len(nodes))).copy()
-    for kind in range(request.shape[1]):
-        left = view.free[nodes, kind][None, :] - per_node[:, kind][:, None]
-        need = request[:, kind][:, None]
-        fit = np.where(need > 0, left // np.maximum(need, 1), np.where(left >= 0, room, 0))
-        room = np.minimum(room, np.maximum(fit, 0))
-    if exclusive.any():
-        touched = (view.free[nodes] != view.system.capacity[nodes]).any(axis=1)
-        room[np.ix_(exclusive, touched)] = 0
-    return room
-
-
 def _in_range(weight: Sequence[int], num_nodes: int) -> tuple[int, ...]:
     """
-    Return weights in the smallest whole numbers that keep their ratios.
+    Return weights as the smallest integers that keep their ratios.
 
-    Where their sum times ``2 |N|`` would leave 64 bits they are divided, rounding to 1 or more.
+    If their sum times ``2 |N|`` would exceed 64 bits, they are divided, and rounded to 1 or more.
     """
     divisor = gcd(*weight)
     small = [value // divisor for value in weight]

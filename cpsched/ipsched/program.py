@@ -9,7 +9,7 @@ For each job j and class k of m_k nodes, ``x_kj`` and ``t_kj`` are the sums of t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf, nextafter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,13 +18,15 @@ from cpsched import cpsat
 from cpsched.ipsched import capacity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.ipsched.problem import Problem
 
-#: A solution counts as solved where the bound is no more than this share above it.
-_CONTENT = 1e-4
+#: A program counts as solved if the bound is at most this share above the solution.
+RELATIVE_GAP = 1e-4
+#: The solver's bound is a float; integers from here on may have been rounded down.
+EXACT_FLOATS = 2**53
 
 
 class Share(NamedTuple):
@@ -88,7 +90,7 @@ class Answer:
         That is what CPLEX is content with unless it is told otherwise, and the papers tell it
         nothing.
         """
-        return self.bound - self.value <= _CONTENT * self.bound
+        return self.bound - self.value <= RELATIVE_GAP * self.bound
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -110,19 +112,9 @@ class Program:
         """Write the program as a CP-SAT proto: text where the name ends in ``.txt``."""
         cpsat.dump(self.model, path)
 
-    def cut(self, jobs: Sequence[int], cost: int | None) -> None:
-        """
-        Put in what is known of some jobs: the least ``sum_j P_j nodes_j``, if all of them start.
-
-        It holds whoever starts besides. None: no nodes hold all of them.
-        """
-        selected = sum(self.selected[job] for job in jobs)
-        if cost is None:
-            self.model.add(selected <= len(jobs) - 1)
-            return
-        weight = self.problem.weight
-        nodes = sum(weight[part.job] * part.nodes for part in self.parts if part.job in set(jobs))
-        self.model.add(nodes >= cost * (selected - (len(jobs) - 1)))
+    def exclude(self, jobs: Collection[int]) -> None:
+        """Forbid that all of some jobs start."""
+        self.model.add(sum(self.selected[job] for job in jobs) <= len(jobs) - 1)
 
     def hint(self, shares: Mapping[int, Mapping[int, Share]]) -> None:
         """Propose a solution to the solver."""
@@ -192,15 +184,17 @@ def solve(program: Program, limits: cpsat.Limits) -> Answer:
         bound = value
     elif solved.has_solution:
         bound = ceil(-solved.bound)
+        if bound >= EXACT_FLOATS:
+            bound = int(nextafter(bound, inf))
     return Answer(solved=solved, shares=shares, value=value, bound=bound)
 
 
-def bound_number(program: Program, limits: cpsat.Limits) -> cpsat.Solved:
+def bound_job_count(program: Program, limits: cpsat.Limits) -> cpsat.Solved:
     """
-    Find out how many jobs can start at most, and put it in the program.
+    Find out how many jobs can start at most, and add that to the program.
 
     It follows from the rest, but the solver does not see it in 3.1: a bound of three and a half
-    jobs is no round number there, and one on their number is.
+    jobs is not an integer there, while a bound on their number can be rounded.
     """
     number = sum(program.selected)
     program.model.minimize(-number)
@@ -292,7 +286,7 @@ def _add_one_run(program: Program, parts: Sequence[Part]) -> None:
 
 def _add_order(program: Program) -> None:
     """Let no job start without those that can have its place and are worth no less."""
-    before = program.problem.goes_before().astype(np.float64)
+    before = program.problem.dominates().astype(np.float64)
     direct = (before > 0) & (before @ before == 0)
     for later, earlier in np.argwhere(direct).tolist():
         program.model.add_implication(program.selected[later], program.selected[earlier])

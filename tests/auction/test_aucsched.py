@@ -10,6 +10,7 @@ from tiny import jobs, machine, run, starts
 from cpsched import registry, systems
 from cpsched.checks import CHECKS
 from cpsched.cp import stats
+from cpsched.dispatch.window import WINDOW_HALVED
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
@@ -238,7 +239,7 @@ def test_a_missed_limit_halves_the_window_in_the_faithful_variant(name):
     dispatcher = build("dispatchers", f"{name}:faithful=yes,window=12,limit=0.00001")
     decision, where = decided(dispatcher, view)
     assert not where
-    assert decision.stats[stats.WINDOW_HALVED] == 1
+    assert decision.stats[WINDOW_HALVED] == 1
     assert decision.again_at == view.now + 3
     assert dispatcher.state() == {"window": 6}
     other = build("dispatchers", f"{name}:faithful=yes,window=12")

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cpsched.auction.asks import asks_of, levels_between
 from cpsched.auction.bids import BidMaker, spread
 from cpsched.auction.preference import BidClass
-from cpsched.auction.spots import line_spots
-from cpsched.auction.switches import switch_spots
+from cpsched.auction.spots import line_spots, switch_spots
 from cpsched.model.topology import Topology
 
 

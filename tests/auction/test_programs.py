@@ -7,11 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cpsched import cpsat
-from cpsched.auction.auction import Auction, Program, places_of
+from cpsched.auction.auction import Auction
+from cpsched.auction.auctioneer import numbers_of
 from cpsched.auction.bids import BidMaker
+from cpsched.auction.program import Program, UnitProgram, places_of
 from cpsched.auction.search import best_greedy, search
 from cpsched.auction.spots import line_spots
-from cpsched.auction.units import UnitProgram
+from cpsched.cp import stats
 
 LIMITS = cpsat.Limits(deterministic=2.0)
 
@@ -142,3 +144,13 @@ def test_a_program_can_be_looked_at(tmp_path):
     auction = auction_of([(1, 0)] * 3, [{"units": 1}, {"units": 2}], [1])
     Program(auction, "shown").dump(tmp_path / "model.txt")
     assert 'name: "shown"' in (tmp_path / "model.txt").read_text()
+
+
+def test_values_above_2_to_the_53_are_counted_exactly():
+    """The solver's objective is a float: 2^60 + 129 came out 127 higher, as an improvement."""
+    auction = auction_of([(1, 0)], [{"units": 1}], [2**60 + 129], per_job=1)
+    program = Program(auction, "auction")
+    found = cpsat.solve(program.model, program.variables, LIMITS)
+    numbers = numbers_of(auction, program, found, [0], [0])
+    assert numbers[stats.IMPROVED] == 0
+    assert numbers[stats.GAIN] == 0

@@ -1,22 +1,22 @@
-"""How many jobs a decision looks at, which, and their integer priorities."""
+"""How many jobs a decision considers, which, and their integer priorities."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import machine
 
 from cpsched.dispatch.window import (
-    Window,
+    WindowDispatcher,
     point_priorities,
     priority_values,
     program_priorities,
     rank_priorities,
-    window_rows,
 )
-from cpsched.errors import ConfigError
+from cpsched.model.decision import NOTHING
 from cpsched.model.jobtable import JobTable
 from cpsched.priority import Basic, Multifactor, Slowdown
 
@@ -34,46 +34,58 @@ def table(num, **columns):
     )
 
 
+class Small(WindowDispatcher):
+    """Decides nothing."""
+
+    name = "small"
+    allocates = "first-fit"
+
+    def decide(self, view):
+        return NOTHING
+
+
+def miss(dispatcher, considered):
+    """Let a decision miss its limit."""
+    return dispatcher.missed(SimpleNamespace(now=0), considered, {})
+
+
 def test_the_window_halves_after_each_miss_and_is_whole_after_a_decision_that_met():
-    window = Window(200)
-    sizes = []
+    dispatcher, sizes = Small(window=200), []
     for _ in range(9):
-        window.missed(300)
-        sizes.append(window.size)
+        assert miss(dispatcher, 300).again_at == 3
+        sizes.append(dispatcher.size)
     assert sizes == [100, 50, 25, 12, 6, 3, 1, 1, 1]
-    assert not window.is_full
-    window.met()
-    assert (window.size, window.is_full) == (200, True)
+    assert dispatcher.met(SimpleNamespace(now=0), (), {}, more=False).again_at == 3
+    assert dispatcher.size == 200
+    assert dispatcher.met(SimpleNamespace(now=0), (), {}, more=False).again_at is None
 
 
-def test_half_of_the_jobs_that_were_looked_at_remain():
-    """Half of a window that nobody fills would be the same jobs again."""
-    window = Window(200)
-    window.missed(40)
-    assert window.size == 20
-    window.missed(40)
-    assert window.size == 10
+def test_half_of_the_jobs_that_were_considered_remain():
+    """Half of a window that is not full would be the same jobs again."""
+    dispatcher = Small(window=200)
+    miss(dispatcher, 40)
+    assert dispatcher.size == 20
+    miss(dispatcher, 40)
+    assert dispatcher.size == 10
 
 
 def test_a_halved_window_is_saved():
-    window, other = Window(7), Window(7)
-    window.missed(300)
-    other.restore(window.state())
+    dispatcher, other = Small(window=7), Small(window=7)
+    miss(dispatcher, 300)
+    other.restore(dispatcher.state())
     assert other.size == 3
-    other.met()
+    other.reset(machine((4,)), 0)
     assert other.size == 7
 
 
-def test_a_window_without_jobs_is_refused():
-    with pytest.raises(ConfigError, match="window is 0, must be 1 or more"):
-        Window(0)
-
-
 def test_the_window_holds_the_highest_and_ties_keep_queue_order():
-    rows = window_rows(table(5), np.array([1.0, 3.0, 2.0, 3.0, 2.0]), 4)
+    dispatcher = Small(window=4, priority="multifactor(age_weight=0)")
+    dispatcher.reset(machine((4,)), 0)
+    jobs = table(5, units=np.array([1, 3, 2, 3, 2]))
+    rows, priorities = dispatcher.in_window(SimpleNamespace(waiting=jobs, now=9))
     assert rows.tolist() == [1, 3, 2, 4]
+    assert priorities.tolist() == [750, 750, 500, 500]
     assert not rows.flags.writeable
-    assert window_rows(table(2), np.array([0.0, 0.0]), 200).tolist() == [0, 1]
 
 
 @given(st.lists(st.integers(-5, 5) | st.floats(-1e300, 1e300), min_size=1, max_size=30))

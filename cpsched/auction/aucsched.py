@@ -1,0 +1,185 @@
+"""AUCSCHED 1 to 3: auctions on a line of nodes and on a tree of switches (Soner's thesis)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.auction.auctioneer import Auctioneer
+from cpsched.auction.nodesets import machine_nodesets
+from cpsched.auction.preference import (
+    BETAS,
+    TABLE_4_4,
+    TABLE_5_2,
+    TABLE_5_2_CORRECTED,
+    BidClass,
+    Constants,
+    costing_weights,
+    costs,
+    preferences,
+    preferring_weights,
+)
+from cpsched.auction.program import Program, UnitProgram
+from cpsched.auction.spots import line_spots, switch_spots
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.auction.asks import Ask
+    from cpsched.auction.bids import Bid, Offer, Spots
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+
+
+@dataclass(kw_only=True, eq=False)
+class LineAuctioneer(Auctioneer):
+    """
+    An auction whose bids prefer contiguous nodes, next to the ends of what is free.
+
+    Parameters
+    ----------
+    nodesets
+        How many neighbouring nodesets a bid of class C uses at most; ``none``: any number.
+    """
+
+    nodesets: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        if self.nodesets is not None and self.nodesets < 1:
+            raise ConfigError(f"nodesets is {self.nodesets}, must be 1 or more, or 'none'")
+
+    def weights(
+        self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
+    ) -> list[int]:
+        """Return ``P_j + alpha F_i`` of each bid."""
+        nodesets = np.array([bid.num_nodesets for bid in bids])
+        # The nodes that a job can use may be more nodesets than the machine has.
+        total = len(machine_nodesets(view.free, self.generic.tolist()))
+        level = np.stack([bid.level for bid in bids])[:, self.generic]
+        most = np.stack([one.levels[-1] for one in ask])[:, self.generic]
+        values = preferences(
+            self.constants(),
+            np.array([one.job_type for one in ask]),
+            np.array([bid.kind for bid in bids]),
+            nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
+            nodesets=(nodesets, max(total, int(nodesets.max()))),
+            generic=(level.sum(axis=1), most.sum(axis=1)),
+        )
+        jobs = [bid.job for bid in bids]
+        return preferring_weights(priorities, jobs, values, printed=self.faithful)
+
+    def constants(self) -> Mapping[tuple[int, BidClass], Constants]:
+        """Return the constants of the preference values."""
+        return TABLE_4_4
+
+
+@dataclass(kw_only=True, eq=False)
+class Aucsched1(LineAuctioneer):
+    """
+    Auction of contiguous nodes: which bids win, and how many units go where (4.1-4.8).
+
+    See ``docs/aucsched.md`` for the options.
+    """
+
+    name = "aucsched1"
+    ranges = False
+    program: ClassVar[type[Program]] = UnitProgram
+    searches = False
+
+    #: ``MAXBIDS`` of the thesis.
+    bids: int = 150
+    #: Twice as much takes twice as long and, with multifactor, proves hardly more.
+    limit: float = 0.1
+
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer, all nodes of neighbouring nodesets among them."""
+        unions = 2 if self.faithful else 1
+        return line_spots(
+            offer, unions=unions, fragments=False, nodesets=self.nodesets, most=self.bids_per_job
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class Aucsched2(LineAuctioneer):
+    """
+    Auction of contiguous nodes with units fixed in the bids (5.1-5.4), and GPU ranges.
+
+    See ``docs/aucsched.md`` for the options.
+    """
+
+    name = "aucsched2"
+
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer, and bids over many nodes for core-only jobs."""
+        unions = None if self.faithful else 1
+        return line_spots(
+            offer, unions=unions, fragments=True, nodesets=self.nodesets, most=self.bids_per_job
+        )
+
+    def constants(self) -> Mapping[tuple[int, BidClass], Constants]:
+        """Return the constants of the preference values: Table 5.2."""
+        return TABLE_5_2 if self.faithful else TABLE_5_2_CORRECTED
+
+
+@dataclass(kw_only=True, eq=False)
+class Aucsched3(Auctioneer):
+    """
+    Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
+
+    See ``docs/aucsched.md`` for the other options.
+
+    Parameters
+    ----------
+    beta
+        Weight of costs beside priorities. ``pairs``: (6.7) with the smallest difference of two
+        priorities that is not 0; ``sums``: so small that no selection loses by costs to one of
+        lower total priority; ``printed``: (6.7) as printed, which ``faithful`` takes.
+    """
+
+    name = "aucsched3"
+
+    beta: str = "pairs"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        if self.beta not in BETAS:
+            raise ConfigError(f"beta is '{self.beta}', must be one of {', '.join(BETAS)}")
+        if self.faithful and self.beta not in ("pairs", "printed"):
+            raise ConfigError(f"beta is '{self.beta}', and faithful=yes takes the printed one")
+        self.beta = "printed" if self.faithful else self.beta
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        self.topology = system.topology
+        self.most_generic = int(system.capacity[:, self.generic].sum(axis=1).max(initial=0))
+
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer, the lowest switches first."""
+        unions, most = not self.faithful, self.bids_per_job
+        return switch_spots(offer, self.topology, unions=unions, most=most)
+
+    def weights(
+        self,
+        view: View,
+        bids: Sequence[Bid],
+        ask: Sequence[Ask],  # noqa: ARG002
+        priorities: Sequence[int],
+    ) -> list[int]:
+        """Return ``P_j - beta K_ji`` of each bid."""
+        topology = self.topology
+        first = np.array([bid.node[0] for bid in bids])
+        last = np.array([bid.node[-1] for bid in bids])
+        level = np.stack([bid.level for bid in bids])[:, self.generic]
+        values = costs(
+            nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
+            level=(topology.common_level(first, last), topology.num_levels - 1),
+            generic=(level.sum(axis=1), self.most_generic),
+        )
+        return costing_weights(priorities, [bid.job for bid in bids], values, self.beta)
