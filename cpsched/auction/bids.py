@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from cpsched.auction.asks import asks_of
-from cpsched.auction.nodesets import Line, room_on
+from cpsched.auction.nodesets import Line
 from cpsched.auction.preference import BidClass
+from cpsched.mapping.room import unit_capacity
 from cpsched.model.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
@@ -292,13 +293,14 @@ class BidMaker:
     def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
         # A job that asks for nothing fits anywhere, all of it.
         most = MAX_AMOUNT if ask.request.any() else ask.units
-        request, besides = ask.request.tobytes(), level.tobytes()
-        key = (ask.eligible_class, ask.exclusive, request, besides, share, most)
+        amounts = ask.request.tobytes(), level.tobytes()
+        key = (ask.eligible_class, ask.exclusive, *amounts, share, most)
         if key not in self._lines:
             usable: BoolArray = self._view.eligible[ask.eligible_class]
             if ask.exclusive:
                 usable = usable & self._idle
-            room = room_on(self._view.free, usable, ask.request, level, most)
+            request, limit = ask.request[None, :], np.array([most])
+            room = usable * unit_capacity(self._view.free, request, level[None, :], limit)[0]
             if share:
                 room = np.where(room >= share, np.int64(share), np.int64(0))
             self._lines[key] = Line.of(room)

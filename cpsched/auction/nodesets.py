@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import IntArray
 
 
 class Nodeset(NamedTuple):
@@ -118,40 +118,6 @@ class Line:
         begin = np.minimum(begin, end - nodes_min).astype(np.int64)
         good = (begin >= 0) & (end - begin <= nodes_max)
         return begin[good], end[good]
-
-
-def room_on(
-    free: IntArray,
-    usable: BoolArray,
-    request: IntArray,
-    per_node: IntArray,
-    most: int,
-) -> IntArray:
-    """
-    Return how many units of a request each node holds, no more than ``most``.
-
-    Parameters
-    ----------
-    free
-        Shape ``(N, R)``.
-    usable
-        Which nodes may be used at all, shape ``(N,)``.
-    request, per_node
-        What one unit needs, and the job besides on every node, shape ``(R,)``.
-
-    Returns
-    -------
-    ndarray
-        Shape ``(N,)``.
-    """
-    room = np.where(usable, np.int64(most), np.int64(0))
-    for kind in np.flatnonzero((request > 0) | (per_node > 0)).tolist():
-        left = free[:, kind] - per_node[kind]
-        if request[kind] > 0:
-            room = np.minimum(room, left // request[kind])
-        else:
-            room[left < 0] = 0
-    return np.maximum(room, 0)
 
 
 def machine_nodesets(free: IntArray, generic: Iterable[int]) -> list[Nodeset]:

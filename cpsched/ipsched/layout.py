@@ -15,7 +15,7 @@ import numpy as np
 from cpsched.ipsched.program import Share
 from cpsched.kernels.placing import place_in_order
 from cpsched.kernels.rooms import Request
-from cpsched.mapping.feasibility import unit_capacity
+from cpsched.mapping.room import unit_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

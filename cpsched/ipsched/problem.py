@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.mapping.feasibility import unit_capacity
+from cpsched.mapping.room import unit_capacity
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.mapping.classes import classify
 from cpsched.mapping.distinct import distinct
-from cpsched.mapping.feasibility import unit_capacity
+from cpsched.mapping.room import unit_capacity
 from cpsched.model.types import Split
 
 if TYPE_CHECKING:

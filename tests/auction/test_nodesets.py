@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.auction.nodesets import Line, Nodeset, machine_nodesets, room_on
+from cpsched.auction.nodesets import Line, Nodeset, machine_nodesets
+from cpsched.mapping.room import unit_capacity
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
 FIGURE_4_4 = [
@@ -88,12 +89,5 @@ def test_windows_are_the_shortest_there_are(room, units, low, extra):
 def test_room_for_units(request_, per_node, expected):
     """Free: 4 cores and 2 GPUs, 2 cores, 2 GPUs; at most nine units."""
     free = np.array([[4, 2], [2, 0], [0, 2]])
-    usable = np.ones(3, dtype=np.bool_)
-    assert room_on(free, usable, np.array(request_), np.array(per_node), 9).tolist() == expected
-
-
-def test_room_only_on_usable_nodes():
-    """A node that may not be used holds nothing."""
-    free = np.array([[4, 2], [2, 0]])
-    found = room_on(free, np.array([False, True]), np.array([1, 0]), np.array([0, 0]), 9)
-    assert found.tolist() == [0, 2]
+    room = unit_capacity(free, np.array([request_]), np.array([per_node]), np.array([9]))
+    assert room[0].tolist() == expected

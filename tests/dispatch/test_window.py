@@ -79,7 +79,7 @@ def test_a_halved_window_is_saved():
 
 
 def test_the_window_holds_the_highest_and_ties_keep_queue_order():
-    dispatcher = Small(window=4, priority="multifactor(age_weight=0)")
+    dispatcher = Small(window=4, priority="multifactor:age_weight=0")
     dispatcher.reset(machine((4,)), 0)
     jobs = table(5, units=np.array([1, 3, 2, 3, 2]))
     rows, priorities = dispatcher.in_window(SimpleNamespace(waiting=jobs, now=9))
