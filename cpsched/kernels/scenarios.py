@@ -19,10 +19,11 @@ _OVERDUE = 10.0
 
 
 @kernel
-def fits_beside(need, free):
-    """Return whether a job's needs are free."""
-    for r in range(len(need)):
-        if need[r] > free[r]:
+def _fits(demand, job, free):
+    """Return whether what a job takes is free."""
+    # Not the job's row: a slice is counted, which takes longer than the comparison.
+    for r in range(len(free)):
+        if demand[job, r] > free[r]:
             return False
     return True
 
@@ -80,26 +81,41 @@ def _later(ends, owner, head, count, end, job):
 
 
 @kernel
-def _by_slowdown(now, submit, typical, left, count, keys):
-    """Sort waiting jobs by slowdown, highest first; they are nearly sorted already."""
-    for i in range(count):
+def _candidates(now, submit, typical, demand, room, least, left, waiting, keys, found):
+    """
+    List the waiting jobs that fit, by slowdown, highest first; return how many there are.
+
+    Room only shrinks within an instant, so that others need no turn.
+
+    Parameters
+    ----------
+    least
+        No job takes less, shape ``(R,)``.
+    """
+    for r in range(len(room)):
+        if room[r] < least[r]:
+            return 0
+    count = 0
+    for i in range(waiting):
         job = left[i]
-        keys[i] = (now - submit[job]) / typical[job]
-    for i in range(1, count):
-        key, job = keys[i], left[i]
-        k = i
+        if not _fits(demand, job, room):
+            continue
+        key = (now - submit[job]) / typical[job]
+        k = count
         while k > 0 and keys[k - 1] < key:
             keys[k] = keys[k - 1]
-            left[k] = left[k - 1]
+            found[k] = found[k - 1]
             k -= 1
         keys[k] = key
-        left[k] = job
+        found[k] = job
+        count += 1
+    return count
 
 
 @kernel
 def roll_out(
     now, num_waiting, starts, held, shadow, extra, runtime, reserved, typical, submit, demand,
-    ready, ends, end_demand, free, patience,
+    ready, ends, ending, end_demand, free, least, patience, before, enough,
 ):  # fmt: skip
     """
     Play one scenario to its end and return what all jobs' waits cost.
@@ -115,8 +131,15 @@ def roll_out(
         Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
     runtime, reserved, typical
         The scenario's truth, what reservations take it for, what ranks jobs; shape ``(N,)``.
-    ends, end_demand
-        Of the running jobs, sorted by end; shapes ``(B,)`` and ``(B, R)``.
+    ends, ending
+        When the running jobs end, sorted, and which of them; shape ``(B,)``.
+    end_demand
+        What they give back, shape ``(B, R)``.
+    least
+        No waiting or arriving job takes less, shape ``(R,)``.
+    before, enough
+        What earlier scenarios cost, and how much is enough: once it is more in all, the scenario is
+        left.
     """
     num = len(runtime)
     num_kinds = len(free)
@@ -130,9 +153,11 @@ def roll_out(
     owner = np.empty(num_ends + num, dtype=np.int64)
     for i in range(num_ends):
         end[i] = ends[i]
-        owner[i] = -1 - i
+        owner[i] = -1 - ending[i]
     left = np.empty(num, dtype=np.int64)
+    found = np.empty(num, dtype=np.int64)
     keys = np.empty(num)
+    runs = np.zeros(num, dtype=np.bool_)
     waiting = 0
     head = 0
     total = 0.0
@@ -163,34 +188,44 @@ def roll_out(
             left[waiting] = arriving
             waiting += 1
             arriving += 1
-        _by_slowdown(time, submit, typical, left, waiting, keys)
-        if held >= 0 and fits_beside(demand[held], room):
+        count = _candidates(time, submit, typical, demand, room, least, left, waiting, keys, found)
+        if count == 0:
+            continue
+        if held >= 0 and _fits(demand, held, room):
             at = 0
-            while left[at] != held:
+            while found[at] != held:
                 at += 1
             while at > 0:
-                left[at] = left[at - 1]
+                found[at] = found[at - 1]
                 at -= 1
-            left[0] = held
+            found[0] = held
             held = -1
-        still = 0
-        for i in range(waiting):
-            job = left[i]
-            fits = fits_beside(demand[job], room)
+        some = False
+        for i in range(count):
+            job = found[i]
+            fits = _fits(demand, job, room)
             if fits and held >= 0 and time + reserved[job] > shadow:
-                fits = fits_beside(demand[job], beside)
+                fits = _fits(demand, job, beside)
                 if fits:
                     for r in range(num_kinds):
                         beside[r] -= demand[job, r]
             if not fits:
-                left[still] = job
-                still += 1
                 continue
             for r in range(num_kinds):
                 room[r] -= demand[job, r]
             num_ends = _later(end, owner, head, num_ends, time + runtime[job], job)
             total += job_cost(time - submit[job], runtime[job], patience)
-        waiting = still
+            runs[job] = True
+            some = True
+        if before + total > enough:
+            return total
+        if some:
+            still = 0
+            for i in range(waiting):
+                if not runs[left[i]]:
+                    left[still] = left[i]
+                    still += 1
+            waiting = still
     return total
 
 
@@ -201,6 +236,8 @@ def judge(
 ):  # fmt: skip
     """
     Return what each of P proposals costs on average over S scenarios, shape ``(P,)``.
+
+    Infinite where it turns out on the way that an earlier one costs less.
 
     Parameters
     ----------
@@ -213,25 +250,35 @@ def judge(
         What the running jobs give back, shape ``(B, R)``.
     """
     num_scenarios, num_running = remaining.shape
-    total = np.zeros(len(starts))
-    ends = np.empty(num_running, dtype=np.int64)
+    ends = np.empty((num_scenarios, num_running), dtype=np.int64)
+    ending = np.empty((num_scenarios, num_running), dtype=np.int64)
     key = np.empty(num_running)
     order = np.empty(num_running, dtype=np.int64)
-    back = np.empty(end_demand.shape, dtype=np.int64)
     for s in range(num_scenarios):
         for i in range(num_running):
             key[i] = remaining[s, i]
             order[i] = i
         sort_by(key, order, num_running)
         for i in range(num_running):
-            ends[i] = now + remaining[s, order[i]]
-            for r in range(end_demand.shape[1]):
-                back[i, r] = end_demand[order[i], r]
-        for p in range(len(starts)):
-            total[p] += roll_out(
-                now, num_waiting, starts[p], held[p], shadow[p], extra[p], runtime[s], reserved,
-                typical, submit, demand, ready, ends, back, free, patience,
-            )  # fmt: skip
+            ends[s, i] = now + remaining[s, order[i]]
+            ending[s, i] = order[i]
+    least = np.empty(len(free), dtype=np.int64)
+    for r in range(len(free)):
+        least[r] = FAR
+        for job in range(len(demand)):
+            least[r] = min(least[r], demand[job, r])
+    cost = np.empty(len(starts))
+    cheapest = np.inf
     for p in range(len(starts)):
-        total[p] /= num_scenarios
-    return total
+        total = 0.0
+        for s in range(num_scenarios):
+            total += roll_out(
+                now, num_waiting, starts[p], held[p], shadow[p], extra[p], runtime[s], reserved,
+                typical, submit, demand, ready, ends[s], ending[s], end_demand, free, least,
+                patience, total, cheapest,
+            )  # fmt: skip
+            if total > cheapest:
+                break
+        cheapest = min(cheapest, total)
+        cost[p] = total / num_scenarios if total <= cheapest else np.inf
+    return cost

@@ -126,10 +126,11 @@ def test_a_scenario_is_played_by_hand():
     runtime, demand = columns((100, 4), (2, 3))
     submit = np.array([-20, -20])
     zeros = np.zeros(2, dtype=np.int64)
-    cost = scenarios.roll_out(
-        0, 2, none, -1, 0, np.zeros(1, dtype=np.int64), runtime, runtime, runtime, submit,
-        demand[:, None], zeros, np.array([10]), np.array([[4]]), np.array([0]), 1e9,
-    )  # fmt: skip
+    cost = scenarios.judge(
+        0, 2, none[None], np.array([-1]), np.array([0]), np.zeros((1, 1), dtype=np.int64),
+        runtime[None], runtime, runtime, submit, demand[:, None], zeros, np.array([[10]]),
+        np.array([[4]]), np.array([0]), 1e9,
+    )[0]  # fmt: skip
     assert cost == pytest.approx((32 + 100) / 100 + (30 + 2) / 10)
 
 
@@ -144,11 +145,11 @@ def test_in_a_scenario_nobody_passes_the_job_held_for():
     zeros = np.zeros(2, dtype=np.int64)
 
     def cost(plan):
-        return scenarios.roll_out(
-            0, 2, none, 0, 10, np.zeros(1, dtype=np.int64), runtime, np.array([100, plan]),
-            runtime, submit, demand[:, None], zeros, np.array([5, 10]), np.array([[3], [1]]),
-            np.array([0]), 1e9,
-        )  # fmt: skip
+        return scenarios.judge(
+            0, 2, none[None], np.array([0]), np.array([10]), np.zeros((1, 1), dtype=np.int64),
+            runtime[None], np.array([100, plan]), runtime, submit, demand[:, None], zeros,
+            np.array([[5, 10]]), np.array([[3], [1]]), np.array([0]), 1e9,
+        )[0]  # fmt: skip
 
     passed = (30 + 100) / 100 + (25 + 2) / 10
     held = (30 + 100) / 100 + (130 + 2) / 10

@@ -174,7 +174,7 @@ class _Play:
     def turn(self, second: int) -> None:
         """Start whom the rule starts at a second: first the job held for, then by slowdown."""
         tasks = self.tasks
-        self.queue.sort(key=lambda job: (tasks[job].submit - second) / tasks[job].typical)
+        self.queue.sort(key=lambda job: ((tasks[job].submit - second) / tasks[job].typical, job))
         if self.held in self.queue and fits(tasks[self.held].demand, self.free):
             self.queue.remove(self.held)
             self.start(self.held, second)
