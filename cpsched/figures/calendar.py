@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 _DAY = 86400
 _MOST = 8
@@ -29,7 +30,7 @@ def marks(epoch: int | None, start: float, end: float) -> tuple[list[int], list[
         days = MaxNLocator(_MOST, integer=True).tick_values(first / _DAY, last / _DAY)
         at = [round(day) * _DAY for day in days if first <= day * _DAY <= last]
         return at, [f"day {1 + moment // _DAY}" for moment in at]
-    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=_MOST)
+    locator: Any = AutoDateLocator(tz=UTC, minticks=3, maxticks=_MOST)  # type: ignore[no-untyped-call]
     dates = locator.tick_values(*(datetime.fromtimestamp(one, UTC) for one in (first, last)))
     found = {round(date * _DAY): date for date in dates if first <= round(date * _DAY) <= last}
     at = [moment - base for moment in found]
@@ -41,5 +42,7 @@ def marks(epoch: int | None, start: float, end: float) -> tuple[list[int], list[
             for moment in at
         ]
         return at, texts
-    named = ConciseDateFormatter(locator, tz=UTC, formats=_FORMATS, zero_formats=_FIRSTS)
+    named: Any = ConciseDateFormatter(  # type: ignore[no-untyped-call]
+        locator, tz=UTC, formats=_FORMATS, zero_formats=_FIRSTS
+    )
     return at, list(named.format_ticks(list(found.values())))
