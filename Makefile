@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test test-quick check format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -27,6 +27,9 @@ demo: $(VENV)/.installed  ## Compare four dispatchers on the bundled log, with t
 
 test: $(VENV)/.installed-dev  ## Run the test suite.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-quick: $(VENV)/.installed-dev  ## The tests that take no time: under a minute.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 check: $(VENV)/.installed-dev  ## Formatting, lint, types, architecture.
 	@$(BIN)/ruff format --check .

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from cpsched import arrow
 
+pytestmark = pytest.mark.slow
+
 TEXTS = st.lists(st.none() | st.text(st.characters(codec="utf-8")), max_size=20)
 
 

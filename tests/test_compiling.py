@@ -11,6 +11,8 @@ import pytest
 
 from cpsched.kernels import compiling
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):

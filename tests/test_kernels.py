@@ -16,14 +16,16 @@ from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
 
-some = settings(max_examples=150, deadline=None)
+pytestmark = pytest.mark.slow
+
+some = settings(max_examples=80, deadline=None)
 
 
 # --- placing one job -----------------------------------------------------------------------------
 
 
 @given(state=ref.states(), policy=st.sampled_from(ref.POLICIES))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy):
     """Feasible exactly if enumeration finds a placement; then within every bound, as documented."""
     view = ref.view_of(state)
@@ -158,7 +160,7 @@ def _fields(state):
 
 
 @given(state=ref.states(), data=st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_claim_accepts_exactly_what_a_job_asks_for(state, data):
     """Any spread of units is taken if it obeys every bound, and refused unchanged if not."""
     row = data.draw(st.integers(0, len(state.waiting) - 1))

@@ -500,7 +500,7 @@ job_strategy = st.fixed_dictionaries(
 node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(["a", "b", "ab"]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     nodes=st.lists(node_strategy, min_size=1, max_size=4),
     wanted=st.lists(job_strategy, min_size=1, max_size=6),

@@ -17,6 +17,8 @@ from cpsched.kernels import arrays, placing, planning, profile, rooms, sleep
 from cpsched.model import columns as c
 from cpsched.model.types import UNBOUNDED
 
+pytestmark = pytest.mark.slow
+
 policies = st.sampled_from(ref.POLICIES)
 depths = st.sampled_from([2**62, 2**62, 0, 1, 2])
 
@@ -71,7 +73,7 @@ def stretched(draw):
 
 
 @given(state=st.one_of(stretched(), ref.states()), policy=policies, depth=depths)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_plan_is_the_reference(state, policy, depth):
     """The same jobs start on the same nodes, and reservations are the same."""
     expected = ref.conservative(policy, state, range(len(state.waiting)), depth)
@@ -347,7 +349,7 @@ def test_more_groups_than_there_was_room_for():
     bounds=st.tuples(st.integers(1, 8), st.integers(0, 8)),
     data=st.data(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_units_on_groups_as_on_their_nodes(sizes, units, bounds, data):
     """One node each for what is owed, the roomiest where the number is bounded: as one by one."""
     rooms = data.draw(st.lists(st.integers(0, 9), min_size=len(sizes), max_size=len(sizes)))

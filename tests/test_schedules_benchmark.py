@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 LOG = "; MaxProcs: 4\n" + "".join(
     f"{i} {10 * i} 0 {40 + i} 2 -1 -1 2 60 -1 1 1 1 -1 1 -1 -1 -1\n" for i in range(1, 9)

@@ -13,7 +13,7 @@ from cpsched import systems
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 
-pytestmark = needs_accasim
+pytestmark = [needs_accasim, pytest.mark.slow]
 
 DISPATCHERS = ("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "rollout")
 

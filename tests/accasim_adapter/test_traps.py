@@ -14,7 +14,7 @@ from tiny import machine
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.decision import NOTHING
 
-pytestmark = needs_accasim
+pytestmark = [needs_accasim, pytest.mark.slow]
 
 
 def test_accasim_can_be_imported_and_nothing_else_is_patched():

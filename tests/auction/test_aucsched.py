@@ -20,6 +20,8 @@ from cpsched.model.view import View
 from cpsched.spec import build
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("aucsched1", "aucsched2", "aucsched3")
 SPECS = (
     "aucsched1:priority=multifactor,bids=40,bids_per_job=4",

@@ -15,6 +15,8 @@ from cpsched.auction.search import best_greedy, search
 from cpsched.auction.spots import line_spots
 from cpsched.cp import stats
 
+pytestmark = pytest.mark.slow
+
 LIMITS = cpsat.Limits(deterministic=2.0)
 
 
@@ -70,7 +72,7 @@ _FREE = st.lists(_NODES, min_size=1, max_size=6)
 _WEIGHTS = st.lists(st.integers(1, 20), min_size=1, max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(_FREE, st.lists(_ASKS, min_size=1, max_size=4), _WEIGHTS)
 def test_the_compact_program_finds_the_best_selection(free, asks, weights):
     """(5.1)-(5.4), on places instead of nodes, with constraints nobody can break left out."""
@@ -79,7 +81,7 @@ def test_the_compact_program_finds_the_best_selection(free, asks, weights):
     assert solved(Program(auction, "compact")) == best_compact(auction)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(_FREE, st.lists(_ASKS, min_size=1, max_size=3), _WEIGHTS)
 def test_the_program_with_units_finds_the_best_selection(free, asks, weights):
     """(4.1)-(4.8): units wherever they fit on the nodes of the bids."""

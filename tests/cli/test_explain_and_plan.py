@@ -14,6 +14,8 @@ from cpsched.dispatch.rules import Fifo
 from cpsched.simulation.simulate import simulate
 from cpsched.study import save_run
 
+pytestmark = pytest.mark.slow
+
 #: A (2 cores, 10 s), B (4, 4 s) at 1, C (1, 6 s) at 3, D (1, 8 s) at 4; E never fits.
 LOG = """\
 ; Computer: a tiny machine

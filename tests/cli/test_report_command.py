@@ -6,6 +6,8 @@ import builtins
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LOG = "; UnixStartTime: 1000000000\n" + "".join(
     f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1\n"
     for job in range(1, 31)

@@ -17,6 +17,8 @@ from planned import (
 )
 from reference import every_placement, held, minus, obeys, takes_of
 
+pytestmark = pytest.mark.slow
+
 
 @given(
     drawn=decisions(max_nodes=3, max_waiting=6, max_running=3)

@@ -12,6 +12,8 @@ from cpsched.dispatch.easy import Easy, _Queue
 from cpsched.priority import Fifo
 from cpsched.simulation.observers import Observer
 
+pytestmark = pytest.mark.slow
+
 #: Specifications of EASY whose queue is in submit order.
 IN_ORDER = ("easy", "easy:backfill=sjf", "easy:allocator=best-fit", "easy:allocator=balanced")
 
@@ -207,7 +209,7 @@ class Promises(Observer):
 
 
 @given(workload=workloads(), system=machines())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @pytest.mark.parametrize("dispatcher", IN_ORDER)
 def test_head_never_starts_after_its_reservation(dispatcher, workload, system):
     """With requested times and jobs killed at them, no promise to a head is broken or moved on."""
@@ -220,7 +222,7 @@ def test_head_never_starts_after_its_reservation(dispatcher, workload, system):
 
 
 @given(workload=workloads(plain=True), system=machines())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_layout_of_one_core_units_equals_one_pool(workload, system):
     """For one-core units, nodes are no different from a counted pool of all cores."""
     cores = [int(row[0]) for row in system.capacity]

@@ -18,6 +18,8 @@ from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 
+pytestmark = pytest.mark.slow
+
 some = settings(max_examples=60, deadline=None)
 
 REMEMBERING = (

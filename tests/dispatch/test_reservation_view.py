@@ -18,6 +18,8 @@ from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 
+pytestmark = pytest.mark.slow
+
 
 class Foretold(RuntimePredictor):
     """Says what it was told to, as (plan, bound) of each job."""

@@ -21,6 +21,8 @@ from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 #: Backfilling at every event, with reservations of whole nodes and of amounts.
 AT_ONCE = "slurm-backfill:backfill_interval=0"
 AMOUNTS = f"{AT_ONCE},reserve=amounts"
@@ -565,7 +567,7 @@ def twin(state, *, sizes, depth, window, close):
     window=st.sampled_from([0, 2, 5, 1000]),
     reserve=st.sampled_from(["nodes", "amounts"]),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_as_the_twin(state, sizes, depth, window, reserve):
     """What starts, where, and what is planned as long as somebody could start."""
     sizes = tuple(size for size in sizes if size > 1)
@@ -577,7 +579,7 @@ def test_as_the_twin(state, sizes, depth, window, reserve):
 
 
 @given(workload=workloads(), system=machines(), tree=st.booleans(), amounts=st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_schedules_are_valid_and_complete(workload, system, tree, amounts):
     """Nothing is ever over-allocated, every bound is kept, and every job runs."""
     options = ["backfill_interval=4"] + ["reserve=amounts"] * amounts

@@ -18,6 +18,8 @@ from cpsched.model.decision import Decision, Plan, Start
 from cpsched.spec import build
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", DISPATCHERS)
 def test_dispatchers_keep_the_contract(name):

@@ -14,6 +14,8 @@ from accasim_runs import needs_accasim
 
 from cpsched import api
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 

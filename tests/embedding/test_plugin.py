@@ -10,6 +10,8 @@ from zipfile import ZipFile
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def installed(data, tmp_path):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from cpsched.model.workload import Workload
 
+pytestmark = pytest.mark.slow
+
 
 def queue_under_prb(workload: Workload) -> tuple[float, int]:
     """Jobs waiting under prb with requested times: mean over time, and most at once."""

@@ -25,6 +25,8 @@ from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 CPU_GPU = ("core", "gpu")
 OBJECTIVES = ("priority", "priority-cores")
 

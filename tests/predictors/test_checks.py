@@ -23,6 +23,8 @@ from predictors.linear import Linear
 from predictors.sample import sample
 from predictors.user_history import UserHistory
 
+pytestmark = pytest.mark.slow
+
 #: Options under which a predictor's memory is full after 1,000 jobs of as many users.
 SMALL = {
     "last": "last:limit=500",

@@ -16,6 +16,8 @@ from predictors.replay import Replay, Starts, starts_of
 from predictors.sample import sample
 from predictors.unmapped import unmapped
 
+pytestmark = pytest.mark.slow
+
 
 class Diary(RuntimePredictor):
     """Writes down what it is told."""

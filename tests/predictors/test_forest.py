@@ -9,6 +9,8 @@ import pytest
 from predictors.boosting import Growth, Task, _of_lightgbm, _of_sklearn, grow
 from predictors.forest import Forest, ForestSet
 
+pytestmark = pytest.mark.slow
+
 
 def data(num=400):
     """Rows with steps, noise and a column that never changes."""

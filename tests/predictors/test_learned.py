@@ -19,6 +19,8 @@ from predictors.learned import Learned
 from predictors.replay import starts_of
 from predictors.sample import sample
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = ("sklearn", "lightgbm")
 BOOSTED = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
 #: So small that a model is fitted within the 400 jobs of the checks, and memory is soon full.

@@ -29,6 +29,8 @@ from predictors.replay import starts_of
 from predictors.sample import sample
 from predictors.training import save, train
 
+pytestmark = pytest.mark.slow
+
 SMALL = "trees=3,start=60,window=300"
 NAMES = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack", "linear")
 

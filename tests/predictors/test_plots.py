@@ -12,6 +12,8 @@ from predictors.evaluation import evaluate
 from predictors.replay import starts_of
 from predictors.sample import sample
 
+pytestmark = pytest.mark.slow
+
 FILES = {f"{name}{suffix}" for name in plots.FIGURES for suffix in plots.SUFFIXES}
 
 

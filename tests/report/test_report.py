@@ -27,6 +27,8 @@ from cpsched.study.results import COUNTS
 from cpsched.study.study_file import parse_study
 from cpsched.tables import Column, Table
 
+pytestmark = pytest.mark.slow
+
 PLAN = """\
 title = "two \\"rules\\""
 question = "which?"

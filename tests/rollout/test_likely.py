@@ -55,7 +55,7 @@ def expected_runtimes(job, ended):
 
 
 @given(histories(), st.lists(st.tuples(users, seconds, seconds), min_size=1, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_likely_runtimes_are_the_users_last_and_those_of_jobs_most_alike(ended, queue):
     """Of the jobs as far away as the last one taken, up to rounding, any may be it."""
     user, plan, limit = (np.array(column, dtype=np.int64) for column in zip(*queue, strict=True))

@@ -19,6 +19,8 @@ from cpsched.spec import build
 from cpsched.systems import load
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 BOTH = ("rollout", "plan")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpsched.kernels import scenarios
 
-often = settings(max_examples=250, deadline=None)
+often = settings(max_examples=120, deadline=None)
 
 
 def whole_numbers(values, width=None):

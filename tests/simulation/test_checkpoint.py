@@ -16,6 +16,8 @@ from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, sche
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
 
+pytestmark = pytest.mark.slow
+
 
 def _simulator(fitted, dispatcher):
     recorders = [AllocationRecorder(len(fitted.system.resources)), DecisionRecorder()]

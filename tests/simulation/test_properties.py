@@ -11,6 +11,8 @@ from tiny import DISPATCHERS, machines, run, workloads
 from cpsched.model.workload import COLUMNS, Labels, Workload
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 
 @given(
     workload=workloads(),
@@ -18,7 +20,7 @@ from cpsched.verification import verify
     overrun=st.sampled_from(["kill", "extend"]),
     interval=st.sampled_from([None, None, 7]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @pytest.mark.parametrize("predictor", ["requested", "actual", "actual:factor=0.5"])
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_every_schedule_verifies(dispatcher, predictor, workload, system, overrun, interval):

@@ -34,6 +34,8 @@ from predictors.sample import sample
 from predictors.training import save as write_model
 from predictors.training import train
 
+pytestmark = pytest.mark.slow
+
 
 def tables(folder: Path) -> dict[str, bytes]:
     """Return the tables of a folder, without the one that may differ."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed (cpsched[dask])")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.xdist_group("dask"),
     # Of Dask itself, when a worker has gone.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

@@ -20,6 +20,8 @@ from cpsched.study.readable import main_table
 from cpsched.study.results import STATISTICS
 from cpsched.tables import Column, Table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def made(place, plan):

@@ -35,7 +35,7 @@ EXT = {
     "ub-hpc-week": (("core", "gpu", "mem"), {}, 0),
 }
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("name", SWF)

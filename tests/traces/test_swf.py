@@ -244,7 +244,7 @@ def line(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([" ", "  ", "\t"])).join(values)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     lines=st.lists(line(), max_size=12),
     end=st.sampled_from(["", "\n"]),

@@ -21,6 +21,8 @@ from cpsched.spec import build
 from cpsched.verification import Rule, verify
 from cpsched.verification import capacity as capacity_rules
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
 
@@ -91,7 +93,7 @@ def every_second(segments: Segments, capacity: np.ndarray) -> np.ndarray:
     return load
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=6),
     st.lists(

@@ -21,6 +21,8 @@ from cpsched.verification import verify
 from cpsched.whole_queue.neighbourhoods import improve
 from cpsched.whole_queue.tasks import Tasks
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def eurora():
@@ -172,7 +174,7 @@ def _respects(start, duration, demand, times, level):
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(queues())
 def test_list_plans_keep_to_the_timeline(queue):
     order, duration, demand, times, level = queue
@@ -181,7 +183,7 @@ def test_list_plans_keep_to_the_timeline(queue):
     assert _respects(listed, duration, demand, times, level)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(queues(), st.data())
 def test_nobody_is_planned_before_it_is_there(queue, data):
     order, duration, demand, times, level = queue
@@ -191,7 +193,7 @@ def test_nobody_is_planned_before_it_is_there(queue, data):
     assert _respects(found, duration, demand, times, level)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(queues(), st.data())
 def test_what_a_plan_leaves_is_the_timeline_less_the_jobs(queue, data):
     order, duration, demand, times, level = queue
