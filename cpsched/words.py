@@ -54,8 +54,3 @@ def amount(kind: str, number: int) -> str:
 def amounts(asked: Mapping[str, int]) -> str:
     """Return amounts of several resources."""
     return " + ".join(amount(kind, number) for kind, number in asked.items()) or "nothing"
-
-
-def count(number: int, thing: str) -> str:
-    """Return how many of a thing, with a plural s."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -10,8 +10,9 @@ from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
 from cpsched.model import columns as c
 from cpsched.model.types import Split
+from cpsched.printable import counted
 from cpsched.study.nodes import fold
-from cpsched.words import amount, count
+from cpsched.words import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,7 @@ class Fitting:
     def _obstacle(self, resources: Sequence[Demand], held: IntArray, free: IntArray) -> str:
         """Say what keeps the job off the free nodes, the narrowest reason first."""
         missing = self.units - int(held.sum())
-        size = f"{int(held.sum()):,} of its {count(self.units, 'unit')}"
+        size = f"{int(held.sum()):,} of its {counted(self.units, 'unit')}"
         if missing > 0 and self.exclusive:
             idle = int(((free == self.view.system.capacity).all(axis=1) & self.eligible).sum())
             return f"it shares no node, and the {idle:,} idle nodes it may use hold {size}"
@@ -143,7 +144,7 @@ def _shortage(kind: Demand, units: int) -> str:
     if kind.demand > kind.eligible:
         return f"it needs {amount(kind.resource, kind.demand)}, {kind.eligible:,} {verb} {where}"
     return (
-        f"{has} {verb} {where}, but node by node for {kind.units:,} of its {count(units, 'unit')}"
+        f"{has} {verb} {where}, but node by node for {kind.units:,} of its {counted(units, 'unit')}"
     )
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.explain.model import JobState
-from cpsched.words import clock, count, safe
+from cpsched.printable import counted
+from cpsched.words import clock, safe
 
 if TYPE_CHECKING:
     from cpsched.explain.context import DecisionContext
@@ -92,4 +93,4 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
 
 def _named(other: OtherJob) -> str:
     rank = "" if other.rank is None else f", number {other.rank} in the queue"
-    return f"{safe(other.job_id)} ({count(other.units, 'unit')}{rank})"
+    return f"{safe(other.job_id)} ({counted(other.units, 'unit')}{rank})"

@@ -6,8 +6,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cpsched.explain.model import JobState
+from cpsched.printable import counted
 from cpsched.tables import Column, Table
-from cpsched.words import amounts, clock, count, estimate, safe, seconds
+from cpsched.words import amounts, clock, estimate, safe, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +78,7 @@ def _request(job: Asked) -> str:
     if job.predicted is not None:
         time += f" (predicted {seconds(job.predicted)})"
     rules = ", ".join(job.rules)
-    size = f"{count(job.units, 'unit')} of {amounts(job.request)}"
+    size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
     return ", ".join(filter(None, [size, besides, bounds, rules, time]))
 
 
@@ -124,11 +125,11 @@ def _room(room: Room) -> str:
     total = room.units + room.short
     short = f" ({room.short:,} short)" if room.short else ""
     where = f": {_places(room.places)}" if room.places else ""
-    return f"{room.units:,} of {count(total, 'unit')}{short}{where}"
+    return f"{room.units:,} of {counted(total, 'unit')}{short}{where}"
 
 
 def _places(places: Sequence[Place]) -> str:
-    shown = [f"{count(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
+    shown = [f"{counted(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
     more = len(shown) - _MOST_SHOWN
     return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} groups more" if more > 0 else "")
 
@@ -141,7 +142,7 @@ def _jobs(label: str, others: Sequence[OtherJob], width: int) -> Iterator[str]:
     for at, other in enumerate(others[:_MOST_SHOWN]):
         yield from _labelled("" if at else label, _other(other), width)
     if len(others) > _MOST_SHOWN:
-        yield from _labelled("", f"and {count(len(others) - _MOST_SHOWN, 'job')} more", width)
+        yield from _labelled("", f"and {counted(len(others) - _MOST_SHOWN, 'job')} more", width)
 
 
 def _other(other: OtherJob) -> str:
@@ -149,7 +150,7 @@ def _other(other: OtherJob) -> str:
     if other.start is not None and other.end is not None:
         time = f"from {seconds(other.start)} to {seconds(other.end)} as expected"
     parts = [
-        f"job {safe(other.job_id)} ({count(other.units, 'unit')})",
+        f"job {safe(other.job_id)} ({counted(other.units, 'unit')})",
         "" if other.rank is None else f"number {other.rank:,} in the queue",
         time,
         "" if other.nodes is None else f"on {other.nodes}",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.printable import counted
 from cpsched.tables import Column, Table
-from cpsched.words import count, estimate, safe
+from cpsched.words import estimate, safe
 
 if TYPE_CHECKING:
     from cpsched.planning.offline import OfflinePlan
@@ -23,14 +24,14 @@ def _heading(plan: OfflinePlan) -> list[str]:
     fitted = instance.fitted
     released = "each from its submit on" if instance.release.any() else "all there at second 0"
     lines = [
-        f"{safe(fitted.workload.title)}: {count(len(instance), 'job')}, {released},"
+        f"{safe(fitted.workload.title)}: {counted(len(instance), 'job')}, {released},"
         f" on {safe(fitted.system.title)}, empty",
         f"runtime estimate: {estimate(plan.predictor)}",
     ]
     if fitted.rejected:
         row, reason = fitted.rejected[0]
         lines.append(
-            f"rejected: {count(len(fitted.rejected), 'job')} that can never run here"
+            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
             f" (the first: job {safe(str(fitted.workload.job_id[row]))}, {reason})"
         )
     return lines
@@ -60,7 +61,7 @@ def _proven(plan: OfflinePlan) -> list[str]:
     if plan.checked == "pool":
         where = (
             "capacity is kept on the machine as one pool at every second, and on nodes by"
-            f" {count(named, 'job')}; the other {jobs - named:,} found no nodes at their planned"
+            f" {counted(named, 'job')}; the other {jobs - named:,} found no nodes at their planned"
             " starts"
         )
     lines = [f"status      {plan.status}"]
