@@ -239,8 +239,8 @@ def may_be_none(group: str, name: str, key: str) -> bool:
 
 def _parameters(group: str, name: str) -> dict[str, inspect.Parameter]:
     """Return the parameters of a registered thing that its name does not settle."""
-    settled = registry.entries(group)[name].settled
     parameters = inspect.signature(registry.load(group, name)).parameters
+    settled = registry.entries(group)[name].settled
     return {key: parameter for key, parameter in parameters.items() if key not in settled}
 
 
