@@ -158,10 +158,10 @@ def places_of(timeline: Timeline, requests: Requests, listed: NodePlan) -> list[
     listed
         The list plan; alike nodes are put in an order that it fits.
     """
-    told_apart = bool(requests.contiguous.any())
+    distinct_nodes = bool(requests.contiguous.any())
     pools: dict[object, list[Place]] = {}
     places: list[Place] = []
-    for nodes, jobs, asked in _alike(timeline, requests):
+    for nodes, jobs, asked in _groups(timeline, requests):
         times, level = _changes(timeline, nodes[0])
         kinds = tuple(range(level.shape[1])) if asked is None else binding_kinds(asked, level)
         proto = Place(
@@ -177,7 +177,7 @@ def places_of(timeline: Timeline, requests: Requests, listed: NodePlan) -> list[
         units = requests.unit[jobs][:, proto.kinds]
         if asked is not None and (units == units[0]).all():
             pools.setdefault((proto.jobs, not kinds), []).append(_pool(proto, units[0]))
-        elif told_apart:
+        elif distinct_nodes:
             places.extend(_single(proto, nodes))
         else:
             needed = _in_order(nodes, jobs, requests, listed)
@@ -186,7 +186,7 @@ def places_of(timeline: Timeline, requests: Requests, listed: NodePlan) -> list[
                 place._replace(after=first + position - 1 if position else None)
                 for position, place in enumerate(_single(proto, needed))
             )
-    if told_apart:
+    if distinct_nodes:
         places.sort(key=lambda place: int(place.nodes[0]))
     places.extend(_merged(parts, requests) for parts in pools.values())
     return places
@@ -200,7 +200,7 @@ def _changes(timeline: Timeline, node: int) -> tuple[IntArray, IntArray]:
     return timeline.times[changed], level[changed]
 
 
-def _alike(
+def _groups(
     timeline: Timeline, requests: Requests
 ) -> Iterator[tuple[IntArray, IntArray, Asked | None]]:
     """
