@@ -7,7 +7,7 @@ import numpy as np
 from cpsched.kernels.compiling import kernel
 
 #: Later than any second, more than any amount.
-FAR = 2**62
+FAR = np.int64(2**62)
 
 
 @kernel

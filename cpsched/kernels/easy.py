@@ -63,7 +63,7 @@ from cpsched.model.columns import (
 )
 
 #: The segments of the profile: now, and from the reservation on.
-NOW, THEN = 0, 1
+NOW, THEN = np.int64(0), np.int64(1)
 
 #: So many running jobs are looked at first, those that end first.
 _FIRST_ENDS = 16

@@ -9,7 +9,9 @@ from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner
 from cpsched.kernels.pass_state import (
     CAPACITY,
+    MOST,
     ROOM,
+    SLOT,
     WORK,
     asks_for_something,
     begin_pass,
@@ -17,29 +19,44 @@ from cpsched.kernels.pass_state import (
     may_fit,
     open_nodes,
     room_now,
+    roomiest_hold,
     state_of,
     take,
+    top_room,
 )
-from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run
+from cpsched.kernels.placing import FIRST_FIT, choose
 from cpsched.kernels.rooms import MANY, Groups, request_of, room_on, single_nodes
 from cpsched.kernels.start_log import begin_entry, note_start, packed
-from cpsched.model.columns import SHAPE, UNITS
+from cpsched.model.columns import SHAPE, SHAPE_CONTIGUOUS, SHAPE_SPLIT, UNITS
 
 
 @inner
-def _fill_first(work, capacity, eligible, shapes, request, line, log, used):
+def _fill_first(work, capacity, eligible, shapes, request, line, counts, log, used):
     """
-    Log nodes and units of a job that is filled greedily along the line; return the log's length.
+    Log nodes and units of a job that is filled along the line; return the log's length.
 
-    As :func:`cpsched.kernels.placing.fill_greedily` does, on single nodes whose room is found on
+    As :func:`cpsched.kernels.placing.fill_in_order` does, on single nodes whose room is found on
     the way, so that it stops where the job is full. 0 where that does not do.
+
+    Parameters
+    ----------
+    counts
+        How many nodes there are by room, spoilt: a node is passed over if beside it the roomiest
+        of those behind could not hold the rest. Empty where that is not known.
     """
     left = request.units
     num = 0
+    top = MOST
     for node in line:
         room = room_on(work, node, node, capacity, eligible, shapes, request.shape, MANY)
         if room > 0:
             units = min(room, left - max(request.nodes_min - num - 1, 0))
+            if len(counts) > 0:
+                counts[room] -= 1
+                top = top_room(counts, top)
+                rest = left - units
+                if rest > 0 and not roomiest_hold(counts, top, request.nodes_max - num - 1, rest):
+                    continue
             log[used] = node
             log[used + 1] = units
             used += 2
@@ -56,16 +73,21 @@ def start_now(policy, state, row, log, used):
     request = request_of(state.cols, row)
     if request.units < request.nodes_min or not may_fit(state, row):
         return log, used
-    machine = machine_of(policy, state)
-    work = state.node_tables[WORK]
-    some = asks_for_something(state.shapes, request.shape, work.shape[1])
-    if policy == FIRST_FIT and not is_even(machine, request) and not is_run(machine, request):
+    work, shapes, shape = state.node_tables[WORK], state.shapes, request.shape
+    some = asks_for_something(shapes, shape, work.shape[1])
+    loose = shapes[shape, SHAPE_SPLIT] == 0 and shapes[shape, SHAPE_CONTIGUOUS] == 0
+    if policy == FIRST_FIT and loose:
         line = open_nodes(state) if some else np.arange(len(work))
         longest = min(request.units, request.nodes_max, len(work))
-        log, first = begin_entry(log, used, row, 0, 2 * longest)
+        log, first = begin_entry(log, used, row, longest, 2 * longest)
+        counts = np.empty(0, dtype=np.int64)
+        slot = state.job_classes[shape, SLOT]
+        if longest < request.units and slot >= 0 and state.counts[slot, MOST] == 0:
+            counts = state.counts[slot].copy()
         end = _fill_first(
-            work, machine.capacity, state.eligible, state.shapes, request, line, log, first
-        )
+            work, state.node_tables[CAPACITY], state.eligible, shapes, request, line, counts, log,
+            first,
+        )  # fmt: skip
         if end > 0:
             log[first - 1] = (end - first) // 2
             take(state, row, log, first, end)
@@ -75,7 +97,7 @@ def start_now(policy, state, row, log, used):
     groups = single_nodes(len(work))
     if some:
         groups = Groups(groups.first, groups.size, open_nodes(state))
-    pieces = choose(machine, work, groups, request)
+    pieces = choose(machine_of(policy, state), work, groups, request)
     if len(pieces) == 0:
         return log, used
     log, end = note_start(log, used, row, groups.first, pieces)

@@ -398,12 +398,25 @@ def counts_allow(counts, num_nodes, units, nodes_min, nodes_max):
         return False
     if nodes_max >= some or counts[MOST] > 0:
         return True
-    left = nodes_max
-    for room in range(MOST - 1, 0, -1):
-        taken = min(counts[room], left)
+    return roomiest_hold(counts, top_room(counts, MOST - 1), nodes_max, units)
+
+
+@inner
+def top_room(counts, top):
+    """Return the greatest room any node has, no more than ``top``."""
+    while top > 0 and counts[top] == 0:
+        top -= 1
+    return top
+
+
+@inner
+def roomiest_hold(counts, top, nodes, units):
+    """Say whether so many of the roomiest nodes, none roomier than ``top``, hold the units."""
+    for room in range(top, 0, -1):
+        taken = min(counts[room], nodes)
         units -= taken * room
-        left -= taken
-        if units <= 0 or left == 0:
+        nodes -= taken
+        if units <= 0 or nodes == 0:
             break
     return units <= 0
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import filled, sort_by
+from cpsched.kernels.arrays import sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.rooms import MANY, Machine, request_of, room_on, single_nodes, within_bounds
 from cpsched.model.columns import (
@@ -196,8 +196,8 @@ def _pieces_of(takes, size, order, count, pieces):
 @kernel
 def use_a_run(groups, request, caps, even, num_nodes, pieces):
     """Use the shortest, then first run of consecutive nodes that holds the job; all are used."""
-    of_node = filled(num_nodes, 0)
-    takes = filled(num_nodes, 0)
+    of_node = np.zeros(num_nodes, dtype=np.int64)
+    takes = np.zeros(num_nodes, dtype=np.int64)
     line, first, size = groups.line, groups.first, groups.size
     for g in line:
         for n in range(first[g], first[g] + size[g]):
@@ -271,7 +271,7 @@ def fill_with_lookahead(size, request, caps, order, count, pieces):
         for _ in range(size[order[i]]):
             of_node[at] = caps[order[i]]
             at += 1
-    takes = filled(num_nodes, 0)
+    takes = np.zeros(num_nodes, dtype=np.int64)
     if not _look_ahead(of_node, request.units, request.nodes_min, request.nodes_max, takes):
         return 0
     return _pieces_of(takes, size, order, count, pieces)
@@ -475,13 +475,18 @@ def choose_preferring(machine, level, preferred, groups, request):
         return pieces[:0]
     if _may_spread(machine, request):
         return pieces[: _fill_preferring(size, request, caps, inside, ranked, count, pieces)]
+    # Those where a unit fits inside first; the others, in their order too, behind them.
     order = np.empty(count, dtype=np.int64)
     k = 0
-    for wanted in (True, False):
-        for i in range(count):
-            if (inside[ranked[i]] > 0) == wanted:
-                order[k] = ranked[i]
-                k += 1
+    behind = 0
+    for i in range(count):
+        if inside[ranked[i]] > 0:
+            order[k] = ranked[i]
+            k += 1
+        else:
+            ranked[behind] = ranked[i]
+            behind += 1
+    order[k:] = ranked[:behind]
     k = fill_in_order(
         groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
         len(capacity), pieces,

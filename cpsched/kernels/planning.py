@@ -44,7 +44,7 @@ from cpsched.model.columns import NODES_MAX, NODES_MIN, SHAPE, SHAPE_REQUEST, UN
 @kernel
 def _totals_now(machine, profile, distinct):
     """Return how many units of each request fit now."""
-    totals = filled(len(distinct), 0)
+    totals = np.zeros(len(distinct), dtype=np.int64)
     num_kinds = machine.capacity.shape[1]
     for d in range(len(distinct)):
         shape = distinct[d]
@@ -127,7 +127,7 @@ def plan_pass(
     asleep, edge = sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
     profile = grouped(now, begins, asleep, free, 2 + len(running) + len(jobs), SPARE)
     totals = _totals_now(machine, profile, distinct)
-    pending = filled(len(distinct), 0)
+    pending = np.zeros(len(distinct), dtype=np.int64)
     for d in number:
         pending[d] += 1
     last = len(jobs) - 1

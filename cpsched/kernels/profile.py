@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: Positions in ``Profile.num``.
 SEGMENTS, GROUPS = 0, 1
 #: How many more groups there is room for at first.
-SPARE = 64
+SPARE = np.int64(64)
 
 
 class Profile(NamedTuple):
@@ -90,7 +90,7 @@ def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_no
         for r in range(num_kinds):
             if free[n, r] != free[n - 1, r] or capacity[n, r] != capacity[n - 1, r]:
                 begins[n] = True
-    known = filled(eligible.shape[0], 0)
+    known = np.zeros(eligible.shape[0], dtype=np.int64)
     for job in jobs:
         k = shapes[cols[job, SHAPE], SHAPE_CLASS]
         if known[k] == 0:
@@ -156,23 +156,24 @@ def grouped(now, begins, asleep, free, segments, spare):
     room = np.empty((segments, num_kinds), dtype=np.int64)
     times = np.empty(segments, dtype=np.int64)
     rows = np.empty(segments, dtype=np.int64)
-    for r in range(num_kinds):
-        room[0, r] = 0
-    g = -1
-    for n in range(num_nodes):
+    room[0, :] = 0
+    g = 0
+    n = 0
+    while n < num_nodes:
         if asleep[n]:
+            n += 1
             continue
-        if begins[n] or asleep[n - 1]:
-            g += 1
-            first[g] = n
-            line[g] = g
-            size[g] = 0
-            for r in range(num_kinds):
-                levels[0, g, r] = free[n, r]
-        size[g] += 1
-    for g in range(count):
+        end = n + 1
+        while end < num_nodes and not begins[end] and not asleep[end]:
+            end += 1
+        first[g] = n
+        size[g] = end - n
+        line[g] = g
         for r in range(num_kinds):
-            room[0, r] += size[g] * levels[0, g, r]
+            levels[0, g, r] = free[n, r]
+            room[0, r] += (end - n) * free[n, r]
+        g += 1
+        n = end
     num = np.empty(2, dtype=np.int64)
     num[SEGMENTS], num[GROUPS] = 1, count
     times[0] = now

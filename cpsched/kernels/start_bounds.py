@@ -67,7 +67,7 @@ def asks_of(number, distinct, segments):
     seen = np.empty((count, _SEEN, 6), dtype=np.int64)
     most = np.empty((count, segments), dtype=np.int64)
     forget(most)
-    return Asks(number, distinct, most, seen, filled(count, 0))
+    return Asks(number, distinct, most, seen, np.zeros(count, dtype=np.int64))
 
 
 @kernel

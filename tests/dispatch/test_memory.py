@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.dispatch import memory, passes
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Prb
 from cpsched.model.jobtable import JobTable
@@ -194,7 +195,7 @@ class Again(Observer):
 
     def fresh(self):
         """Return an allocator that has seen nothing."""
-        allocator = passes.make_allocator(self.policy)
+        allocator = make_allocator(self.policy)
         allocator.reset(self.system)
         return allocator
 
