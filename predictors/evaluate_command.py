@@ -20,12 +20,12 @@ from cpsched.cli.options import (
     WorkloadFile,
     read_workload,
 )
-from cpsched.cli.output import echo
+from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
@@ -131,6 +131,40 @@ def evaluate_command(
             echo(f"{path}: figure")
 
 
+def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
+    """Return the lines that say what was predicted, in which order, and what was left out."""
+    workload = fitted.workload
+    lines = [f"{escaped(workload.title)}: {counted(len(workload), 'job')}"]
+    for reason, number in workload.set_aside:
+        lines.append(f"set aside: {counted(number, 'row')} of the log ({reason})")
+    if fitted.rejected:
+        row, reason = fitted.rejected[0]
+        lines.append(
+            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
+            f" (the first: job {escaped(str(workload.job_id[row]))}, {reason})"
+        )
+    if starts.simulated:
+        lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
+    elif starts.assumed:
+        lines.append(f"starts: as recorded; {starts.assumed:,} unknown, assumed at submit")
+    else:
+        lines.append("starts: as recorded")
+    zeros = int((workload.runtime[evaluation.rows] == 0).sum())
+    if zeros:
+        lines.append(f"runtime 0: {counted(zeros, 'job')}; log errors count them as 1 second")
+    first = counted(evaluation.scored, "job")
+    lines.append(f"scored: the plan's predictions, but those of the first {first}")
+    return "\n".join(lines)
+
+
+def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return a line for each model that has seen some of the jobs it is judged on."""
+    from cpsched.metrics.predictions import not_a_forecast
+
+    notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
+    return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
+
+
 def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
     import numpy as np
 
@@ -226,7 +260,7 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.report import width
-    from predictors.tables import by_class, heading, overall, trained_on_these_jobs, used
+    from predictors.tables import by_class, overall, used
 
     echo(heading(fitted, starts, evaluations[0]))
     for note in trained_on_these_jobs(fitted, evaluations):

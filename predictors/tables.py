@@ -5,50 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.metrics.jobs import CLASSES
-from cpsched.metrics.predictions import not_a_forecast
-from cpsched.printable import counted, escaped
 from cpsched.report.run_tables import count_table
 from cpsched.tables import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.mapping import Fitted
     from predictors.accuracy import Accuracy
     from predictors.evaluation import Evaluation
-    from predictors.replay import Starts
-
-
-def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
-    """Return the lines that say what was predicted, in which order, and what was left out."""
-    workload = fitted.workload
-    lines = [f"{escaped(workload.title)}: {counted(len(workload), 'job')}"]
-    for reason, number in workload.set_aside:
-        lines.append(f"set aside: {counted(number, 'row')} of the log ({reason})")
-    if fitted.rejected:
-        row, reason = fitted.rejected[0]
-        lines.append(
-            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
-            f" (the first: job {escaped(str(workload.job_id[row]))}, {reason})"
-        )
-    if starts.simulated:
-        lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
-    elif starts.assumed:
-        lines.append(f"starts: as recorded; {starts.assumed:,} unknown, assumed at submit")
-    else:
-        lines.append("starts: as recorded")
-    zeros = int((workload.runtime[evaluation.rows] == 0).sum())
-    if zeros:
-        lines.append(f"runtime 0: {counted(zeros, 'job')}; log errors count them as 1 second")
-    first = counted(evaluation.scored, "job")
-    lines.append(f"scored: the plan's predictions, but those of the first {first}")
-    return "\n".join(lines)
-
-
-def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
-    """Return a line for each model that has seen some of the jobs it is judged on."""
-    notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
-    return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
 
 
 def overall(evaluations: Sequence[Evaluation]) -> Table:

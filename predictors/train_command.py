@@ -95,7 +95,8 @@ def _check_out(out: Path, *, overwrite: bool) -> None:
 
 def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
     from cpsched.cli.report import width
-    from predictors.tables import heading, overall
+    from predictors.evaluate_command import heading
+    from predictors.tables import overall
 
     echo(heading(fitted, starts, training.evaluation))
     echo("")

@@ -29,7 +29,7 @@ PREDICTORS = tuple(name for name in registry.names("predictors") if name != "act
 SMALL = {
     "linear": "linear:start=2",
     **{
-        name: f"{name}:start=2,window=8,trees=2,backend=sklearn"
+        name: f"{name}:start=2,window=8,trees=2,backend=lightgbm"
         for name in ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
     },
 }
