@@ -152,7 +152,7 @@ def command(
                 again=overwrite,
                 checkpoint=None
                 if checkpoint is None
-                else Checkpoint(checkpoint, checkpoint_interval),
+                else Checkpoint(checkpoint, checkpoint_interval, keep=True),
             )
         complain_about(outcome)
         done = [_Done.read(folder / "runs" / path.name) for path in outcome.folders]

@@ -36,10 +36,14 @@ class Checkpoint:
     ----------
     interval
         Seconds (of real time) between two writes.
+    keep
+        Whether the last state stays when the simulation is done. Who saves the run then removes it
+        afterwards, so that a full disk loses neither.
     """
 
     path: Path
     interval: float = 60.0
+    keep: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +105,7 @@ def simulate(
         Told about everything that happens.
     checkpoint
         Where the state is kept meanwhile; if it is there already, the simulation goes on from
-        it. Removed when the simulation is done.
+        it. Removed when the simulation is done, unless it is to be kept.
 
     Raises
     ------
@@ -174,7 +178,8 @@ def _run_with(
         if monotonic() >= due:
             checkpoints.write(checkpoint.path, identity, simulator.state())
             due = monotonic() + checkpoint.interval
-    checkpoint.path.unlink(missing_ok=True)
+    if not checkpoint.keep:
+        checkpoint.path.unlink(missing_ok=True)
 
 
 class _Truth:

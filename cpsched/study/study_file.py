@@ -45,6 +45,12 @@ _KEYS = (
     *("title", "question", "dispatchers", "predictors", "systems", "workloads"),
     *("seeds", "jitter", "run", "baseline"),
 )
+#: Of a workload; the last two for files and for generators only.
+_OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
+_WORKLOAD_KEYS = (
+    *("file", "generator", "name", "systems", "predictors", "dispatchers", "first", "from", "to"),
+    *(*_OF_FILES, *_OF_GENERATORS),
+)
 
 
 def study_names() -> list[str]:
@@ -209,6 +215,7 @@ def _workload(
     predictors: tuple[Choice, ...],
     dispatchers: tuple[Choice, ...],
 ) -> StudyWorkload:
+    section.expect(*_WORKLOAD_KEYS)
     source = _source(section, file)
     usual = log_name(source.path) if isinstance(source, LogFile) else source.generator
     label = section.text("name", as_label(usual))
@@ -233,7 +240,10 @@ def _workload(
     )
     if not workload.systems:
         raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')
-    section.finish()
+    for key in _OF_GENERATORS if isinstance(source, LogFile) else _OF_FILES:
+        if key in section:
+            kind = "a file" if isinstance(source, LogFile) else "a generator"
+            raise section.error(key, f"is not for a workload of {kind}")
     return workload
 
 

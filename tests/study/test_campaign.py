@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from cpsched.errors import ConfigError, RunError
+from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
     Choice,
     carry_out,
@@ -409,3 +410,30 @@ def test_a_model_that_has_seen_the_jobs_is_named(place, read):
     notes = {run.predictor: run.not_a_forecast for run in make_tables(place / "out").results.runs}
     assert notes["W"] is None
     assert "was trained on" in notes["M"]
+
+
+def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, plan, monkeypatch):
+    """A full disk used to lose both; the next call goes on from the last state."""
+    from cpsched.study import worker
+
+    one = replace(
+        plan,
+        seeds=(1,),
+        dispatchers=plan.dispatchers[:1],
+        workloads=(replace(plan.workloads[0], predictors=plan.workloads[0].predictors[:1]),),
+    )
+    keep = Checkpoint(place / "state", 0, keep=True)
+
+    def full(*rest, **more):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worker, "save_run", full)
+        outcome = carry_out(one, place / "out", checkpoint=keep)
+    assert "No space left" in outcome.failed[0].error
+    assert keep.path.exists()
+    assert carry_out(one, place / "out", checkpoint=keep).failed == ()
+    assert not keep.path.exists()
+    carry_out(one, place / "whole")
+    made, whole = (next((place / name / "runs").iterdir()) for name in ("out", "whole"))
+    assert (made / "jobs.parquet").read_bytes() == (whole / "jobs.parquet").read_bytes()

@@ -239,7 +239,7 @@ def test_a_part_of_all_workloads(plan):
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
         (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, eurora, heterogeneous"),
-        (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: there is no such key"),
+        (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: is not for a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has a seed of its own in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
         (TOP + '[run]\nruntime_model = "gpu"\n' + LOG, "run.runtime_model: no runtime model is called 'gpu'"),
@@ -290,3 +290,26 @@ def test_a_plan_that_is_not_there(tmp_path):
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="is not UTF-8 text"):
         load_study(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            'fiel = "log.swf"',
+            r"workloads\[1\].fiel: there is no such key; .* Did you mean 'file'\?",
+        ),
+        (
+            'file = "log.swf"\noptions = {}',
+            r"workloads\[1\].options: is not for a workload of a fi",
+        ),
+        (
+            'generator = "esp"\nformat = "swf"',
+            r"workloads\[1\].format: is not for a workload of a g",
+        ),
+    ],
+)
+def test_a_key_that_is_misspelt_is_not_a_key_that_is_missing(read, line, message):
+    """The unknown key is said first."""
+    with pytest.raises(ConfigError, match=message):
+        read(f'systems = ["four.toml"]\ndispatchers = ["fifo"]\n[[workloads]]\n{line}\n')
