@@ -7,26 +7,26 @@ a few seconds to tell a dispatcher's merit from luck: the same jittered log for 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import measure
 import numpy as np
 
-import cpsched
 from cpsched import systems, traces
 from cpsched.mapping import fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.window import ended
+from cpsched.simulation.identity import source_digest
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.study.sources import jittered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
@@ -66,15 +66,6 @@ class Case:
     seed: int = 0
 
 
-def jittered(workload: Workload, seed: int) -> Workload:
-    """Delay every submit by 0 to 5 whole seconds, the same for the same seed; 0: by none."""
-    if not seed:
-        return workload
-    delay = np.random.default_rng(seed).integers(0, JITTER + 1, size=len(workload))
-    later = workload.with_columns(submit=workload.submit + delay)
-    return later.take(np.argsort(later.submit, kind="stable"))
-
-
 @lru_cache(maxsize=8)
 def _read(folder: Path, log: str) -> Workload:
     file, _ = LOGS[log]
@@ -85,7 +76,7 @@ def _read(folder: Path, log: str) -> Workload:
 def fitted(folder: Path, log: str, jobs: int, seed: int) -> Fitted:
     """Return a log's first jobs, jittered, on its system."""
     first = _read(folder, log).select(first=jobs or None)
-    return fit(jittered(first, seed), systems.load(LOGS[log][1]))
+    return fit(moved(first, seed), systems.load(LOGS[log][1]))
 
 
 def figures(run: Run) -> dict[str, Any]:
@@ -110,15 +101,14 @@ def figures(run: Run) -> dict[str, Any]:
     }
 
 
+def moved(workload: Workload, seed: int) -> Workload:
+    """Return a log with jittered submits; seed 0: as it is."""
+    return jittered(workload, seed, JITTER) if seed else workload
+
+
 def source() -> str:
     """Return a short digest of the engine's source: which cpsched a result is of."""
-    sha = hashlib.sha256()
-    root = Path(cpsched.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        # What only reads, writes and prints changes no schedule.
-        if path.relative_to(root).parts[0] not in ("cli", "runs", "explain", "metrics"):
-            sha.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return sha.hexdigest()[:10]
+    return source_digest("cpsched")[:10]
 
 
 class Results:

@@ -24,7 +24,6 @@ import campaign
 import coallocation_printed as printed
 import measure
 import numpy as np
-import paired
 
 from cpsched import registry, systems
 from cpsched.mapping import Fitted, fit
@@ -32,6 +31,7 @@ from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics import placement
 from cpsched.metrics.system import utilization
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.study.paired import Estimate, ratio
 from cpsched.verification import verify
 
 if TYPE_CHECKING:
@@ -386,18 +386,16 @@ def _change(value: Any, base: Any) -> float | None:
     return _mean(value) / _mean(base) - 1
 
 
-def _paired(ours: dict[int, Any], theirs: dict[int, Any], name: str) -> paired.Ratio | None:
+def _paired(ours: dict[int, Any], theirs: dict[int, Any], name: str) -> Estimate | None:
     """Return the ratio of a measure over the seeds both have."""
     seeds = sorted(ours.keys() & theirs.keys())
     pairs = [(ours[seed].get(name), theirs[seed].get(name)) for seed in seeds]
     if not pairs or any(None in pair for pair in pairs):
         return None
-    return paired.ratio(
-        *([_mean(value) for value in values] for values in zip(*pairs, strict=True))
-    )
+    return ratio(*([_mean(value) for value in values] for values in zip(*pairs, strict=True)))
 
 
-def _agreement(said: float, found: paired.Ratio) -> str:
+def _agreement(said: float, found: Estimate) -> str:
     """Tell whether the paper's change and ours have the same direction."""
     low, high = (found.mean, found.mean) if found.low is None else (found.low, found.high)
     if said == 0 and low == high == 1:
@@ -413,7 +411,7 @@ def _percent(change: float | None) -> str:
     return f"{100 * change:+.0f}" if abs(change) >= 0.1 else f"{100 * change:+.1f}"
 
 
-def _interval(found: paired.Ratio) -> str:
+def _interval(found: Estimate) -> str:
     text = _percent(found.mean - 1)
     if found.low is None or found.high is None:
         return text

@@ -28,6 +28,7 @@ from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import ended
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.study.paired import ratio
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -71,7 +72,7 @@ def fitted(folder: Path, log: str, jobs: int, seed: int) -> Fitted:
     if only_gpus:
         workload = workload.take(np.flatnonzero(takes_gpus(workload)))
     workload = workload.select(first=jobs or None)
-    return fit(campaign.jittered(workload, seed), systems.load(system))
+    return fit(campaign.moved(workload, seed), systems.load(system))
 
 
 def figures(run: Run) -> dict[str, Any]:
@@ -145,7 +146,7 @@ def _table(log: str, predictor: str, rows: dict[str, dict[int, dict[str, Any]]])
         runs = [of[seed] for seed in seeds]
         means = [_mean([run[key] for run in runs]) for key in FIGURES]
         ratios = [
-            str(paired.ratio([run[key] for run in runs], [run[key] for run in base]) or "-")
+            paired.shown(ratio([run[key] for run in runs], [run[key] for run in base]))
             for key in ("GPU wait h", "bsld")
         ]
         cost = [_mean([run["cpu_s"] for run in runs]), f"{runs[0]['decisions']:,}"]

@@ -25,6 +25,8 @@ import measure
 import paired
 from campaign import Case
 
+from cpsched.study.paired import ratio
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -140,10 +142,10 @@ def _table(
 def _against(
     runs: Sequence[dict[str, Any]], base: Sequence[dict[str, Any]], place: str
 ) -> list[str]:
-    slow = paired.ratio(_column(runs, "bsld_mean"), _column(base, "bsld_mean"))
-    wait = paired.ratio(_column(runs, "wait_p999"), _column(base, "wait_p999"))
-    verdict = "above" if wait and wait.is_above else ""
-    return [str(slow or "-"), place, str(wait or "-"), verdict]
+    slow = ratio(_column(runs, "bsld_mean"), _column(base, "bsld_mean"))
+    wait = ratio(_column(runs, "wait_p999"), _column(base, "wait_p999"))
+    verdict = "above" if wait and wait.low is not None and wait.low > 1 else ""
+    return [paired.shown(slow), place, paired.shown(wait), verdict]
 
 
 def _column(runs: Sequence[dict[str, Any]], key: str) -> list[float]:

@@ -32,6 +32,7 @@ from cpsched.metrics.summary import summarize
 from cpsched.prediction import Outcome, Prediction
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.simulate import simulate
+from cpsched.study.sources import jittered
 from predictors.evaluation import evaluate
 from predictors.replay import starts_of
 from predictors.unmapped import unmapped
@@ -169,7 +170,9 @@ def schedules_of(name: str, arguments: argparse.Namespace) -> list[dict[str, Any
     first = arguments.first or FIRST
     workload = workload.take(np.arange(min(first, len(workload))))
     machine = systems.load(LOGS[name][1] or "cea-curie")
-    fits = [fit(_jittered(workload, seed), machine) for seed in range(1, arguments.jitters + 1)]
+    fits = [
+        fit(jittered(workload, seed, MOST), machine) for seed in range(1, arguments.jitters + 1)
+    ]
     rows, results = [], []
     for predictor in arguments.predictors or CONTROLLED:
         row: list[object] = [predictor]
@@ -186,13 +189,6 @@ def schedules_of(name: str, arguments: argparse.Namespace) -> list[dict[str, Any
     )
     measure.table(title, ("predictor", *DISPATCHERS, "CPU s a run"), rows)
     return results
-
-
-def _jittered(workload: Any, seed: int) -> Any:
-    """Move every submit by 0 to 10 seconds; the log's order at ties is kept."""
-    moved = workload.submit + np.random.default_rng(seed).integers(0, MOST + 1, len(workload))
-    order = np.argsort(moved, kind="stable")
-    return workload.take(order).with_columns(submit=moved[order])
 
 
 def _slowdown(fitted: Fitted, dispatcher: str, predictor: str) -> float:

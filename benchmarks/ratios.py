@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import measure
 import numpy as np
-import paired
+
+from cpsched.study.paired import ratio
 
 #: The runs of a log: (slowdown, tail) by seed, by (dispatcher, predictor).
 Runs = dict[tuple[str, str], dict[int, tuple[float, float]]]
@@ -35,7 +36,7 @@ class Campaign(NamedTuple):
 
 def read(folder: Path) -> Campaign:
     """Return what a campaign's folder holds."""
-    about = json.loads((folder / "experiment.json").read_text())
+    about = json.loads((folder / "study.json").read_text())
     logs: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for place in about["runs"]:
         path = folder / "runs" / place["folder"] / "metrics.json"
@@ -68,8 +69,8 @@ def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> tuple[flo
         return None
     found = []
     for at in range(2):
-        ratio = paired.ratio([mine[s][at] for s in seeds], [theirs[s][at] for s in seeds])
-        found.append(ratio.mean if ratio else float("nan"))
+        over = ratio([mine[s][at] for s in seeds], [theirs[s][at] for s in seeds])
+        found.append(over.mean if over else float("nan"))
     return found[0], found[1]
 
 

@@ -115,7 +115,7 @@ def _members(runtime: Any) -> Iterator[Any]:
 
 def runs_of(experiment: Path) -> dict[str, dict[str, Figures]]:
     """Return the figures of all finished runs by workload and ``DISPATCHER-ESTIMATE``."""
-    about = json.loads((experiment / "experiment.json").read_text())
+    about = json.loads((experiment / "study.json").read_text())
     found: dict[str, dict[str, Figures]] = defaultdict(dict)
     for place in about["runs"]:
         folder = experiment / "runs" / place["folder"]

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from tiny import jobs
 
+from cpsched.study.paired import ratio
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -44,7 +46,7 @@ def few(campaign: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def fitted(_: Path, log: str, first: int, seed: int) -> Any:
         return fit(
-            campaign.jittered(workload.select(first=first or None), seed), systems.load("hpc2n")
+            campaign.moved(workload.select(first=first or None), seed), systems.load("hpc2n")
         )
 
     monkeypatch.setattr(campaign, "fitted", fitted)
@@ -54,10 +56,10 @@ def few(campaign: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_jitter_delays_by_whole_seconds_and_keeps_submit_order(campaign: Any) -> None:
     """The same seed gives the same log; seed 0 the log itself."""
     log = jobs(*((i // 3, 1, 5) for i in range(300)))
-    later = campaign.jittered(log, 7)
-    assert campaign.jittered(log, 0) is log
-    assert later.digest() == campaign.jittered(log, 7).digest()
-    assert later.digest() != campaign.jittered(log, 8).digest()
+    later = campaign.moved(log, 7)
+    assert campaign.moved(log, 0) is log
+    assert later.digest() == campaign.moved(log, 7).digest()
+    assert later.digest() != campaign.moved(log, 8).digest()
     assert (np.diff(later.submit) >= 0).all()
     before = dict(zip(log.job_id.tolist(), log.submit.tolist(), strict=True))
     delay = [now - before[job] for job, now in zip(later.job_id, later.submit, strict=True)]
@@ -66,18 +68,17 @@ def test_jitter_delays_by_whole_seconds_and_keeps_submit_order(campaign: Any) ->
 
 def test_a_ratio_and_its_interval_are_of_logarithms(paired: Any) -> None:
     """Ratios 1/2 and 2 have the mean 1; t(0.975, 1) = 12.706 and s / sqrt(2) = ln 2."""
-    found = paired.ratio([1, 4], [2, 2])
+    found = ratio([1, 4], [2, 2])
     assert found.mean == pytest.approx(1)
     assert np.log(found.high) == pytest.approx(12.7062 * np.log(2), rel=1e-4)
     assert found.low == pytest.approx(1 / found.high)
-    assert not found.is_above
 
 
 def test_one_pair_has_no_interval_and_zeros_no_ratio(paired: Any) -> None:
     """There is no spread of one number, and no ratio to nothing."""
-    assert str(paired.ratio([3], [2])) == "1.500"
-    assert paired.ratio([1, 0], [1, 1]) is None
-    assert paired.ratio([], []) is None
+    assert paired.shown(ratio([3], [2])) == "1.500"
+    assert paired.shown(ratio([1, 0], [1, 1])) == "-"
+    assert paired.shown(ratio([], [])) == "-"
 
 
 def test_places_tell_who_is_not_behind(paired: Any) -> None:

@@ -40,7 +40,7 @@ def campaign(folder: Path, figures: dict[tuple[str, str, str, int], tuple[float,
         places.append({"folder": run.name, "workload": log, "dispatcher": dispatcher,
                        "predictor": predictor, "seed": seed})  # fmt: skip
     about = {"runs": places, "baseline": {"dispatcher": "EASY", "predictor": "W"}}
-    (folder / "experiment.json").write_text(json.dumps(about))
+    (folder / "study.json").write_text(json.dumps(about))
     return folder
 
 

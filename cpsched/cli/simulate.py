@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.mapping import Fitted
+    from cpsched.simulation.simulate import Checkpoint
+    from cpsched.study.task import Task
     from cpsched.tables import Table
 
 #: Some run failed; the others are there.
@@ -138,27 +138,27 @@ def command(
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
-    with ExitStack() as until:
-        folder = out
-        if folder is None:
-            folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="cpsched-")))
-        with study_bars() as (watch, display):
-            outcome = carry_out(
-                study,
-                folder,
-                watch=watch,
-                display=display,
-                formats=written,
-                again=overwrite,
-                checkpoint=None
-                if checkpoint is None
-                else Checkpoint(checkpoint, checkpoint_interval, keep=True),
-            )
-        complain_about(outcome)
-        done = [_Done.read(folder / "runs" / path.name) for path in outcome.folders]
-    if done:
-        _print(done, fitted, as_json=as_json, kept=out is not None)
-    if out is not None and outcome.kept and not as_json:
+    if out is None:
+        keep = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
+        _print([_Done.make(task, fitted, keep) for task in tasks], fitted, as_json=as_json)
+        return
+    with study_bars() as (watch, display):
+        outcome = carry_out(
+            study,
+            out,
+            watch=watch,
+            display=display,
+            formats=written,
+            again=overwrite,
+            checkpoint=None
+            if checkpoint is None
+            else Checkpoint(checkpoint, checkpoint_interval, keep=True),
+        )
+    complain_about(outcome)
+    if outcome.folders:
+        done = [_Done.read(out / "runs" / path.name) for path in outcome.folders]
+        _print(done, fitted, as_json=as_json)
+    if outcome.kept and not as_json:
         echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite makes them again")
     if outcome.failed:
         raise typer.Exit(_SOME_FAILED)
@@ -166,9 +166,9 @@ def command(
 
 @dataclass(frozen=True)
 class _Done:
-    """What is shown of a run."""
+    """What is shown of a run; its schedule is let go."""
 
-    folder: Path
+    folder: Path | None
     about: Mapping[str, Any]
     summary: dict[str, Any]
     timing: Mapping[str, float]
@@ -181,6 +181,21 @@ class _Done:
             for name in ("run.json", "metrics.json", "timing.json")
         )
         return cls(folder, about, summary, timing)
+
+    @classmethod
+    def make(cls, task: Task, fitted: Fitted, checkpoint: Checkpoint | None) -> _Done:
+        """Simulate a run that is not saved."""
+        from cpsched.cli.progress import progress_bar
+        from cpsched.metrics.summary import summarize
+        from cpsched.study.worker import arguments_of, simulated
+        from cpsched.study.writer import description
+
+        title = f"{task.dispatcher} {task.predictor}"
+        jobs = len(fitted.workload) - len(fitted.rejected)
+        with progress_bar(title, jobs, fitted.workload.epoch) as observers:
+            run = simulated(task, fitted, observers, checkpoint)
+        summary = summarize(run.schedule)
+        return cls(None, description(run, summary, arguments_of(task)), summary, run.timing)
 
     @property
     def dispatcher(self) -> str:
@@ -209,14 +224,14 @@ def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[s
     return (read[0] if read else None), written
 
 
-def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool, kept: bool) -> None:
+def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     if as_json:
         keys = ("deterministic", "decisions", "predictions", "provenance")
         runs = [
             {
                 "dispatcher": one.about["dispatcher"],
                 "predictor": one.about["predictor"],
-                "folder": str(one.folder) if kept else None,
+                "folder": None if one.folder is None else str(one.folder),
                 **{key: one.about[key] for key in keys},
                 "timing": one.timing,
                 "summary": one.summary,
@@ -242,10 +257,11 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool, kept: bool) 
     for found in (placement_table(rows), decided, *_counted(done, fitted)):
         if found is not None:
             echo(f"\n{found.text(width=width())}")
-    if kept:
+    folders = [one.folder for one in done if one.folder is not None]
+    if folders:
         echo("\nFiles:")
-        for one in done:
-            echo(f"  {escaped(str(one.folder))}")
+    for folder in folders:
+        echo(f"  {escaped(str(folder))}")
 
 
 def _counted(done: Sequence[_Done], fitted: Fitted) -> list[Table | None]:

@@ -22,8 +22,10 @@ from cpsched.study.status import StatusFile, die_with
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from cpsched.mapping import Fitted
+    from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint, Run
     from cpsched.study.status import Watch
     from cpsched.study.task import Task
@@ -168,7 +170,18 @@ def _saved(
     fitted = prepare(task.made_of, content)
     status.begin(len(fitted.workload) - len(fitted.rejected))
     observers = () if watch is None else (watch(status, 0, fitted.workload.epoch),)
-    run = simulate(
+    run = simulated(task, fitted, observers, checkpoint)
+    writers = [_writer(name, task) for name in place.formats]
+    arguments = arguments_of(task) | {"formats": list(place.formats)}
+    save_run(run, folder / "run", arguments=arguments, formats=writers)
+    return folder / "run"
+
+
+def simulated(
+    task: Task, fitted: Fitted, observers: Sequence[Observer], checkpoint: Checkpoint | None
+) -> Run:
+    """Simulate a run."""
+    return simulate(
         fitted,
         dispatcher=task.dispatcher,
         predictor=task.predictor,
@@ -176,10 +189,6 @@ def _saved(
         observers=observers,
         checkpoint=checkpoint,
     )
-    writers = [_writer(name, task) for name in place.formats]
-    arguments = arguments_of(task) | {"formats": list(place.formats)}
-    save_run(run, folder / "run", arguments=arguments, formats=writers)
-    return folder / "run"
 
 
 def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:

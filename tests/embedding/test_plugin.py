@@ -83,13 +83,14 @@ def test_its_names_work_on_the_command_line(installed, tmp_path):
         *("-d", spec, "-p", "half", "--out", out),
     )
     assert ", OK" in _run(installed, *command, "verify", out)
+    (run,) = (out / "runs").iterdir()
     code = (
         "import sys; from cpsched.api import load_run\n"
         "run = load_run(sys.argv[1])\n"
         "print(run.about['dispatcher'], run.about['predictor'], run.schedule.start.tolist(),"
         " run.schedule.plan.tolist())"
     )
-    assert _run(installed, "-c", code, out) == f"{spec} half [0, 10, 5] [4, 4, 4]\n"
+    assert _run(installed, "-c", code, run) == f"{spec} half [0, 10, 5] [4, 4, 4]\n"
 
 
 def test_it_keeps_the_contracts(installed):
