@@ -16,6 +16,7 @@ from cpsched.errors import InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
+from cpsched.model.seeds import stream_seed
 from cpsched.prediction import Outcome
 from cpsched.spec import build
 
@@ -84,7 +85,7 @@ class CpschedPredictor(Hooks):
         self._store = JobStore(system.resources)
         self._encoder = JobEncoder(system, self._store, any_queue=True)
         self.predictor.on_epoch(self._epoch)
-        self.predictor.reset(system, self._seed)
+        self.predictor.reset(system, stream_seed(self._seed, "predictor"))
 
     def exec_before_dispatching(
         self, job_dict: Mapping[str, Event], queued_jobs: Sequence[str]

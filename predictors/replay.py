@@ -17,6 +17,7 @@ import numpy as np
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
+from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MISSING, Status
 from cpsched.prediction import Outcome, answers_of, listens
 from cpsched.simulation.arrivals import Arrivals
@@ -136,7 +137,7 @@ class Replay:
         self._events = self._make_events()
         self._next = 0
         predictor.on_epoch(fitted.workload.epoch)
-        predictor.reset(fitted.system, seed)
+        predictor.reset(fitted.system, stream_seed(seed, "predictor"))
         self.hand_to(predictor)
 
     def hand_to(self, predictor: RuntimePredictor) -> None:

@@ -20,6 +20,7 @@ from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, R
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, Start
 from cpsched.model.jobtable import JobTable
+from cpsched.model.seeds import stream_seed
 from cpsched.model.types import Status
 from cpsched.model.validate import one_of
 from cpsched.prediction import Outcome, RuntimePredictor, listens
@@ -56,7 +57,7 @@ class Cluster:
         Whether jobs may name queues that the system does not have. These have no rules, and the
         system's default expected wait.
     seed
-        Given to dispatcher and predictor.
+        Dispatcher and predictor each get one of their own that follows from it.
     epoch
         Unix time of second 0, where it is known: a trained predictor counts hours from it.
     name_of
@@ -106,9 +107,9 @@ class Cluster:
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
-        self.dispatcher.reset(system, seed)
+        self.dispatcher.reset(system, stream_seed(seed, "dispatcher"))
         self.predictor.on_epoch(epoch)
-        self.predictor.reset(system, seed)
+        self.predictor.reset(system, stream_seed(seed, "predictor"))
 
     # --- what happens ----------------------------------------------------------------------------
 

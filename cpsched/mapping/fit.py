@@ -14,6 +14,8 @@ from cpsched.mapping.requests import align, pooled, to_units
 from cpsched.model.system import ProcessorMapping
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
@@ -71,7 +73,8 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
         The jobs, the machine, which nodes each job may use, and which jobs never fit. A job is
         rejected exactly if no placement on the empty machine satisfies its request, its node
         bounds, its split and its contiguity, or the rules of its queue keep it out. Its first
-        reason is kept, in the order: queue rules, constraint, resource kinds, size.
+        reason is kept, in the order: queue rules, constraint, resource kinds, size, dependency (on
+        itself, directly or through others, or on a job that is rejected).
 
     Raises
     ------
@@ -94,6 +97,7 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
     rejected.update(
         infeasible(workload, system, classes.of_job, classes.nodes, rows=np.flatnonzero(rest))
     )
+    rejected.update(_never_released(workload, rejected))
     return Fitted(
         workload=workload,
         system=system,
@@ -102,3 +106,27 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
         rejected=tuple(sorted(rejected.items())),
         enforce_limits=enforce_limits,
     )
+
+
+def _never_released(workload: Workload, rejected: Mapping[int, str]) -> dict[int, str]:
+    """Return the rows whose dependency can never end, and why."""
+    needed = workload.dependency.tolist()
+    found: dict[int, str] = {}
+    done = set(rejected)
+    for row in np.flatnonzero(workload.dependency >= 0).tolist():
+        chain: list[int] = []
+        on_chain: set[int] = set()
+        at = row
+        while at >= 0 and at not in done and at not in on_chain:
+            chain.append(at)
+            on_chain.add(at)
+            at = needed[at]
+        if at >= 0 and (at in on_chain or at in rejected or at in found):
+            for one in chain:
+                found[one] = (
+                    "depends on itself"
+                    if one == needed[one]
+                    else f"depends on job {workload.job_id[needed[one]]}, which can never run"
+                )
+        done.update(chain)
+    return found

@@ -104,7 +104,7 @@ class LogMapping:
     constraints: str = "honour"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class System:
     """
     A machine; N nodes, R resource kinds.
@@ -140,10 +140,17 @@ class System:
     log: LogMapping = field(default_factory=LogMapping)
 
     def __post_init__(self) -> None:
-        # The same kind of array for every system: kernels are compiled for kinds of arrays.
-        capacity = np.array(self.capacity, dtype=np.int64, order="C")
-        capacity.flags.writeable = False
-        object.__setattr__(self, "capacity", capacity)
+        # The same kind of array for every system: kernels are compiled for kinds of arrays. Over
+        # bytes, which nobody can make writable.
+        capacity = np.asarray(self.capacity, dtype=np.int64)
+        frozen = np.frombuffer(capacity.tobytes(), dtype=np.int64).reshape(capacity.shape)
+        object.__setattr__(self, "capacity", frozen)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, System) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.node_names))
 
     @property
     def num_nodes(self) -> int:

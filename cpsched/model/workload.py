@@ -1,15 +1,18 @@
 """
 The workload: every job of a log as columns, what it asked for and what became of it.
 
-Rows are in (submit, file) order. The outcome columns (``runtime``, ``status``,
-``recorded_start``) are the truth: only the simulator and the scoring may look at a workload.
-Dispatchers and predictors see :class:`~cpsched.model.jobtable.JobTable` instead, which holds
-copies of what is known at submit.
+Rows are in order of submit; jobs of one second in order of their ids, for the order of a log's
+lines may tell what became of them (accounting writes a job when it ends).
+
+The outcome columns (``runtime``, ``status``, ``recorded_start``) are the truth: only the simulator
+and the scoring may look at a workload. Dispatchers and predictors see
+:class:`~cpsched.model.jobtable.JobTable` instead, which holds copies of what is known at submit.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -184,7 +187,9 @@ class Workload:
         **columns: Any,
     ) -> Self:
         """
-        Build a workload from columns in file order; rows are sorted by submit, stably.
+        Build a workload from columns in any order; rows are sorted by submit, then by job id.
+
+        Numbers in ids count as numbers: ``7[2]`` comes before ``7[10]`` and ``12``.
 
         Parameters
         ----------
@@ -229,7 +234,7 @@ class Workload:
             **data,
         )
         workload._check()
-        order = np.argsort(workload.submit, kind="stable").astype(np.int64)
+        order = _submit_order(workload.submit, workload.job_id)
         if np.array_equal(order, np.arange(num_jobs)):
             return workload
         return workload.take(order)
@@ -274,7 +279,25 @@ class Workload:
         """Return a copy with some fields replaced; shapes and values are checked again."""
         new = replace(self, **columns)
         new._check()
+        new.check_order()
         return new
+
+    def check_order(self) -> None:
+        """
+        Check that submits do not decrease.
+
+        Raises
+        ------
+        ValueError
+            If one does; names the job.
+        """
+        back = np.flatnonzero(np.diff(self.submit) < 0)
+        if len(back):
+            row = int(back[0]) + 1
+            raise ValueError(
+                f"job {self.job_id[row]}: submit is {self.submit[row]}, must be at least"
+                f" {self.submit[row - 1]}, that of the job before it"
+            )
 
     def digest(self) -> str:
         """Return the SHA-256 of all columns (hex), the workload's identity in run directories."""
@@ -314,6 +337,8 @@ class Workload:
             ),
             ("nodes_min", lambda w: w.nodes_min < 1, "at least one"),
             ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
+            ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
+            ("units_max", lambda w: w.units_max < w.units, "at least units"),
         )
         for column, bad, right in rules:
             rows = np.flatnonzero(bad(self))
@@ -336,6 +361,38 @@ COLUMNS: tuple[str, ...] = tuple(
 
 #: The columns that tell what became of a job.
 OUTCOME_COLUMNS: tuple[str, ...] = ("runtime", "status", "recorded_start")
+
+
+def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:
+    """Return the rows by submit, then by job id; equal ids in the order given."""
+    order = np.argsort(submit, kind="stable")
+    same = np.diff(submit[order]) == 0
+    tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+    rows = order[tied]
+    ids = job_id[rows]
+    if len(rows) and ids.dtype.itemsize <= 4 * _MOST_DIGITS and np.char.isdecimal(ids).all():
+        rows = rows[np.lexsort((ids.astype(np.int64), submit[rows]))]
+    else:
+        keys = [_natural(text) for text in ids.tolist()]
+        by_id = sorted(range(len(rows)), key=keys.__getitem__)
+        rows = rows[by_id]
+        rows = rows[np.argsort(submit[rows], kind="stable")]
+    order[tied] = rows
+    return order.astype(np.int64)
+
+
+def _natural(text: str) -> list[str | tuple[int, str]]:
+    """Return a sort key: texts and numbers in turn, longer numbers being larger."""
+    parts: list[Any] = _NUMBER.split(text)
+    for at in range(1, len(parts), 2):
+        digits = parts[at].lstrip("0")
+        parts[at] = (len(digits), digits)
+    return parts
+
+
+_NUMBER = re.compile(r"([0-9]+)")
+#: Of an id that is a number and fits an int64.
+_MOST_DIGITS = 18
 
 
 def _neutral_columns(num_jobs: int, num_resources: int, units: IntArray) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class Arrivals:
 
     def __init__(self, fitted: Fitted) -> None:
         workload, system = fitted.workload, fitted.system
+        workload.check_order()
         self.workload = workload
         accepted = np.ones(len(workload), dtype=np.bool_)
         accepted[[row for row, _ in fitted.rejected]] = False

@@ -20,6 +20,7 @@ from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, RunError
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
+from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MAX_TIME, MISSING, Status
 from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
@@ -92,7 +93,7 @@ class Simulator:
     runtime_model
         How long jobs run, a specification or an object.
     seed
-        Given to dispatcher, predictor and runtime model.
+        Dispatcher, predictor and runtime model each get one of their own that follows from it.
     observers
         Told about everything that happens.
     """
@@ -124,7 +125,7 @@ class Simulator:
             if isinstance(runtime_model, str)
             else runtime_model
         )
-        self.runtime_model.reset(self.arrivals, seed)
+        self.runtime_model.reset(self.arrivals, stream_seed(seed, "runtime model"))
         self.cluster = Cluster(
             fitted.system,
             dispatcher,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,9 @@ from cpsched.api import (
     Request,
     Status,
 )
+from cpsched.archive import flattened, unflattened
 from cpsched.check_sample import sample
+from cpsched.errors import RunError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Kill, Start
 from cpsched.simulation.simulate import Settings, simulate
@@ -197,6 +200,7 @@ class Kills:
 
     name = "kills"
     acts_when_idle = False
+    interval = None
 
     def __init__(self, decision):
         self.decision = decision
@@ -226,3 +230,172 @@ def test_what_cannot_be_is_an_error():
     one = np.ones(1, dtype=np.int64)
     with pytest.raises(DispatchError, match="is given 2 units"):
         cluster.start([Start(job, Allocation(one * 0, one * 2, one[:, None] * 2))], 6)
+
+
+def _saved(cluster):
+    """Return a state as a checkpoint keeps it: flat names, arrays and JSON."""
+    arrays, plain = flattened(cluster.state())
+    return unflattened({**arrays, **json.loads(json.dumps(plain))})
+
+
+def test_starts_are_all_or_none():
+    """The second start takes what is not free: the first job waits as before, and can start."""
+    cluster = Cluster(machine((4,)), "fifo")
+    a, b = (cluster.submit(_request(3), 0, job_id=name) for name in ("a.7", "b.8"))
+    first = cluster.decide(0).actions[0]
+    with pytest.raises(DispatchError, match=r"^fifo: job b\.8 is given 3 core on node n0, where 1"):
+        cluster.start([first, Start(b, first.allocation)], 0)
+    assert cluster.view(0).waiting.handle.tolist() == [a, b]
+    assert cluster.view(0).free.tolist() == [[4]]
+    assert len(cluster.view(0).running) == 0
+    with pytest.raises(DispatchError, match=r"^fifo: job a\.7 is started, but it is not waiting"):
+        cluster.start([first, first], 0)
+    assert _at_once(cluster, 1) == [a]
+
+
+@pytest.mark.parametrize("handle", [-1, 1, 500, 5000])
+def test_a_start_of_no_job_cannot_fail(handle):
+    """Handles that do not exist are refused, and nothing is counted."""
+    cluster = Cluster(machine((4,)), "fifo")
+    job = cluster.submit(_request(), 0)
+    with pytest.raises(DispatchError, match=f"job {handle} is said to have failed, but it is not"):
+        cluster.failed(handle, 0)
+    assert cluster.view(0).waiting.attempts.tolist() == [0]
+    cluster.cancel(job, 1)
+    with pytest.raises(DispatchError, match="job 0 is said to have failed"):
+        cluster.failed(job, 1)
+
+
+@pytest.mark.parametrize(
+    "predicted", [(-5, 10**15, 0), (1, 2), (1, 2, 3, 4), (1.5, 2, 3), ("a", 1, 2), (1, 2, 10**13)]
+)
+def test_predictions_of_others_are_checked(predicted):
+    """Three runtimes, or one line; then there is no job."""
+    cluster = Cluster(machine((4,)), "fifo")
+    with pytest.raises(ConfigError, match="Cluster.submit: predicted: is .*, must be three whole"):
+        cluster.submit(_request(), 0, predicted=predicted)
+    assert len(cluster.view(0).waiting) == 0
+    assert cluster.submit(_request(), 0, predicted=(1, np.int64(2), 3)) == 0
+    assert cluster.view(0).waiting.bound.tolist() == [3]
+
+
+def test_held_jobs():
+    """They start when they are released, before jobs submitted later; cancelled ones never."""
+    cluster = Cluster(machine((2,)), "fifo")
+    a = cluster.submit(_request(2), 0, held=True)
+    b = cluster.submit(_request(2), 0, held=True)
+    d = cluster.submit(_request(2), 1)
+    assert cluster.view(1).waiting.handle.tolist() == [d]
+    cluster.cancel(b, 1)
+    cluster.release(a, 2)
+    assert cluster.view(2).waiting.handle.tolist() == [a, d]
+    for handle in (a, b):
+        with pytest.raises(DispatchError, match=f"job {handle} is released, but it is not held"):
+            cluster.release(handle, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, r"kills decides None, must be a Decision"),
+        ([], r"kills decides \[\], must be a Decision"),
+        (Decision(again_at=7.5), "woken at 7.5, must be a whole number of seconds"),
+        (Decision(again_at="8"), "woken at '8', must be a whole number"),
+    ],
+)
+def test_answers_of_the_wrong_kind(answer, message):
+    """Both a cluster and a simulation say which dispatcher, and what would be right."""
+    cluster = Cluster(machine((2,)), Kills(answer))
+    cluster.submit(_request(), 5)
+    with pytest.raises(DispatchError, match=message):
+        cluster.decide(5)
+    with pytest.raises(DispatchError, match=message):
+        simulate(sample(), dispatcher=Kills(answer))
+
+
+def test_all_wake_ups_are_kept():
+    """Earlier ones do not replace later ones, nor the other way round."""
+    cluster = Cluster(machine((2,)), Kills(Decision(again_at=1000)))
+    cluster.submit(_request(), 0)
+    cluster.decide(0)
+    for again_at in (2000, 500, 500):
+        cluster.dispatcher.decision = Decision(again_at=np.int64(again_at))
+        cluster.decide(10)
+    cluster.dispatcher.decision = Decision()
+    woken = []
+    while cluster.next_wake is not None:
+        woken.append(cluster.next_wake)
+        assert not cluster.is_due(woken[-1] - 1)
+        assert cluster.is_due(woken[-1])
+        cluster.decide(woken[-1])
+    assert woken == [500, 1000, 2000]
+
+
+def test_only_nodes_that_exist_go_down():
+    """A wrong number changes nothing."""
+    cluster = Cluster(machine((2,)), "fifo")
+    for node in (-1, 1):
+        with pytest.raises(ConfigError, match=f"node: is {node}, must be from 0 to 0"):
+            cluster.set_down([0, node])
+    assert cluster.view(0).node_up.tolist() == [True]
+
+
+def _busy():
+    """Return a cluster in which jobs run, wait and are held, and a node is down."""
+    queues = [Queue(name="a", groups=("all",)), Queue(name="b")]
+    cluster = Cluster(machine((4,), (4,), queues=queues), "easy", "last-2")
+    for number in range(6):
+        ask = _request(3, time=20 + number, queue="ab"[number % 2], user=f"u{number % 3}")
+        cluster.submit(ask, number, job_id=f"j{number}", held=number == 3)
+        _at_once(cluster, number)
+    cluster.end(0, 8)
+    cluster.set_down([1], 9)
+    return cluster
+
+
+def test_a_saved_cluster_goes_on():
+    """Everything is in its state: jobs, queue, nodes, who is held, and what was learnt."""
+    whole, again = _busy(), Cluster(_busy().system, "easy", "last-2")
+    again.restore(_saved(whole))
+    for cluster in (whole, again):
+        cluster.release(3, 10)
+        cluster.submit(_request(1, queue="b", user="u0"), 11, job_id="late")
+    for now in (12, 13, 40):
+        assert _at_once(whole, now) == _at_once(again, now)
+        for handle in whole.view(now).running.handle.tolist()[:1]:
+            whole.end(handle, now)
+            again.end(handle, now)
+        if now == 13:
+            whole.set_down([], now)
+            again.set_down([], now)
+    same = [(one.view(50).waiting, one.view(50).running) for one in (whole, again)]
+    for left, right in zip(*same, strict=True):
+        assert left.column(0).tolist() == right.column(0).tolist()
+        assert left.plan.tolist() == right.plan.tolist()
+        assert left.strings("user") == right.strings("user")
+    assert whole.view(50).free.tolist() == again.view(50).free.tolist()
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "change"),
+    [
+        ("machine", "node", lambda value: value + 50),
+        ("machine", "amount", lambda value: value * 9),
+        ("machine", "node_count", lambda value: value * 0),
+        ("machine", "units", lambda value: value[:-1]),
+        ("machine", "columns", lambda value: value[:-1]),
+        ("machine", "columns", lambda value: value * 0 + 4000),
+        ("machine", "columns", lambda value: value - 10**15),
+        ("machine", "down", lambda value: value + 7),
+        ("jobs", "shapes", lambda value: value + 100),
+        ("jobs", "shapes", lambda value: -value),
+        ("jobs", "submitted", lambda value: value[::-1].copy()),
+        ("jobs", "submitted", lambda value: value * 2 + 10**6),
+    ],
+)
+def test_an_altered_state_is_refused(part, name, change):
+    """Kernels check no bounds, so what they are given is checked before."""
+    saved = _saved(_busy())
+    saved[part][name] = change(saved[part][name])
+    with pytest.raises(RunError, match="the state "):
+        Cluster(_busy().system, "easy", "last-2").restore(saved)

@@ -12,16 +12,20 @@ from tiny import jobs, machine, run
 
 from cpsched import traces
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError, UnknownNameError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
+from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.runtime_models import GpuScaling, positive_normal
+from cpsched.simulation.runtime_models import GpuScaling, Recorded, positive_normal
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
+from cpsched.simulation.simulator import Simulator
 from cpsched.verification import Rule, verify
+from predictors.requested import Requested
 
 KINDS = ("core", "gpu")
 
@@ -258,3 +262,29 @@ def test_they_are_listed(cpsched):
     assert code == 0
     assert "gpu-scaling" in text
     assert "options: sigma=0.5" in text
+
+
+def test_each_consumer_of_a_seed_has_a_stream_of_its_own():
+    """What a dispatcher or predictor is given does not tell how long jobs will run."""
+    seeds = {}
+
+    class Nosy(Fifo):
+        def reset(self, system, seed):
+            seeds["dispatcher"] = seed
+            super().reset(system, seed)
+
+    class Curious(Requested):
+        def reset(self, system, seed):
+            seeds["predictor"] = seed
+            super().reset(system, seed)
+
+    class Model(Recorded):
+        def reset(self, arrivals, seed):
+            seeds["model"] = seed
+            super().reset(arrivals, seed)
+
+    fitted = fit(jobs((0, 1, 5)), machine((1,)))
+    for seed in range(3):
+        Simulator(fitted, Nosy(), Curious(), runtime_model=Model(), seed=seed)
+        assert len({seed, *seeds.values()}) == 4
+        assert seeds["model"] == stream_seed(seed, "runtime model") < 2**31

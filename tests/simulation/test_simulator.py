@@ -340,3 +340,111 @@ def test_arrays_of_a_view_are_read_only():
     dispatcher = Fifo()
     dispatcher.decide = meddle
     assert starts(jobs((0, 1, 5)), machine((1,)), dispatcher) == [0]
+
+
+class Asks(Dispatcher):
+    """Notes when it is asked, and asks to be woken at given seconds."""
+
+    name = "asks"
+
+    def __init__(self, wakes):
+        self.wakes, self.asked = list(wakes), []
+
+    def decide(self, view):
+        self.asked.append(view.now)
+        return Decision(again_at=self.wakes.pop(0) if self.wakes else None)
+
+
+@pytest.mark.parametrize(
+    ("interval", "wakes", "asked"),
+    [
+        (None, [1000, 2000], [0, 10, 1000, 2000]),
+        (None, [2000, 1000], [0, 10, 1000, 2000]),
+        (30, [2010], [0, 30, 2010]),
+        (30, [995, 2010], [0, 30, 1020, 2010]),
+    ],
+)
+def test_no_wake_up_is_lost(interval, wakes, asked):
+    """Neither to a tick of the grid, nor to another wake-up."""
+    dispatcher = Asks(wakes)
+    with pytest.raises(DispatchError, match="asks leaves 2 jobs waiting for ever"):
+        run(jobs((0, 1, 5), (10, 1, 5)), machine((1,)), dispatcher, dispatch_interval=interval)
+    assert dispatcher.asked == asked
+
+
+def test_cancelled_in_its_submit_second_or_while_held():
+    """Both leave for good, and what waits for them goes on."""
+    workload = jobs((0, 1, 5), (3, 1, 5), (3, 1, 5), (4, 1, 2), dependency=[-1, -1, 0, 2])
+    simulator = Simulator(fit(workload, machine((1,))), Fifo(), Requested())
+    simulator.cancel(1, 3)
+    simulator.cancel(2, 4)
+    with pytest.raises(ConfigError, match="job 3 cannot be cancelled at 2: it is submitted at 4"):
+        simulator.cancel(3, 2)
+    simulator.run()
+    assert simulator.outcome.tolist() == [0, JobOutcome.CANCELLED, JobOutcome.CANCELLED, 0]
+    assert started(simulator.start_time) == [0, None, None, 5]
+
+
+def test_a_job_is_started_once():
+    """The message says which job of the log, and which dispatcher."""
+    twice = Scripted(lambda view: Decision([Start(0, _allocation([0], [1]))] * 2))
+    workload = jobs((0, 1, 5), job_id=["17.pbs"])
+    with pytest.raises(DispatchError, match=r"scripted: job 17\.pbs is started, but it is not"):
+        run(workload, machine((2,)), twice)
+
+
+def test_options_that_are_none():
+    """One line that lists what there is."""
+    with pytest.raises(ConfigError, match="overrun: is 'Kill', must be one of: kill, extend"):
+        run(jobs((0, 1, 5)), machine((1,)), "fifo", overrun="Kill")
+
+
+def test_jobs_that_wait_for_what_never_runs():
+    """They are rejected and say why; nobody else is held up."""
+    workload = jobs(
+        (0, 9, 5), (1, 1, 5), (2, 1, 5), (3, 1, 5), (4, 1, 5), (5, 1, 5), (6, 1, 5),
+        dependency=[-1, 0, 1, 3, 5, 4, -1], job_id=list("abcdefg"),
+    )  # fmt: skip
+    schedule = run(workload, machine((2,)), "fifo").schedule
+    assert {row: reason for row, reason in schedule.rejected.items() if row} == {
+        1: "depends on job a, which can never run",
+        2: "depends on job b, which can never run",
+        3: "depends on itself",
+        4: "depends on job f, which can never run",
+        5: "depends on job e, which can never run",
+    }
+    assert schedule.outcome.tolist() == [JobOutcome.REJECTED] * 6 + [JobOutcome.COMPLETED]
+
+
+def test_the_order_of_a_log_does_not_tell_the_future():
+    """Accounting writes jobs as they end: an array of one second is queued by id all the same."""
+    runtimes = [90, 30, 70, 10, 50]
+    ids = [f"8[{index}].server" for index in (2, 0, 10, 1, 9)]
+    by_end = sorted(range(5), key=runtimes.__getitem__)
+    workload = jobs(
+        *((0, 1, runtimes[at], 100) for at in by_end), job_id=[ids[at] for at in by_end]
+    )
+    assert workload.job_id.tolist() == [f"8[{index}].server" for index in (0, 1, 2, 9, 10)]
+    assert starts(workload, machine((1,)), "fifo") == [0, 30, 40, 130, 180]
+    plain = jobs((5, 1, 1), (5, 1, 2), (3, 1, 3), (5, 1, 4), job_id=["100", "20", "7", "3"])
+    assert plain.job_id.tolist() == ["7", "3", "20", "100"]
+
+
+def test_workloads_that_make_no_sense():
+    """A clock that goes back, and bounds on units that the units themselves break."""
+    workload = jobs((1, 2, 5), (100, 1, 5))
+    with pytest.raises(ValueError, match="job 1: submit is 1, must be at least 100"):
+        workload.with_columns(submit=np.array([100, 1]))
+    with pytest.raises(ValueError, match="job 1: submit is 1, must be at least 100"):
+        run(workload.take(np.array([1, 0])).with_columns(job_id=np.array(["0", "1"])),
+            machine((2,)), "fifo")  # fmt: skip
+    for bound in ({"units_max": [1, 1]}, {"units_min": [3, 1]}):
+        with pytest.raises(ValueError, match="job 0: units_m.. is"):
+            jobs((1, 2, 5), (100, 1, 5), **bound)
+
+
+def test_systems_are_equal_by_what_they_are():
+    """And a set can hold them."""
+    assert machine((2,)) == machine((2,))
+    assert len({machine((2,)), machine((2,)), machine((3,))}) == 2
+    assert machine((2,)) != "tiny"

@@ -109,7 +109,7 @@ def test_a_row_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
     with pytest.raises(TraceError, match=re.escape(f"{path}:5: ") + ".*" + re.escape(message)):
         traces.read(path)
     workload = traces.read(path, skip_bad_lines=True)
-    assert workload.job_id.tolist() == ["x", "c"]
+    assert workload.job_id.tolist() == ["c", "x"]
     assert workload.set_aside == (("bad line", 1),)
 
 
