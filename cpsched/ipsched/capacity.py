@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpsched import cpsat
+    from cpsched.ipsched.parts import Part, Program
     from cpsched.ipsched.problem import Problem
-    from cpsched.ipsched.program import Part, Program
     from cpsched.model.types import BoolArray, IntArray
 
 #: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.

@@ -27,7 +27,7 @@ from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
-    from cpsched.ipsched.program import Program
+    from cpsched.ipsched.parts import Program
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
 

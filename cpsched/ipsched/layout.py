@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.ipsched.program import Share
+from cpsched.ipsched.parts import Share
 from cpsched.kernels.placing import place_in_order
 from cpsched.kernels.rooms import Request
 from cpsched.mapping.room import unit_capacity

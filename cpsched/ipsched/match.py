@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cpsched import cpsat
+    from cpsched.ipsched.parts import Program
     from cpsched.ipsched.problem import Problem
-    from cpsched.ipsched.program import Answer, Program
+    from cpsched.ipsched.program import Answer
     from cpsched.model.types import IntArray
 
 #: Jobs times nodes up to which a program is solved node by node.

@@ -8,18 +8,18 @@ For each job j and class k of m_k nodes, ``x_kj`` and ``t_kj`` are the sums of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, inf, nextafter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched import cpsat
 from cpsched.ipsched import capacity
+from cpsched.ipsched.parts import Part, Program, Share
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.ipsched.problem import Problem
 
@@ -27,41 +27,6 @@ if TYPE_CHECKING:
 RELATIVE_GAP = 1e-4
 #: The solver's bound is a float; integers from here on may have been rounded down.
 EXACT_FLOATS = 2**53
-
-
-class Share(NamedTuple):
-    """How much of a job lies on the nodes of a class: units, and nodes touched."""
-
-    units: int
-    nodes: int
-
-
-class Part(NamedTuple):
-    """
-    What a job may have on a class of nodes.
-
-    Attributes
-    ----------
-    job, k
-        Positions in the problem.
-    each
-        Units on every node of it, for jobs that are split evenly; 0 where any number may be.
-    units
-        ``x_kj``; None for an even split: ``each`` times the nodes.
-    nodes
-        ``t_kj``.
-    """
-
-    job: int
-    k: int
-    each: int
-    units: cpsat.IntVar | None
-    nodes: cpsat.IntVar
-
-    @property
-    def all_units(self) -> cpsat.LinearExprT:
-        """Units on the class."""
-        return self.each * self.nodes if self.units is None else self.units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,46 +56,6 @@ class Answer:
         nothing.
         """
         return self.bound - self.value <= RELATIVE_GAP * self.bound
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Program:
-    """A program in the making: ``s_j`` of each job, and its parts."""
-
-    problem: Problem
-    model: cpsat.CpModel
-    selected: list[cpsat.IntVar] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Number of variables and of constraints."""
-        proto = self.model.proto
-        return len(proto.variables), len(proto.constraints)
-
-    def dump(self, path: Path | str) -> None:
-        """Write the program as a CP-SAT proto: text where the name ends in ``.txt``."""
-        cpsat.dump(self.model, path)
-
-    def exclude(self, jobs: Collection[int]) -> None:
-        """Forbid that all of some jobs start."""
-        self.model.add(sum(self.selected[job] for job in jobs) <= len(jobs) - 1)
-
-    def hint(self, shares: Mapping[int, Mapping[int, Share]]) -> None:
-        """Propose a solution to the solver."""
-        values: dict[int, tuple[cpsat.IntVar, int]] = {}
-        for job, variable in enumerate(self.selected):
-            values[variable.index] = (variable, int(job in shares))
-        for part in self.parts:
-            share = shares.get(part.job, {}).get(part.k, Share(0, 0))
-            if part.each and share.units != part.each * share.nodes:
-                share = Share(0, 0)
-            if part.units is not None:
-                values[part.units.index] = (part.units, share.units)
-            values[part.nodes.index] = (part.nodes, share.nodes)
-        self.model.clear_hints()  # type: ignore[no-untyped-call]
-        variables, hints = zip(*values.values(), strict=True)
-        cpsat.add_hints(self.model, variables, hints)
 
 
 def build(problem: Problem, *, all_selected: bool = False) -> Program:

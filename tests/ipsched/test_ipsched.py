@@ -16,8 +16,9 @@ from cpsched.errors import ConfigError
 from cpsched.ipsched import match
 from cpsched.ipsched.dispatcher import Ipsched
 from cpsched.ipsched.layout import lay_out
+from cpsched.ipsched.parts import Share
 from cpsched.ipsched.problem import Problem
-from cpsched.ipsched.program import Answer, Share, solve
+from cpsched.ipsched.program import Answer, solve
 from cpsched.ipsched.program import build as build_program
 from cpsched.mapping import fit
 from cpsched.simulation.arrivals import Arrivals
