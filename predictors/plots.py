@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
+from cpsched.figures import style
 from cpsched.metrics.jobs import CLASSES
 from predictors.accuracy import BOUND
 
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
 #: Names of the figures; each is written with every suffix.
 FIGURES = ("error-by-runtime", "bounds", "learning-curve")
 SUFFIXES = (".svg", ".png")
-#: Told apart by everybody (Okabe and Ito 2008); markers and dashes tell them apart in grey.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#8C6D1F")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
-_STYLE: Any = {
-    "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
-    "grid.color": "#dddddd", "grid.linewidth": 0.6, "axes.axisbelow": True, "legend.frameon": False,
-    "figure.dpi": 100, "savefig.dpi": 200, "svg.fonttype": "none", "svg.hashsalt": "cpsched",
-}  # fmt: skip
 #: Predictors that no longer fit into one row of a legend.
 _WIDEST = 5
 #: Points of a line over the log, of which each shows a tenth; and groups of jobs by prediction.
@@ -68,7 +61,7 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
     fitted
         The jobs that were predicted.
     evaluations
-        One or more, of the same jobs; the first eight have colours of their own.
+        One or more, of the same jobs.
 
     Returns
     -------
@@ -80,31 +73,20 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
     ConfigError
         If matplotlib is not installed.
     """
-    check()
-    import matplotlib as mpl  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-    drawn = (_errors, _bounds, _learning)
     written = []
-    # A figure that is never shown needs no window system, and none is asked for.
-    with mpl.rc_context(_STYLE):
-        for name, make in zip(FIGURES, drawn, strict=True):
+    for name, make in zip(FIGURES, (_errors, _bounds, _learning), strict=True):
+        # A figure that is never shown needs no window system, and none is asked for.
+        with style.styled(name):
             figure = make(fitted, evaluations)
             for suffix in SUFFIXES:
                 path = folder / f"{name}{suffix}"
-                figure.savefig(path, bbox_inches="tight", metadata=_metadata(suffix))
+                path.write_bytes(style.save(figure, suffix[1:]))
                 written.append(path)
     return written
 
 
-def _metadata(suffix: str) -> dict[str, None]:
-    """Leave out dates and versions, so that equal figures are equal files."""
-    return {"Date": None} if suffix == ".svg" else {"Software": None}
-
-
 def _figure(width: float, height: float, columns: int, **how: Any) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # type: ignore[import-not-found, unused-ignore]
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = style.canvas(width, height)
     return figure, figure.subplots(1, columns, squeeze=False, **how)[0]
 
 
@@ -124,7 +106,7 @@ def _errors(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:  # noqa: 
         minutes = [
             np.nan if score.mean_error_s is None else score.mean_error_s / 60 for score in scores
         ]
-        colours = [_COLOURS[index % len(_COLOURS)] for index in places]
+        colours = [style.colour(index) for index in range(len(evaluations))]
         bars = panel.barh(places, minutes, height=0.65, color=colours)
         said = ["-" if np.isnan(value) else _three_digits(value) for value in minutes]
         panel.bar_label(bars, said, padding=2, fontsize=8)
@@ -132,7 +114,7 @@ def _errors(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:  # noqa: 
         panel.grid(visible=False, axis="y")
         panel.set_title(f"ran {CLASSES[name]}\n{scores[0].jobs:,} jobs", fontsize=9)
         panel.tick_params(axis="y", length=0)
-    panels[0].set_yticks(places, [_name(item) for item in evaluations])
+    panels[0].set_yticks(places, [item.predictor for item in evaluations])
     panels[0].invert_yaxis()
     figure.supxlabel("mean absolute error (min)", fontsize=9)
     return figure
@@ -145,7 +127,7 @@ def _bounds(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         above = 100.0 * _exceeded(fitted, item)[item.scored :]
         ends, shares = _lately(above)
         how = _how(index)
-        over_log.plot((item.scored + ends) / 1000, shares, label=_name(item), **how)
+        over_log.plot((item.scored + ends) / 1000, shares, label=item.predictor, **how)
         plan = item.plan[item.scored :] / 3600
         edges = np.unique(np.quantile(plan, np.linspace(0, 1, _DEPTHS + 1)))
         groups = np.digitize(plan, edges[1:-1])
@@ -175,7 +157,7 @@ def _learning(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         error = np.abs(item.plan - runtime) / 60
         off = np.abs(np.log(np.maximum(item.plan, 1)) - np.log(np.maximum(runtime, 1)))
         ends, errors = _lately(error)
-        mean.plot(ends / 1000, errors, label=_name(item), **_how(index))
+        mean.plot(ends / 1000, errors, label=item.predictor, **_how(index))
         ends, offs = _lately(off, np.median)
         median.plot(ends / 1000, offs, **_how(index))
     for panel, label in ((mean, "mean absolute error (min)"), (median, "median |ln error|")):
@@ -206,16 +188,11 @@ def _lately(values: FloatArray, what: Any = np.mean) -> tuple[AnyArray, FloatArr
     return ends, np.array([what(values[max(end - width, 0) : end]) for end in ends.tolist()])
 
 
-def _name(item: Evaluation) -> str:
-    """Return a predictor's name as text that matplotlib takes for no formula."""
-    return item.predictor.replace("$", r"\$")
-
-
 def _how(index: int) -> dict[str, Any]:
     return {
-        "color": _COLOURS[index % len(_COLOURS)],
-        # Another dash the second time round: no two of 64 are alike.
-        "linestyle": _DASHES[(index + index // len(_COLOURS)) % len(_DASHES)],
+        "color": style.colour(index),
+        # Another dash the second time round, so that few predictors look alike.
+        "linestyle": style.dash(index + index // len(style.COLOURS)),
         "linewidth": 1.3,
     }
 
