@@ -245,25 +245,17 @@ def test_not_asked_since_it_came():
 
 def test_events_without_a_decision_behind_the_last_one():
     """
-    The timer set at 0 for 9 is replaced by one for 5 at 1; at 9 nobody is asked.
+    A ends at 3, and no job waits then: the dispatcher is not asked.
 
-    The last decision by 9 is that of 5, although 9 lay before it when it was made.
+    The last decision by 5 is that of 1, although 3 lay before it when it was made.
     """
-
-    class Sleeper(Dispatcher):
-        name = "sleeper"
-
-        def decide(self, view):
-            return Decision(again_at={0: 9, 1: 5}.get(view.now))
-
-    workload = jobs((0, 1, 3), (1, 1, 3))
-    fitted = fit(workload, machine((4,)))
+    fitted = fit(jobs((0, 1, 3), (1, 1, 9)), machine((4,)))
 
     def look(dispatcher, view, decision):
         return view.now
 
-    moment = halt(fitted, 9, look, dispatcher=Sleeper(), predictor="requested", settings=Settings())
-    assert (moment.decided, moment.seen) == (5, (5,))
+    moment = halt(fitted, 5, look, dispatcher="fifo", predictor="requested", settings=Settings())
+    assert (moment.decided, moment.seen) == (1, (1,))
 
 
 def test_the_plan_of_a_dispatcher_of_ones_own():
