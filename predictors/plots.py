@@ -141,6 +141,8 @@ def _bounds(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         panel.set_ylim(bottom=0)
     over_log.set(xlabel="jobs submitted (thousands)", ylabel="runtimes above the bound (%)")
     by_length.set(xlabel="predicted runtime (h)", xscale="log")
+    by_length.xaxis.set_major_formatter(style.plain)
+    by_length.xaxis.set_minor_formatter("")
     over_log.annotate(
         "wanted", (1, 100 * (1 - BOUND)), xycoords=("axes fraction", "data"), fontsize=8,
         xytext=(2, 0), textcoords="offset points", ha="left", va="center", color="#555555",

@@ -53,6 +53,8 @@ def test_draws_every_figure(log, tmp_path, capsys):
     assert {path.name for path in folder.iterdir()} == FILES
     assert out.count(": figure") == len(FILES)
     assert "requested" in (folder / "learning-curve.svg").read_text()
+    # Axes have plain numbers, no formulas that are not typeset.
+    assert not any("math" in path.read_text() for path in folder.glob("*.svg"))
     code, _, err = run(capsys, *arguments)
     assert code == 2
     assert "the file exists; choose another name, or add --overwrite" in err
