@@ -135,12 +135,14 @@ def command(
         raise ConfigError("its folder cannot be written to", where=checkpoint)
     # Kept by this process, which makes the runs.
     fitted = prepare(tasks[0].made_of)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
     if out is None:
-        keep = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
-        _print([_Done.make(task, fitted, keep) for task in tasks], fitted, as_json=as_json)
+        _print([_Done.make(task, fitted, kept) for task in tasks], fitted, as_json=as_json)
+        if kept is not None:
+            kept.remove()
         return
     with study_bars() as (watch, display):
         outcome = carry_out(
@@ -150,9 +152,7 @@ def command(
             display=display,
             formats=written,
             again=overwrite,
-            checkpoint=None
-            if checkpoint is None
-            else Checkpoint(checkpoint, checkpoint_interval, keep=True),
+            checkpoint=kept,
         )
     complain_about(outcome)
     if outcome.folders:

@@ -32,18 +32,21 @@ class Checkpoint:
     """
     Where a simulation keeps its state, so that a killed one can go on.
 
+    The file stays when the simulation is done: call :meth:`remove` once the run is saved, so that
+    a full disk does not lose both.
+
     Attributes
     ----------
     interval
         Seconds (of real time) between two writes.
-    keep
-        Whether the last state stays when the simulation is done. Who saves the run then removes it
-        afterwards, so that a full disk loses neither.
     """
 
     path: Path
     interval: float = 60.0
-    keep: bool = False
+
+    def remove(self) -> None:
+        """Remove the file, if it is there."""
+        self.path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,7 +108,7 @@ def simulate(
         Told about everything that happens.
     checkpoint
         Where the state is kept meanwhile; if it is there already, the simulation goes on from
-        it. Removed when the simulation is done, unless it is to be kept.
+        it. It is for the caller to remove once the run is saved.
 
     Raises
     ------
@@ -178,8 +181,6 @@ def _run_with(
         if monotonic() >= due:
             checkpoints.write(checkpoint.path, identity, simulator.state())
             due = monotonic() + checkpoint.interval
-    if not checkpoint.keep:
-        checkpoint.path.unlink(missing_ok=True)
 
 
 class _Truth:

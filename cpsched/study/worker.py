@@ -150,7 +150,7 @@ def _carried_out(
         run = _saved(task, place, folder, watch, content, checkpoint)
         put_in_place(run, place.runs / task.name, overwrite=True)
         if checkpoint is not None:
-            checkpoint.path.unlink(missing_ok=True)
+            checkpoint.remove()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Done(name=task.name)

@@ -135,6 +135,20 @@ def test_a_checkpoint_goes_on_under_its_own_dispatcher_only(tmp_path):
     )
 
 
+def test_a_checkpoint_stays_until_the_caller_removes_it(tmp_path):
+    """Whoever saves the run may fail; the finished state used to be gone by then."""
+    work, system = jobs((0, 3, 2), (0, 2, 2), (1, 2, 1)), machine((2,))
+    keep = Checkpoint(tmp_path / "state", 0)
+    run = simulate(work, system, dispatcher="easy", checkpoint=keep)
+    assert keep.path.exists()
+    again = simulate(work, system, dispatcher="easy", checkpoint=keep)
+    assert again.schedule.end.tolist() == run.schedule.end.tolist()
+    assert again.decisions == run.decisions
+    keep.remove()
+    keep.remove()
+    assert not keep.path.exists()
+
+
 def test_a_checkpoint_of_an_object_without_specification_is_refused(tmp_path):
     work, system = jobs((0, 3, 2)), machine((2,))
     with pytest.raises(ConfigError, match="has no specification"):

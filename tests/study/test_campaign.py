@@ -422,7 +422,7 @@ def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, plan, monkeypat
         dispatchers=plan.dispatchers[:1],
         workloads=(replace(plan.workloads[0], predictors=plan.workloads[0].predictors[:1]),),
     )
-    keep = Checkpoint(place / "state", 0, keep=True)
+    keep = Checkpoint(place / "state", 0)
 
     def full(*rest, **more):
         raise OSError(errno.ENOSPC, "No space left on device")
