@@ -292,5 +292,5 @@ def _through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
             checkpoint.write(path, "check", {"predictor": dict(state)})
         except (TypeError, ValueError) as error:
             raise CheckError(f"state holds what is no array, number or string: {error}") from error
-        saved: Mapping[str, Any] = checkpoint.read(path, "check")["predictor"]
+        saved: Mapping[str, Any] = checkpoint.read(path, "check").get("predictor", {})
         return saved

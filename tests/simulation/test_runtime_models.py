@@ -243,6 +243,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     out = tmp_path / "out"
     scaled = ["--runtime-model", "gpu-scaling: sigma=0.2", "--out", str(out)]
     assert cpsched(*line, *scaled)[0] == 0
+    (out,) = (out / "runs").iterdir()
     about = json.loads((out / "run.json").read_text())
     assert about["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
     code, text, _ = cpsched("verify", str(out))
