@@ -128,6 +128,11 @@ def test_path_is_read_as_a_path(tmp_path: Path) -> None:
     assert systems.load(str(file)).total.tolist() == [8, 2000]
 
 
+def test_a_misspelt_key_at_the_top_is_not_a_missing_one() -> None:
+    with pytest.raises(ConfigError, match=r"resource: .*Did you mean 'resources'\?"):
+        systems.parse('resource = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1\n')
+
+
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file"):
         systems.load(str(tmp_path / "none.toml"))
@@ -291,6 +296,9 @@ BAD_TABLES = {
     '[[queues]]\nname = "q"\n[log.queues]\na = 3': r"log\.queues\.a: is 3, must be text",
     '[[nodes]]\ngroup = "b"\ncore = 1': r"nodes\[2\]: give either count = 32 or ids = \"1-32\"",
     '[[nodes]]\ngroup = "b"\ncore = 1\ncount = 1\nids = "3"': r"nodes\[2\]: give either",
+    '[[nodes]]\ngrp = "b"\ncount = 1\ncore = 1': r"nodes\[2\]\.grp: .*Did you mean 'group'\?",
+    '[[nodes]]\ngroup = "b"\ncuont = 1\ncore = 1': r"nodes\[2\]\.cuont: .*you mean 'count'\?",
+    '[[queues]]\nnam = "q"': r"queues\[1\]\.nam: there is no such key; .*Did you mean 'name'\?",
     "[[nodes]]\ncount = 1\ncore = 1": r"nodes\[2\]\.group: is missing",
     '[[nodes]]\ngroup = "b"\ncount = 0\ncore = 1': r"nodes\[2\]\.count: is 0, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 2000000\ncore = 1': r"nodes\[2\]\.count: is 2000000, must",

@@ -181,8 +181,9 @@ def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     parts = [f"{counted(outcome.runs, 'run')}: {made:,} made", f"{outcome.kept:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     runs = tables.results.runs
-    for note in sorted({f"{r.predictor} {r.not_a_forecast}" for r in runs if r.not_a_forecast}):
-        echo(f"not a forecast: {escaped(note)}")
+    seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
+    for workload, predictor, note in sorted(seen):
+        echo(f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}")
     for titled in main_table(tables):
         echo(f"\n{escaped(titled.place)}\n\n{titled.table.text(width=width())}")
     folder = files[0].parent

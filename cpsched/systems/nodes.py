@@ -93,6 +93,7 @@ def read_nodes(
 
 
 def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) -> Entry:
+    section.expect(*ENTRY_KEYS, *resources)
     if ("count" in section) == ("ids" in section):
         raise section.error("", 'give either count = 32 or ids = "1-32"')
     positions = _positions(section) if "ids" in section else None
@@ -106,7 +107,6 @@ def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) ->
         pattern=section.text("names") if "names" in section else None,
         features=frozenset((*shared, *section.texts("features"))),
     )
-    section.finish()
     if entry.amounts[0] < 1:
         raise section.error("core", "is missing; every node has at least one core")
     return entry

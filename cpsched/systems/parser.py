@@ -15,6 +15,13 @@ from cpsched.systems.section import Section
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+#: At the top of a system file.
+_KEYS = (
+    *("name", "title", "source", "resources", "features", "default_time", "default_expected_wait"),
+    *("nodes", "queues", "topology", "log"),
+)
+_QUEUE_KEYS = ("name", "expected_wait", "max_time", "default_time", "groups", "users")
+
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     """
@@ -38,11 +45,12 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         top = Section(read_toml(text), where, lines=Lines(text))
     except ValueError as error:
         raise ConfigError(str(error), where=where) from error
+    top.expect(*_KEYS)
     kinds = _resources(top)
     nodes = _nodes(top, kinds)
     queues = _queues(top, nodes)
     name = top.text("name", name)
-    system = System(
+    return System(
         name=name,
         title=top.text("title", name),
         source=top.text("source", "not stated"),
@@ -57,8 +65,6 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         default_time=top.seconds("default_time"),
         log=_log(top.table("log"), queues, has_memory="mem" in kinds),
     )
-    top.finish()
-    return system
 
 
 def _resources(top: Section) -> tuple[str, ...]:
@@ -85,6 +91,7 @@ def _nodes(top: Section, kinds: tuple[str, ...]) -> Nodes:
 def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
     queues: dict[str, Queue] = {}
     for section in top.tables("queues"):
+        section.expect(*_QUEUE_KEYS)
         queue = Queue(
             name=section.text("name"),
             expected_wait=section.seconds("expected_wait"),
@@ -93,7 +100,6 @@ def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
             groups=section.texts("groups"),
             users=section.texts("users"),
         )
-        section.finish()
         if queue.name in queues:
             raise section.error("name", f"there is another queue {queue.name!r}")
         for group in queue.groups:

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
+from cpsched.report.make import make_report
 from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
     Choice,
@@ -400,16 +402,30 @@ def test_a_model_file_is_a_predictor_of_a_study(place, read):
     assert {task.identity for task in tasks_of(moved)} == before
 
 
-def test_a_model_that_has_seen_the_jobs_is_named(place, read):
-    """In the run, so that tables and reports can say so."""
+def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
+    """Also if they are submitted a second later; on the workload it knows, and on no other."""
     fitted = prepare(tasks_of(read((place / "plan.toml").read_text()))[0].made_of)
     spec = "gbm-log:trees=3,start=20,window=50"
     write_model(place / "m.npz", train(fitted, starts_of(fitted), spec), fitted, spec)
-    text = (place / "plan.toml").read_text().partition("[predictors]")[0]
-    carry_out(read(text + '[predictors]\nM = "m.npz"\nW = "requested"\n'), place / "out")
-    notes = {run.predictor: run.not_a_forecast for run in make_tables(place / "out").results.runs}
-    assert notes["W"] is None
-    assert "was trained on" in notes["M"]
+    jobs = [line.split() for line in (place / "log.swf").read_text().splitlines()[2:]]
+    later = [[number, str(int(submit) + 1), *rest] for number, submit, *rest in jobs]
+    others = [[str(int(number) + 500), *rest] for number, *rest in jobs]
+    for name, lines in (("later", later), ("others", others)):
+        (place / f"{name}.swf").write_text("".join(f"{' '.join(line)}\n" for line in lines))
+    (place / "seen.toml").write_text(
+        'systems = ["four.toml"]\ndispatchers = ["fifo"]\n'
+        '[[workloads]]\nfile = "later.swf"\n[[workloads]]\nfile = "others.swf"\n'
+        '[predictors]\nM = "m.npz"\nW = "requested"\n'
+    )
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(place / "seen.toml"), "--out", str(place / "out")])
+    assert not stop.value.code
+    notes = [line for line in capsys.readouterr().out.splitlines() if "not a forecast" in line]
+    assert notes == ["not a forecast on later: M was trained on these jobs"]
+    page = make_report(place / "out").page.read_text()
+    before, _, after = page.partition('<section id="others')
+    assert "Not a forecast: M was trained on these jobs." in before
+    assert "Not a forecast" not in after
 
 
 def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, plan, monkeypatch):
