@@ -169,12 +169,10 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
     Recorded starts move with their submits, so that recorded waits stay as they are.
     """
     delay = np.random.default_rng(seed).integers(0, jitter + 1, size=len(workload))
-    started = workload.recorded_start
-    later = workload.with_columns(
-        submit=workload.submit + delay,
-        recorded_start=np.where(started == MISSING, MISSING, started + delay),
-    )
-    return later.take(np.argsort(later.submit, kind="stable"))
+    submit, started = workload.submit + delay, workload.recorded_start
+    started = np.where(started == MISSING, MISSING, started + delay)
+    order = np.argsort(submit, kind="stable")
+    return workload.take(order).with_columns(submit=submit[order], recorded_start=started[order])
 
 
 def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
