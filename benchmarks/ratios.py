@@ -3,7 +3,7 @@ A campaign in one table: every dispatcher and predictor over the baseline, log b
 
     python benchmarks/ratios.py DIR...
 
-Each DIR is a folder of ``cpsched compare`` whose plan names a baseline dispatcher and predictor,
+Each DIR is a folder of ``cpsched compare`` whose study names a baseline dispatcher and predictor,
 the same in all; their logs stand side by side, and rows of one log in several folders together.
 Cells are geometric means over the seeds of the ratios to the baseline's run of the same seed: of
 mean bounded slowdowns, then of the 99.9th percentiles of the wait; the last column is the geometric
@@ -104,8 +104,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("experiment", type=Path, nargs="+", help="folders of cpsched compare")
-    report(joined([read(folder) for folder in parser.parse_args().experiment]))
+    parser.add_argument("study", type=Path, nargs="+", help="folders of cpsched compare")
+    report(joined([read(folder) for folder in parser.parse_args().study]))
 
 
 if __name__ == "__main__":

@@ -113,12 +113,12 @@ def _members(runtime: Any) -> Iterator[Any]:
     yield runtime > HALF_DAY
 
 
-def runs_of(experiment: Path) -> dict[str, dict[str, Figures]]:
+def runs_of(study: Path) -> dict[str, dict[str, Figures]]:
     """Return the figures of all finished runs by workload and ``DISPATCHER-ESTIMATE``."""
-    about = json.loads((experiment / "study.json").read_text())
+    about = json.loads((study / "study.json").read_text())
     found: dict[str, dict[str, Figures]] = defaultdict(dict)
     for place in about["runs"]:
-        folder = experiment / "runs" / place["folder"]
+        folder = study / "runs" / place["folder"]
         if (folder / "run.json").is_file():
             run = f"{place['dispatcher']}-{place['predictor']}"
             found[place["workload"]][run] = figures_of(folder)
@@ -249,13 +249,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("experiment", type=Path, nargs="?", help="folder of cpsched compare")
+    parser.add_argument("study", type=Path, nargs="?", help="folder of cpsched compare")
     parser.add_argument("--results", type=Path, help="file where figures of runs are kept")
     parser.add_argument("--within", type=float, default=0.1, help="similar: by no more [0.1]")
     args = parser.parse_args()
-    if not args.experiment and not args.results:
+    if not args.study and not args.results:
         parser.error("a folder of cpsched compare, or --results")
-    found = runs_of(args.experiment) if args.experiment else {}
+    found = runs_of(args.study) if args.study else {}
     if args.results:
         results = campaign.Results(args.results, Case)
         keep(results, found)

@@ -5,7 +5,7 @@ Everything cpsched raises on purpose.
 
     CpschedError
     |-- TraceError (ValueError)              a job log that cannot be read
-    |-- ConfigError (ValueError)             a system, plan or option that makes no sense
+    |-- ConfigError (ValueError)             a system, study or option that makes no sense
     |   `-- UnknownNameError                 a dispatcher, predictor, ... that is not registered
     |-- InfeasibleRequestError (ValueError)  a job no node set of the system can ever hold
     |-- DispatchError (RuntimeError)         a decision that breaks an invariant of the system
@@ -71,7 +71,7 @@ class TraceError(CpschedError, ValueError):
 
 class ConfigError(CpschedError, ValueError):
     """
-    A system file, plan or option that makes no sense; names the place and the key.
+    A system file, study or option that makes no sense; names the place and the key.
 
     Parameters
     ----------

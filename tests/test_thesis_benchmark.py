@@ -75,9 +75,9 @@ def test_a_claim_of_missing_runs_is_not_judged(thesis: Any, claims: Any) -> None
 def test_figures_are_those_of_the_runs(
     thesis: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a real, small experiment: jobs with a slowdown of 1 left out of slowdowns only."""
-    plan = tmp_path / "plan.toml"
-    plan.write_text(
+    """Of a real, small study: jobs with a slowdown of 1 left out of slowdowns only."""
+    study = tmp_path / "study.toml"
+    study.write_text(
         'title = "t"\nsystems = ["eurora"]\n'
         '[[workloads]]\nname = "e"\ngenerator = "eurora"\n'
         "options = { jobs = 1000, seed = 3, load = 1.3 }\n"
@@ -85,7 +85,7 @@ def test_figures_are_those_of_the_runs(
         '[dispatchers]\nPRB = "prb"\nSDPRB = "prb:priority=slowdown"\n'
     )
     with pytest.raises(SystemExit) as ended:
-        main(["compare", str(plan), "--out", str(tmp_path / "out")])
+        main(["compare", str(study), "--out", str(tmp_path / "out")])
     assert ended.value.code == 0
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", ["thesis.py", str(tmp_path / "out")])

@@ -38,9 +38,7 @@ def command(
     ] = "svg",
     baseline: Annotated[
         str | None,
-        typer.Option(
-            help="The dispatcher to compare with. [the experiment's, or the first by name]"
-        ),
+        typer.Option(help="The dispatcher to compare with. [the study's, or the first by name]"),
     ] = None,
 ) -> None:
     """Make tables, figures and a report (one HTML file) of finished runs."""

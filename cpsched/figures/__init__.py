@@ -1,4 +1,4 @@
-"""Figures of an experiment's runs, for papers and for the report: SVG, PNG or PDF."""
+"""Figures of a study's runs, for papers and for the report: SVG, PNG or PDF."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _SETTINGS: dict[str, Any] = {
     # Text stays text: it can be searched and selected, and takes the page's colour in a report.
     "svg.fonttype": "none",
     "text.color": INK,
-    # Labels come from plans and logs: a dollar sign in them is a dollar sign.
+    # Labels come from studies and logs: a dollar sign in them is a dollar sign.
     "text.parse_math": False,
     "xtick.color": INK,
     "xtick.labelsize": 8,

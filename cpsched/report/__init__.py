@@ -1,1 +1,1 @@
-"""The report of an experiment: tables, figures and one HTML file, of its run folders alone."""
+"""The report of a study: tables, figures and one HTML file, of its run folders alone."""

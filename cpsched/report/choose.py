@@ -26,7 +26,7 @@ class Place:
     name
         ``workload on system``.
     runs
-        The first repetition of each dispatcher and predictor, in the experiment's order.
+        The first repetition of each dispatcher and predictor, in the study's order.
     shown
         Those whose schedules are shown, the baseline first.
     """
@@ -42,7 +42,7 @@ class Place:
 
 
 def places(results: Results) -> list[Place]:
-    """Return the workloads and systems of an experiment, and the runs to look at."""
+    """Return the workloads and systems of a study, and the runs to look at."""
     found: dict[str, list[RunResult]] = {}
     for repetitions in grouped(results.runs):
         first = min(repetitions, key=lambda run: run.seed)

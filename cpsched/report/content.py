@@ -67,7 +67,7 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
 
 
 def _cards(source: Source) -> list[tuple[str, str]]:
-    """Return the size of the experiment as pairs of a number and what it counts."""
+    """Return the size of the study as pairs of a number and what it counts."""
     runs = source.tables.results.runs
     jobs = {(run.workload, run.system): run.counts["in_log"] for run in runs}
     counted = {

@@ -82,13 +82,13 @@ def make_report(
     Parameters
     ----------
     folder
-        Of an experiment; or a run, or a folder of runs.
+        Of a study; or a run, or a folder of runs.
     out
         Where ``report.html``, ``figures/`` and ``tables/`` go; ``folder`` where None.
     form
         Of the figures' files: ``svg``, ``png`` or ``pdf``. Those in the page are SVG.
     baseline
-        Label of the dispatcher the others are compared with; None: the experiment's own, or in a
+        Label of the dispatcher the others are compared with; None: the study's own, or in a
         folder of runs the first by name.
     progress
         Told about every step.

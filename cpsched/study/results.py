@@ -36,7 +36,7 @@ MEASURES = {
 }
 #: Measures of where jobs lie, as in ``metrics.json``.
 PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
-#: Labels of a run's place in an experiment.
+#: Labels of a run's place in a study.
 _NAMES = ("workload", "system", "dispatcher", "predictor")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 CLASSES = tuple(job_metrics.CLASSES)
@@ -101,7 +101,7 @@ class RunResult:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Results:
     """
-    The finished runs of an experiment, in its order.
+    The finished runs of a study, in its order.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ def _twins(one: str, other: str, names: Iterable[str]) -> str:
 
 
 def _description(folder: Path) -> dict[str, Any]:
-    """Return what an experiment says of itself, nothing if it says nothing."""
+    """Return what a study says of itself, nothing if it says nothing."""
     path = folder / DESCRIPTION
     if not path.is_file():
         return {}

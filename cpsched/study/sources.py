@@ -125,7 +125,7 @@ def _recognised(path: Path) -> str | None:
 
 
 def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource:
-    """Fill in the options a plan leaves out: a default that changes is another workload."""
+    """Fill in the options a study leaves out: a default that changes is another workload."""
     generator = registry.load("generators", name)
     options = generator.options(**dict(given))
     every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))

@@ -1,4 +1,4 @@
-"""What an experiment consists of: workloads x systems x dispatchers x predictors x seeds."""
+"""What a study consists of: workloads x systems x dispatchers x predictors x seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cpsched.simulation.simulate import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: By how many seconds submits are moved at most where a plan has several seeds and does not say.
+#: By how many seconds submits are moved at most where a study has several seeds and does not say.
 JITTER = 5
 #: What names in tables are made of: nothing that Markdown, LaTeX or HTML could take for its own.
 _LABEL = re.compile(r"[\w.(#%][\w .+:=,/()#%@-]{0,79}")
@@ -24,7 +24,7 @@ _LONGEST = 80
 @dataclass(frozen=True, slots=True)
 class Choice:
     """
-    A dispatcher or predictor of a plan.
+    A dispatcher or predictor of a study.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Generated:
     options
         Those that differ from the generator's own.
     seeded
-        Whether every seed of the plan is another workload: it is the generator's option ``seed``,
+        Whether every seed of the study is another workload: it is the generator's option ``seed``,
         and no submit is moved.
     """
 
@@ -69,7 +69,7 @@ class Generated:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyWorkload:
     """
-    A workload of a plan and what it is run on.
+    A workload of a study and what it is run on.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class StudyWorkload:
     systems
         Names or TOML files.
     predictors, dispatchers
-        Those that make sense for it; dispatchers: all of the plan, where there are none.
+        Those that make sense for it; dispatchers: all of the study, where there are none.
     """
 
     label: str
@@ -121,7 +121,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One run of a plan: its place in the tables, and with what it is made."""
+    """One run of a study: its place in the tables, and with what it is made."""
 
     workload: StudyWorkload
     system: str
@@ -133,7 +133,7 @@ class Case:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """
-    An experiment.
+    A study.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Study:
         start: int | str | None = None,
         end: int | str | None = None,
     ) -> Study:
-        """Return the plan on another part of every workload; what is None stays as it is."""
+        """Return the study on another part of every workload; what is None stays as it is."""
         given = {"first": first, "start": start, "end": end}
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         return replace(self, workloads=tuple(replace(w, **changes) for w in self.workloads))

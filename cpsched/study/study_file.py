@@ -1,5 +1,5 @@
 """
-Plans as TOML files: the shipped ones by name, and any other in the same format.
+Studies as TOML files: the shipped ones by name, and any other in the same format.
 
 The format is described in ``docs/studies.md``. Every key is checked before anything is run.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 #: Of logs, and of packed ones.
 _ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
-#: At the top of a plan.
+#: At the top of a study.
 _KEYS = (
     *("title", "question", "dispatchers", "predictors", "systems", "workloads"),
     *("seeds", "jitter", "run", "baseline"),
@@ -54,7 +54,7 @@ _WORKLOAD_KEYS = (
 
 
 def study_names() -> list[str]:
-    """Return the names of the plans that come with cpsched, sorted."""
+    """Return the names of the studies that come with cpsched, sorted."""
     return sorted(file.stem for file in resources.path("studies").glob("*.toml"))
 
 
@@ -68,7 +68,7 @@ def log_name(path: Path) -> str:
 
 def study_path(name_or_path: str | Path) -> Path:
     """
-    Return the file of a plan: a shipped one by name, or any path that ends in ``.toml``.
+    Return the file of a study: a shipped one by name, or any path that ends in ``.toml``.
 
     Raises
     ------
@@ -80,20 +80,20 @@ def study_path(name_or_path: str | Path) -> Path:
         return Path(text)
     known = study_names()
     if text not in known:
-        raise UnknownNameError("plan", text, known)
+        raise UnknownNameError("study", text, known)
     return resources.path("studies", f"{text}.toml")
 
 
 def load_study(name_or_path: str | Path) -> Study:
     """
-    Read a plan.
+    Read a study.
 
     Raises
     ------
     UnknownNameError
-        If no shipped plan has that name; the message lists them.
+        If no shipped study has that name; the message lists them.
     ConfigError
-        If the file cannot be read, is not TOML, or does not describe an experiment; names file,
+        If the file cannot be read, is not TOML, or does not describe a study; names file,
         key, value, and what would be right.
     """
     file = study_path(name_or_path)
@@ -112,12 +112,12 @@ def load_study(name_or_path: str | Path) -> Study:
 
 def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None) -> Study:
     """
-    Return the plan that a TOML file's content describes.
+    Return the study that a TOML file's content describes.
 
     Parameters
     ----------
     file
-        For messages; paths in the plan are relative to its folder.
+        For messages; paths in the study are relative to its folder.
     lines
         The lines of the file's keys, for messages.
 
@@ -194,7 +194,7 @@ def _choices(
 
 
 def _systems(section: StudySection, file: Path, default: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Read systems, by name or by path relative to the plan, and check that they are there."""
+    """Read systems, by name or by path relative to the study, and check that they are there."""
     found = []
     for name in section.texts("systems", default or ()):
         if Path(name).suffix or os.sep in name:
@@ -248,7 +248,7 @@ def _workload(
 
 
 def _named(section: StudySection, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Read labels of dispatchers or predictors that the plan has."""
+    """Read labels of dispatchers or predictors that the study has."""
     known = {one.label: one for one in there}
     named = section.texts(key)
     for label in named:
@@ -347,5 +347,5 @@ def _distinct(section: StudySection, key: str, labels: Sequence[str]) -> None:
 
 
 def _beside(file: Path, path: str) -> Path:
-    """Return a path relative to the plan's folder; an absolute one stays."""
+    """Return a path relative to the study's folder; an absolute one stays."""
     return (file.parent / path).absolute()

@@ -1,4 +1,4 @@
-"""One table of a plan: what system files have, and flags, seeds, labels and moments besides."""
+"""One table of a study: what system files have, and flags, seeds, labels and moments besides."""
 
 from __future__ import annotations
 

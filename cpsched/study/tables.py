@@ -1,4 +1,4 @@
-"""An experiment's tables: figures a run, means over its repetitions, and what it cost."""
+"""A study's tables: figures a run, means over its repetitions, and what it cost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Rows:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tables:
     """
-    The tables of an experiment.
+    The tables of a study.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Tables:
     differences
         Every figure against the baseline's, with intervals.
     timing
-        What the runs cost; the only table that differs between equal experiments.
+        What the runs cost; the only table that differs between equal studies.
     """
 
     results: Results
@@ -97,12 +97,12 @@ class Tables:
 
 def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     """
-    Return the tables of an experiment's folder, made of its run folders alone.
+    Return the tables of a study's folder, made of its run folders alone.
 
     Parameters
     ----------
     baseline
-        Label of the dispatcher that others are compared with, instead of the experiment's own.
+        Label of the dispatcher that others are compared with, instead of the study's own.
 
     Raises
     ------

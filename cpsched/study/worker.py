@@ -199,7 +199,7 @@ def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:
 
 
 def arguments_of(task: Task) -> dict[str, Any]:
-    """Return what ``run.json`` says of a run's place in its experiment, and of what made it."""
+    """Return what ``run.json`` says of a run's place in its study, and of what made it."""
     made_of = task.made_of
     source = asdict(made_of.source)
     if "options" in source:

@@ -13,7 +13,7 @@ import pytest
 from cpsched.cli.progress import Bars
 from cpsched.study.status import Status, StatusFile, under_way
 
-PLAN = """\
+STUDY = """\
 systems = ["four.toml"]
 dispatchers = ["fifo", "easy"]
 
@@ -24,30 +24,30 @@ file = "log.swf"
 
 @pytest.fixture
 def files(four_cores):
-    """A folder with a log, a system and a plan in it, and we are there."""
+    """A folder with a log, a system and a study in it, and we are there."""
     lines = ["; UnixStartTime: 1000000000"]
     lines += [
         f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1"
         for job in range(1, 31)
     ]
     (four_cores / "log.swf").write_text("\n".join(lines) + "\n")
-    (four_cores / "plan.toml").write_text(PLAN)
+    (four_cores / "study.toml").write_text(STUDY)
     return four_cores
 
 
 QUICK = ("compare", "log.swf", "--system", "four.toml", "--out", "out")
 
 
-def test_a_plan_is_carried_out_and_tables_written(files, cpsched):
+def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     """Again, nothing is run; the tables are the same."""
-    code, out, err = cpsched("compare", "plan.toml", "--out", "out")
+    code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert (code, err) == (0, "")
     assert out.startswith("2 runs: 2 made, 0 already done, 0 failed\n\nlog on four\n")
     *_, where, empty, sentence = out.splitlines()
     assert (where, empty) == ("Tables: out/tables", "")
     assert re.fullmatch(r"log on four: with .* on average and at most [\d.]+ .*\.", sentence)
     summary = (files / "out" / "tables" / "summary.csv").read_bytes()
-    code, out, _ = cpsched("compare", "plan.toml", "--out", "out")
+    code, out, _ = cpsched("compare", "study.toml", "--out", "out")
     assert out.startswith("2 runs: 0 made, 2 already done, 0 failed\n")
     assert (files / "out" / "tables" / "summary.csv").read_bytes() == summary
     code, out, _ = cpsched("verify", "out/runs")
@@ -55,7 +55,7 @@ def test_a_plan_is_carried_out_and_tables_written(files, cpsched):
     assert out.count("30 jobs, OK") == 2
 
 
-def test_a_log_needs_no_plan(files, cpsched):
+def test_a_log_needs_no_study(files, cpsched):
     """Seeds are counted from 1 and jitter submits by 5 s."""
     options = ("-d", "easy", "-d", "prb", "-p", "actual", "--seeds", "2", "--baseline", "prb")
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
@@ -67,11 +67,11 @@ def test_a_log_needs_no_plan(files, cpsched):
     assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "prb") for s in (1, 2)]
 
 
-def test_a_part_of_a_plan(files, cpsched):
+def test_a_part_of_a_study(files, cpsched):
     """--first, --from and --to cut every workload."""
-    cpsched("compare", "plan.toml", "--out", "a", "--first", "7")
+    cpsched("compare", "study.toml", "--out", "a", "--first", "7")
     assert ",7," in (files / "a" / "tables" / "summary.csv").read_text()
-    code, _, _ = cpsched("compare", "plan.toml", "--out", "b", "--to", "2001-09-09T01:50:00")
+    code, _, _ = cpsched("compare", "study.toml", "--out", "b", "--to", "2001-09-09T01:50:00")
     assert code == 0
     assert ",9," in (files / "b" / "tables" / "summary.csv").read_text()
 
@@ -81,15 +81,15 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
     (files / "bad.swf").write_text(
         "; UnixStartTime: 0\n1 0 -1 x 1 -1 -1 1 4 -1 1 1 1 -1 1 -1 -1 -1\n"
     )
-    (files / "plan.toml").write_text(PLAN + '[[workloads]]\nfile = "bad.swf"\n')
-    code, out, err = cpsched("compare", "plan.toml", "--out", "out")
+    (files / "study.toml").write_text(STUDY + '[[workloads]]\nfile = "bad.swf"\n')
+    code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert code == 1
     assert err.count("\n") == 1
     assert err.startswith("cpsched: 2 runs failed: ")
     assert "out/failed/bad-four-fifo-requested-s0-" in err
     assert "4 runs: 2 made, 0 already done, 2 failed" in out
-    (files / "plan.toml").write_text(PLAN.replace("log.swf", "bad.swf"))
-    code, out, err = cpsched("compare", "plan.toml", "--out", "out2")
+    (files / "study.toml").write_text(STUDY.replace("log.swf", "bad.swf"))
+    code, out, err = cpsched("compare", "study.toml", "--out", "out2")
     assert (code, out) == (1, "")
 
 
@@ -111,9 +111,9 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
         ((*QUICK, "--jitter", "3"), "jitter: is 3, and seed 0 moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
         ((*QUICK, "-j", "2", "--scheduler", "tcp://x:1"), "--jobs: is for this machine"),
-        (("compare", "plan.toml", "--out", "o", "-d", "fifo"), "--dispatcher: is for a job log"),
-        (("compare", "plan.toml", "--out", "o", "--skip-bad-lines"), "--skip-bad-lines: is for"),
-        (("compare", "plan.toml", "--out", "log.swf"), "log.swf is a file; name a folder"),
+        (("compare", "study.toml", "--out", "o", "-d", "fifo"), "--dispatcher: is for a job log"),
+        (("compare", "study.toml", "--out", "o", "--skip-bad-lines"), "--skip-bad-lines: is for"),
+        (("compare", "study.toml", "--out", "log.swf"), "log.swf is a file; name a folder"),
     ],
 )
 def test_bad_input_is_one_line(files, cpsched, arguments, message):
@@ -127,7 +127,7 @@ def test_bad_input_is_one_line(files, cpsched, arguments, message):
 def test_dask_that_is_not_installed_is_one_line(files, cpsched, monkeypatch):
     """And how to install it."""
     monkeypatch.setitem(sys.modules, "distributed", None)
-    code, _, err = cpsched("compare", "plan.toml", "--out", "o", "--scheduler", "tcp://x:1")
+    code, _, err = cpsched("compare", "study.toml", "--out", "o", "--scheduler", "tcp://x:1")
     assert code == 2
     assert err == "cpsched: --scheduler: needs Dask; install it with: pip install 'cpsched[dask]'\n"
 

@@ -29,7 +29,7 @@ from cpsched.tables import Column, Table
 
 pytestmark = pytest.mark.slow
 
-PLAN = """\
+STUDY = """\
 title = "two \\"rules\\""
 question = "which?"
 systems = ["four.toml"]
@@ -54,22 +54,22 @@ predictor = "W"
 
 
 @pytest.fixture
-def experiment(four_cores: Path) -> Path:
-    """A carried-out plan of eight runs."""
+def study(four_cores: Path) -> Path:
+    """A carried-out study of eight runs."""
     lines = ["; UnixStartTime: 1000000000"]
     lines += [
         f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1"
         for job in range(1, 31)
     ]
     (four_cores / "log.swf").write_text("\n".join(lines) + "\n")
-    (four_cores / "plan.toml").write_text(PLAN)
-    carry_out(load_study("plan.toml"), "out")
+    (four_cores / "study.toml").write_text(STUDY)
+    carry_out(load_study("study.toml"), "out")
     return four_cores / "out"
 
 
-def test_an_experiment_has_all_its_parts(experiment):
-    """Question, tables, figures, the chart, what was left out, versions, the plan."""
-    report = make_report(experiment)
+def test_a_study_has_all_its_parts(study):
+    """Question, tables, figures, the chart, what was left out, versions, the study."""
+    report = make_report(study)
     text = report.page.read_text()
     assert report.runs == 8
     assert "<h1>two &#34;rules&#34;</h1>" in text
@@ -83,18 +83,18 @@ def test_an_experiment_has_all_its_parts(experiment):
         assert part in text
     assert text.partition("island")[0].count("<svg") == len(report.figures)
     assert {path.suffix for path in report.figures} == {".svg"}
-    assert (experiment / "tables" / "summary.csv") in report.tables
+    assert (study / "tables" / "summary.csv") in report.tables
     assert "verdict" in text
 
 
-def test_another_baseline(experiment):
+def test_another_baseline(study):
     """For this report only; one that no run is of is an error."""
-    first, *_, last = (run.dispatcher for run in make_tables(experiment).results.runs)
+    first, *_, last = (run.dispatcher for run in make_tables(study).results.runs)
     assert first != last
-    text = make_report(experiment, baseline=last).page.read_text()
+    text = make_report(study, baseline=last).page.read_text()
     assert f"Ratios to the run of dispatcher {last}" in text
     with pytest.raises(ConfigError, match="baseline: no run is of 'x'; there are: "):
-        make_report(experiment, baseline="x")
+        make_report(study, baseline="x")
 
 
 def test_what_is_the_same_under_all_is_said_once():
@@ -125,31 +125,31 @@ def test_ratios_are_sorted_by_their_numbers():
     assert [row[0]["text"] for row in rows] == [True] * 3
 
 
-def test_it_is_the_same_again(experiment):
-    """The same plan carried out elsewhere: equal schedules, and equal figures of them."""
-    again = experiment.with_name("again")
-    carry_out(load_study("plan.toml"), again)
-    first, second = (make_report(folder) for folder in (experiment, again))
-    schedules = [file.relative_to(experiment) for file in experiment.rglob("jobs.parquet")]
+def test_it_is_the_same_again(study):
+    """The same study carried out elsewhere: equal schedules, and equal figures of them."""
+    again = study.with_name("again")
+    carry_out(load_study("study.toml"), again)
+    first, second = (make_report(folder) for folder in (study, again))
+    schedules = [file.relative_to(study) for file in study.rglob("jobs.parquet")]
     assert len(schedules) == 8
-    figures = [figure.relative_to(experiment) for figure in first.figures]
+    figures = [figure.relative_to(study) for figure in first.figures]
     untimed = [figure for figure in figures if "cost-of-decisions" not in figure.name]
     assert len(untimed) == len(figures) - 1
     for file in (*schedules, *untimed):
-        assert (experiment / file).read_bytes() == (again / file).read_bytes(), file
+        assert (study / file).read_bytes() == (again / file).read_bytes(), file
     assert [figure.name for figure in first.figures] == [figure.name for figure in second.figures]
 
 
-def test_nothing_is_loaded_from_elsewhere(experiment):
+def test_nothing_is_loaded_from_elsewhere(study):
     """No address but those of XML's names and within the library; a policy forbids the rest."""
-    text = make_report(experiment).page.read_text()
+    text = make_report(study).page.read_text()
     assert re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[^>]*>", text) == []
     assert "default-src 'none'" in text
 
 
-def test_identifiers_of_figures_differ(experiment):
+def test_identifiers_of_figures_differ(study):
     """So that a clip path of one does not cut another."""
-    text = make_report(experiment).page.read_text()
+    text = make_report(study).page.read_text()
     figures = re.findall(r"<svg\b.*?</svg>", text.partition("island")[0], re.DOTALL)
     found = [name for figure in figures for name in set(re.findall(r'\bid="([^"]+)"', figure))]
     assert len(found) == len(set(found)) > 0
@@ -158,17 +158,17 @@ def test_identifiers_of_figures_differ(experiment):
         assert used <= set(re.findall(r'\bid="([^"]+)"', figure))
 
 
-def test_missing_and_failed_runs_are_said(experiment):
+def test_missing_and_failed_runs_are_said(study):
     """They are in no table, and the page says so."""
-    gone = next((experiment / "runs").iterdir())
-    gone.rename(experiment.parent / "elsewhere")
-    (experiment / "failed").mkdir()
-    (experiment / "failed" / f"{gone.name}.json").write_text('{"error": "<b>broken</b>"}')
-    (experiment / "failed" / "x.json").write_text('{"error": "of another plan"}')
-    text = make_report(experiment).page.read_text()
+    gone = next((study / "runs").iterdir())
+    gone.rename(study.parent / "elsewhere")
+    (study / "failed").mkdir()
+    (study / "failed" / f"{gone.name}.json").write_text('{"error": "<b>broken</b>"}')
+    (study / "failed" / "x.json").write_text('{"error": "of another study"}')
+    text = make_report(study).page.read_text()
     assert f"<code>{gone.name}</code>" in text
     assert "&lt;b&gt;broken&lt;/b&gt;" in text
-    assert "of another plan" not in text
+    assert "of another study" not in text
 
 
 @pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
@@ -207,15 +207,15 @@ def test_an_island_cannot_be_left():
     assert json.loads(text) == hostile
 
 
-def test_the_plan_can_be_carried_out_again(experiment):
-    """What the page prints is a plan, and the same one."""
-    about = json.loads((experiment / "study.json").read_text())
+def test_the_study_can_be_carried_out_again(study):
+    """What the page prints is a study, and the same one."""
+    about = json.loads((study / "study.json").read_text())
     again = study_text(about["study"])
-    plan = parse_study(tomllib.loads(again), Path("plan.toml").absolute())
-    assert plan == load_study("plan.toml")
+    printed = parse_study(tomllib.loads(again), Path("study.toml").absolute())
+    assert printed == load_study("study.toml")
 
 
-def test_a_plan_of_generated_workloads_comes_back(tmp_path):
+def test_a_study_of_generated_workloads_comes_back(tmp_path):
     """Seeds that are the generator's, a workload's own dispatchers, a runtime model."""
     text = """
         title = "co-allocation"
@@ -231,9 +231,9 @@ def test_a_plan_of_generated_workloads_comes_back(tmp_path):
         [run]
         runtime_model = "gpu-scaling:sigma=0.2"
         """
-    plan = parse_study(tomllib.loads(text), tmp_path / "plan.toml")
-    again = study_text(json.loads(json.dumps(asdict(plan))))
-    assert parse_study(tomllib.loads(again), tmp_path / "plan.toml") == plan
+    study = parse_study(tomllib.loads(text), tmp_path / "study.toml")
+    again = study_text(json.loads(json.dumps(asdict(study))))
+    assert parse_study(tomllib.loads(again), tmp_path / "study.toml") == study
 
 
 def test_a_command_line_is_quoted():

@@ -1,4 +1,4 @@
-"""A plan of a few runs of a few jobs, to be carried out for real."""
+"""A study of a few runs of a few jobs, to be carried out for real."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tiny import FOUR_CORES
 
 from cpsched.study import Study, load_study
 
-PLAN = """\
+STUDY = """\
 title = "a few runs"
 question = "which?"
 systems = ["four.toml"]
@@ -45,24 +45,24 @@ def swf(num_jobs: int, gap: int = 40) -> str:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with a log, a system and a plan."""
+    """A folder with a log, a system and a study."""
     (tmp_path / "log.swf").write_text(swf(60))
     (tmp_path / "four.toml").write_text(FOUR_CORES)
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "four.toml").write_text(FOUR_CORES)
-    (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path
 
 
 @pytest.fixture
-def plan(place: Path) -> Study:
-    """The plan: two dispatchers, two predictors, three seeds."""
-    return load_study(place / "plan.toml")
+def study(place: Path) -> Study:
+    """The study: two dispatchers, two predictors, three seeds."""
+    return load_study(place / "study.toml")
 
 
 @pytest.fixture
 def read(place: Path) -> Any:
-    """Read a plan's text."""
+    """Read a study's text."""
 
     def reader(text: str) -> Study:
         (place / "other.toml").write_text(text)

@@ -1,4 +1,4 @@
-"""The benchmark of campaigns: its plans are plans, and its arguments are checked."""
+"""The benchmark of campaigns: its studies are those it names, and its arguments are checked."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The script as a module."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module("experiments")
+    return import_module("studies")
 
 
-def test_its_plans_have_the_runs_it_says(benchmark, tmp_path):
+def test_its_studies_have_the_runs_it_says(benchmark, tmp_path):
     """Eight equal runs, a thousand tiny ones, twenty to be killed."""
     (tmp_path / "small.toml").write_text(benchmark.SMALL)
     (tmp_path / "small.swf").write_text(benchmark._small_log(40))
-    plans = {
+    studies = {
         8: benchmark.EQUAL.format(jobs=2000, dispatcher="easy"),
         1000: benchmark.MANY.format(seeds=100),
         20: benchmark.KILLED.format(jobs=2000),
     }
-    for number, text in plans.items():
-        (tmp_path / "plan.toml").write_text(text)
-        assert len(tasks_of(load_study(tmp_path / "plan.toml"))) == number
+    for number, text in studies.items():
+        (tmp_path / "study.toml").write_text(text)
+        assert len(tasks_of(load_study(tmp_path / "study.toml"))) == number
 
 
 def test_equal_runs_are_of_the_same_jobs(benchmark, tmp_path):
     """Without jitter a process reads and maps the workload once for all of them."""
-    (tmp_path / "plan.toml").write_text(benchmark.EQUAL.format(jobs=2000, dispatcher="easy"))
-    assert len({task.made_of for task in tasks_of(load_study(tmp_path / "plan.toml"))}) == 1
+    (tmp_path / "study.toml").write_text(benchmark.EQUAL.format(jobs=2000, dispatcher="easy"))
+    assert len({task.made_of for task in tasks_of(load_study(tmp_path / "study.toml"))}) == 1
 
 
 @pytest.mark.parametrize("wrong", [("--runs", "0"), ("--many", "9"), ("--kill-jobs", "10")])
 def test_too_few_is_one_line(benchmark, monkeypatch, capsys, wrong):
     """Exit code 2, as argparse has it."""
-    monkeypatch.setattr(sys, "argv", ["experiments.py", *wrong])
+    monkeypatch.setattr(sys, "argv", ["studies.py", *wrong])
     with pytest.raises(SystemExit) as stop:
         benchmark.arguments()
     assert stop.value.code == 2

@@ -46,9 +46,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
 
 
-def test_every_run_is_a_run_folder(place, plan):
-    """As ``simulate`` writes them; named by what they are, and with their place in the plan."""
-    outcome = carry_out(plan, place / "out")
+def test_every_run_is_a_run_folder(place, study):
+    """As ``simulate`` writes them; named by what they are, and with their place in the study."""
+    outcome = carry_out(study, place / "out")
     assert (outcome.runs, outcome.kept, outcome.failed) == (12, 0, ())
     folders = find_runs(place / "out" / "runs")
     assert len(folders) == 12
@@ -59,11 +59,11 @@ def test_every_run_is_a_run_folder(place, plan):
     assert not list((place / "out" / ".work").iterdir())
 
 
-def test_what_is_complete_is_not_run_again(place, plan):
+def test_what_is_complete_is_not_run_again(place, study):
     """Also after a label has changed; a new dispatcher is run beside it."""
-    carry_out(plan, place / "out")
+    carry_out(study, place / "out")
     before = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
-    again = replace(plan, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
+    again = replace(study, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
     outcome = carry_out(again, place / "out")
     assert (outcome.runs, outcome.kept) == (12, 6)
     after = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
@@ -72,43 +72,43 @@ def test_what_is_complete_is_not_run_again(place, plan):
     assert {run.dispatcher for run in make_tables(place / "out").results.runs} == {"First", "S"}
 
 
-def test_a_run_is_named_by_all_that_determines_it(place, plan, monkeypatch):
+def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
     """Log, part, machine, dispatcher, predictor, settings, seed, jitter, versions; not its path."""
 
     def names(of: Any) -> set[str]:
         return {task.identity for task in tasks_of(of)}
 
-    usual = names(plan)
-    assert usual == names(load_study(place / "plan.toml"))
+    usual = names(study)
+    assert usual == names(load_study(place / "study.toml"))
     (place / "copy.swf").write_text((place / "log.swf").read_text())
-    text = (place / "plan.toml").read_text()
-    (place / "plan2.toml").write_text(text.replace("log.swf", "copy.swf"))
-    assert names(load_study(place / "plan2.toml")) == usual
+    text = (place / "study.toml").read_text()
+    (place / "study2.toml").write_text(text.replace("log.swf", "copy.swf"))
+    assert names(load_study(place / "study2.toml")) == usual
     others = [
-        plan.narrowed(first=10),
-        replace(plan, jitter=4),
-        replace(plan, seeds=(4, 5, 6)),
-        replace(plan, settings=replace(plan.settings, overrun="extend")),
-        replace(plan, dispatchers=(Choice("FIFO", "ljf"), Choice("EASY", "sjf"))),
+        study.narrowed(first=10),
+        replace(study, jitter=4),
+        replace(study, seeds=(4, 5, 6)),
+        replace(study, settings=replace(study.settings, overrun="extend")),
+        replace(study, dispatchers=(Choice("FIFO", "ljf"), Choice("EASY", "sjf"))),
     ]
     (place / "four.toml").write_text((place / "four.toml").read_text().replace("3600", "60"))
-    others.append(plan)
+    others.append(study)
     for other in others[:-1]:
         assert not names(other) & usual
     assert not names(others[-1]) & usual
     (place / "four.toml").write_text((place / "four.toml").read_text().replace("60\n", "3600\n"))
-    assert names(plan) == usual
+    assert names(study) == usual
     monkeypatch.setattr("cpsched.simulation.identity.versions_here", lambda: {"cpsched": "next"})
-    assert not names(plan) & usual
+    assert not names(study) & usual
 
 
-def test_the_content_of_a_model_file_is_part_of_the_name(place, plan):
+def test_the_content_of_a_model_file_is_part_of_the_name(place, study):
     """A predictor trained anew is another one, under the same specification."""
     model = place / "model.npz"
 
     def identity() -> str:
-        one = replace(plan.workloads[0], predictors=(Choice("M", f"gbm-log:model={model}"),))
-        return tasks_of(replace(plan, workloads=(one,)))[0].identity
+        one = replace(study.workloads[0], predictors=(Choice("M", f"gbm-log:model={model}"),))
+        return tasks_of(replace(study, workloads=(one,)))[0].identity
 
     model.write_bytes(b"one")
     first = identity()
@@ -116,27 +116,27 @@ def test_the_content_of_a_model_file_is_part_of_the_name(place, plan):
     assert identity() != first
 
 
-def test_the_same_run_twice_is_refused(place, plan):
+def test_the_same_run_twice_is_refused(place, study):
     """Under two names it would be one folder and two rows."""
-    twin = replace(plan.workloads[0], label="twin")
+    twin = replace(study.workloads[0], label="twin")
     with pytest.raises(ConfigError, match="few / four .* and twin / four .* are the same run"):
-        tasks_of(replace(plan, workloads=(*plan.workloads, twin)))
+        tasks_of(replace(study, workloads=(*study.workloads, twin)))
 
 
-def test_processes_give_what_one_gives(place, plan):
+def test_processes_give_what_one_gives(place, study):
     """The tables are the same, byte for byte."""
-    carry_out(plan, place / "one")
-    outcome = carry_out(plan, place / "two", jobs=2)
+    carry_out(study, place / "one")
+    outcome = carry_out(study, place / "two", jobs=2)
     assert outcome.failed == ()
     assert tables(place / "one") == tables(place / "two")
 
 
-def test_a_failed_run_is_written_down_and_the_rest_go_on(place, plan):
+def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
     """A dispatch on a log that suits no machine fails alone; mended, it is run."""
     (place / "bad.swf").write_text(
         "; UnixStartTime: 0\n1 0 -1 x 3 -1 -1 3 4 -1 1 1 1 -1 1 -1 -1 -1\n"
     )
-    text = (place / "plan.toml").read_text() + '\n[[workloads]]\nname = "bad"\nfile = "bad.swf"\n'
+    text = (place / "study.toml").read_text() + '\n[[workloads]]\nname = "bad"\nfile = "bad.swf"\n'
     (place / "two.toml").write_text(text)
     outcome = carry_out(load_study(place / "two.toml"), place / "out")
     assert (outcome.runs, len(outcome.failed)) == (24, 12)
@@ -147,14 +147,14 @@ def test_a_failed_run_is_written_down_and_the_rest_go_on(place, plan):
     assert any("Traceback" in line for line in kept["trace"])
     assert len(make_tables(place / "out").results.runs) == 12
     assert len(make_tables(place / "out").results.missing) == 12
-    outcome = carry_out(plan, place / "out")
+    outcome = carry_out(study, place / "out")
     assert (outcome.kept, outcome.failed) == (12, ())
 
 
-def test_what_failed_is_tried_again(place, plan):
+def test_what_failed_is_tried_again(place, study):
     """And its error forgotten when it succeeds."""
     log = (place / "log.swf").read_text()
-    one = replace(plan, dispatchers=plan.dispatchers[:1], seeds=(0,), jitter=0)
+    one = replace(study, dispatchers=study.dispatchers[:1], seeds=(0,), jitter=0)
     tasks = tasks_of(one)
     store = Store(place / "out")
     store.fail(tasks[0], "no reason", None)
@@ -163,7 +163,7 @@ def test_what_failed_is_tried_again(place, plan):
     assert not list((place / "out" / "failed").iterdir())
 
 
-def test_a_log_that_changes_under_the_campaign_is_an_error(place, plan, monkeypatch):
+def test_a_log_that_changes_under_the_campaign_is_an_error(place, study, monkeypatch):
     """Its runs would not be what their names say."""
     from cpsched.study import campaign
 
@@ -173,94 +173,94 @@ def test_a_log_that_changes_under_the_campaign_is_an_error(place, plan, monkeypa
         return found
 
     monkeypatch.setattr(campaign, "tasks_of", changing)
-    one = replace(plan, seeds=(9,))
+    one = replace(study, seeds=(9,))
     outcome = carry_out(one, place / "out")
     assert len(outcome.failed) == 4
     assert "is not the file it was when the campaign began" in outcome.failed[0].error
 
 
-def test_a_folder_that_is_something_else_is_left_alone(place, plan):
-    """Only an empty folder, or an experiment."""
+def test_a_folder_that_is_something_else_is_left_alone(place, study):
+    """Only an empty folder, or a study."""
     (place / "full").mkdir()
     (place / "full" / "mine").write_text("x")
     with pytest.raises(RunError, match="is not empty and holds no study"):
-        carry_out(plan, place / "full")
+        carry_out(study, place / "full")
     with pytest.raises(RunError, match="is a file"):
-        carry_out(plan, place / "log.swf")
+        carry_out(study, place / "log.swf")
 
 
-def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, plan):
+def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study):
     """Somebody moved folders about."""
-    carry_out(plan, place / "out")
+    carry_out(study, place / "out")
     one, two, *_ = sorted((place / "out" / "runs").iterdir())
     mark = (two / "run.json").read_bytes()
     (one / "run.json").write_bytes(mark)
     with pytest.raises(RunError, match="is not the run its name says"):
-        carry_out(plan, place / "out")
+        carry_out(study, place / "out")
 
 
-def test_what_is_not_whole_is_made_again(place, plan):
+def test_what_is_not_whole_is_made_again(place, study):
     """A run without its description, or with one that cannot be read, is kept elsewhere."""
-    carry_out(plan, place / "out")
+    carry_out(study, place / "out")
     before = tables(place / "out")
     one, two, *_ = sorted((place / "out" / "runs").iterdir())
     (one / "run.json").unlink()
     (two / "run.json").write_text('{"format"')
-    outcome = carry_out(plan, place / "out")
+    outcome = carry_out(study, place / "out")
     assert [path.name for path in outcome.damaged] == [one.name, two.name]
     assert all((path / "jobs.parquet").is_file() for path in outcome.damaged)
     assert (outcome.kept, outcome.failed) == (10, ())
     assert tables(place / "out") == before
     (one / "run.json").unlink()
-    assert carry_out(plan, place / "out").damaged[0].name.startswith(f"{one.name}-")
+    assert carry_out(study, place / "out").damaged[0].name.startswith(f"{one.name}-")
 
 
-def test_a_copied_folder_goes_on(place, plan):
+def test_a_copied_folder_goes_on(place, study):
     """Hidden and empty folders get lost on the way."""
-    carry_out(plan, place / "out")
+    carry_out(study, place / "out")
     shutil.rmtree(place / "out" / ".work")
-    assert carry_out(plan, place / "out").kept == 12
+    assert carry_out(study, place / "out").kept == 12
 
 
-def test_nobody_begins_before_the_tables_are_written(place, plan):
+def test_nobody_begins_before_the_tables_are_written(place, study):
     def finish(outcome):
         assert len(outcome.folders) == outcome.runs == 12
         with pytest.raises(RunError, match="another process is carrying out"):
-            carry_out(plan, place / "out")
+            carry_out(study, place / "out")
 
-    carry_out(plan, place / "out", finish=finish)
-    assert carry_out(plan, place / "out").kept == 12
+    carry_out(study, place / "out", finish=finish)
+    assert carry_out(study, place / "out").kept == 12
 
 
-def test_two_do_not_work_in_one_folder(place, plan):
+def test_two_do_not_work_in_one_folder(place, study):
     """The second is told so."""
     with (
         Store(place / "out").locked(),
         pytest.raises(RunError, match="another process is carrying out"),
     ):
-        carry_out(plan, place / "out")
+        carry_out(study, place / "out")
 
 
-def test_what_a_killed_campaign_left_is_cleared(place, plan):
+def test_what_a_killed_campaign_left_is_cleared(place, study):
     """Half-written runs, and runs without the file that makes them one; and half a description."""
     left = place / "out" / ".work" / "abc-1" / "run.partial"
     left.mkdir(parents=True)
     (left / "jobs.parquet").write_text("half")
     (place / "out" / ".partial-study.json").write_text("{")
-    assert carry_out(plan, place / "out").failed == ()
+    assert carry_out(study, place / "out").failed == ()
     assert not list((place / "out" / ".work").iterdir())
 
 
 COMMAND = "import sys; from cpsched.cli.main import main; main(sys.argv[1:])"
 
 
-def test_killed_and_resumed_is_as_if_nothing_had_been(place, plan):
+def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     """kill -9 in the middle of a campaign with two processes; also its children end."""
     log = place / "log.swf"
     log.write_text("".join(swf_lines(400)))
-    plan = load_study(place / "plan.toml")
-    carry_out(plan, place / "whole")
-    argv = [sys.executable, "-c", COMMAND, "compare", "plan.toml", "--out", "cut", "--jobs", "2"]
+    study = load_study(place / "study.toml")
+    carry_out(study, place / "whole")
+    argv = [sys.executable, "-c", COMMAND, "compare", "study.toml", "--out", "cut", "--jobs", "2"]
     process = subprocess.Popen(argv, cwd=place, stdout=subprocess.DEVNULL)
     runs = place / "cut" / "runs"
     _until(lambda: runs.is_dir() and any(runs.iterdir()))
@@ -268,7 +268,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, plan):
     process.wait()
     made = len(list(runs.iterdir()))
     assert 0 < made < 12
-    outcome = carry_out(plan, place / "cut")
+    outcome = carry_out(study, place / "cut")
     assert outcome.kept >= made
     assert outcome.failed == ()
     assert tables(place / "cut") == tables(place / "whole")
@@ -310,9 +310,9 @@ class Killer:
 
 
 @pytest.mark.parametrize("always", [False, True])
-def test_a_killed_process_is_not_the_end(place, plan, always):
+def test_a_killed_process_is_not_the_end(place, study, always):
     """The run is tried again alone; one that always kills its process has failed, the rest not."""
-    outcome = carry_out(plan, place / "out", jobs=2, watch=Killer("fifo-actual-s2", always))
+    outcome = carry_out(study, place / "out", jobs=2, watch=Killer("fifo-actual-s2", always))
     failed = [failure.name for failure in outcome.failed]
     assert len(list((place / "out" / "runs").iterdir())) == 12 - len(failed)
     if always:
@@ -322,17 +322,17 @@ def test_a_killed_process_is_not_the_end(place, plan, always):
         assert failed == []
 
 
-def test_the_lock_is_not_written_through_a_link(place, plan):
+def test_the_lock_is_not_written_through_a_link(place, study):
     """What it points to used to be emptied."""
     (place / "out").mkdir()
     (place / "mine").write_text("years of work")
     (place / "out" / ".lock").symlink_to(place / "mine")
     with pytest.raises(RunError, match=r"\.lock cannot be opened"):
-        carry_out(plan, place / "out")
+        carry_out(study, place / "out")
     assert (place / "mine").read_text() == "years of work"
 
 
-def test_a_file_system_without_locks_is_said_as_what_it_is(place, plan, monkeypatch):
+def test_a_file_system_without_locks_is_said_as_what_it_is(place, study, monkeypatch):
     """It used to be taken for another process, and nothing could be run there."""
 
     def flock(*rest):
@@ -342,19 +342,19 @@ def test_a_file_system_without_locks_is_said_as_what_it_is(place, plan, monkeypa
     left = place / "out" / ".work" / "of-another"
     left.mkdir(parents=True)
     with pytest.warns(RuntimeWarning, match=r"cannot be locked \(No locks available\)"):
-        assert carry_out(replace(plan, seeds=(1,)), place / "out").failed == ()
+        assert carry_out(replace(study, seeds=(1,)), place / "out").failed == ()
     # Without a lock it may be somebody's who is at work.
     assert [path.name for path in (place / "out" / ".work").iterdir()] == ["of-another"]
 
 
-def test_runs_are_made_again_when_asked(place, plan):
+def test_runs_are_made_again_when_asked(place, study):
     """Also under another label; what else lies in their folders stays."""
-    one = replace(plan, seeds=(1,))
+    one = replace(study, seeds=(1,))
     carry_out(one, place / "out")
     folder = next((place / "out" / "runs").iterdir())
     (folder / "notes").write_text("mine")
     before = folder.stat().st_ino
-    renamed = tuple(Choice(f"{one.label}2", one.spec) for one in plan.dispatchers)
+    renamed = tuple(Choice(f"{one.label}2", one.spec) for one in study.dispatchers)
     other = replace(one, dispatchers=renamed)
     other = replace(other, baseline=replace(one.baseline, dispatcher=None, predictor="W"))
     outcome = carry_out(other, place / "out", again=True)
@@ -363,22 +363,22 @@ def test_runs_are_made_again_when_asked(place, plan):
     assert (folder / "notes").read_text() == "mine"
 
 
-def test_a_moved_log_and_another_working_directory_are_the_same_runs(place, plan, monkeypatch):
+def test_a_moved_log_and_another_working_directory_are_the_same_runs(place, study, monkeypatch):
     """Content counts: neither the log's name, nor the system's, nor where we are."""
-    carry_out(plan, place / "out")
+    carry_out(study, place / "out")
     (place / "sub" / "renamed.swf").write_bytes((place / "log.swf").read_bytes())
-    text = (place / "plan.toml").read_text().replace("log.swf", "renamed.swf")
-    (place / "sub" / "plan.toml").write_text(text)
+    text = (place / "study.toml").read_text().replace("log.swf", "renamed.swf")
+    (place / "sub" / "study.toml").write_text(text)
     (place / "sub" / "fifo").write_text("a file")
     monkeypatch.chdir(place / "sub")
-    assert carry_out(load_study("plan.toml"), place / "out").kept == 12
+    assert carry_out(load_study("study.toml"), place / "out").kept == 12
 
 
-def test_results_of_other_code_are_other_runs(place, plan, monkeypatch):
+def test_results_of_other_code_are_other_runs(place, study, monkeypatch):
     """The version of cpsched hardly ever changes; its source does."""
     from cpsched.simulation import identity
 
-    one = replace(plan, seeds=(1,))
+    one = replace(study, seeds=(1,))
     carry_out(one, place / "out")
     monkeypatch.setattr(identity, "source_digest", lambda package: "another")
     identity.versions_here.cache_clear()
@@ -392,7 +392,7 @@ def test_a_model_file_is_a_predictor_of_a_study(place, read):
     """By its path from the study's folder, wherever we are; also as an option."""
     fitted, spec = sample(250), "gbm-log:trees=3,start=60,window=300"
     write_model(place / "sub" / "m,1.npz", train(fitted, starts_of(fitted), spec), fitted, spec)
-    text = (place / "plan.toml").read_text().partition("[predictors]")[0]
+    text = (place / "study.toml").read_text().partition("[predictors]")[0]
     bare = read(text + '[predictors]\nM = "sub/m,1.npz"\n')
     option = read(text + "[predictors]\nM = '" + spec + ',model="sub/m,1.npz"' + "'\n")
     assert bare.workloads[0].predictors == option.workloads[0].predictors
@@ -404,7 +404,7 @@ def test_a_model_file_is_a_predictor_of_a_study(place, read):
 
 def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
     """Also if they are submitted a second later; on the workload it knows, and on no other."""
-    fitted = prepare(tasks_of(read((place / "plan.toml").read_text()))[0].made_of)
+    fitted = prepare(tasks_of(read((place / "study.toml").read_text()))[0].made_of)
     spec = "gbm-log:trees=3,start=20,window=50"
     write_model(place / "m.npz", train(fitted, starts_of(fitted), spec), fitted, spec)
     jobs = [line.split() for line in (place / "log.swf").read_text().splitlines()[2:]]
@@ -428,15 +428,15 @@ def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
     assert "Not a forecast" not in after
 
 
-def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, plan, monkeypatch):
+def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, study, monkeypatch):
     """A full disk used to lose both; the next call goes on from the last state."""
     from cpsched.study import worker
 
     one = replace(
-        plan,
+        study,
         seeds=(1,),
-        dispatchers=plan.dispatchers[:1],
-        workloads=(replace(plan.workloads[0], predictors=plan.workloads[0].predictors[:1]),),
+        dispatchers=study.dispatchers[:1],
+        workloads=(replace(study.workloads[0], predictors=study.workloads[0].predictors[:1]),),
     )
     keep = Checkpoint(place / "state", 0)
 

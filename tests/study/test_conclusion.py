@@ -63,9 +63,9 @@ def test_nothing_to_compare_is_nothing_to_say():
 
 def test_it_is_of_the_runs_that_were_carried_out(place):
     """FIFO is the baseline; backfilling on four cores is better."""
-    text = (place / "plan.toml").read_text().replace("seeds = 3", "seeds = 1")
-    (place / "plan.toml").write_text(text + '[baseline]\ndispatcher = "FIFO"\n')
-    carry_out(load_study(place / "plan.toml"), place / "out")
+    text = (place / "study.toml").read_text().replace("seeds = 3", "seeds = 1")
+    (place / "study.toml").write_text(text + '[baseline]\ndispatcher = "FIFO"\n')
+    carry_out(load_study(place / "study.toml"), place / "out")
     tables = make_tables(place / "out")
     (sentence,) = conclusions(tables)
     best = min(tables.summary.rows(), key=lambda row: row["wait_mean_s"])

@@ -120,37 +120,37 @@ class KillOnce:
         return InTheMiddle()
 
 
-def test_a_scheduler_that_does_not_answer(place, plan, monkeypatch):
+def test_a_scheduler_that_does_not_answer(place, study, monkeypatch):
     """Or has no worker: one line."""
     monkeypatch.setattr("cpsched.study.executor._PATIENCE", 1)
     with pytest.raises(ConfigError, match="no Dask scheduler answers at tcp://127.0.0.1:1"):
-        carry_out(plan, place / "out", scheduler="tcp://127.0.0.1:1")
+        carry_out(study, place / "out", scheduler="tcp://127.0.0.1:1")
 
 
 def test_a_scheduler_without_workers(address, place, monkeypatch):
     """One line that says how to start some. (The first test here: nobody has started any.)"""
     monkeypatch.setattr("cpsched.study.executor._PATIENCE", 1)
     with pytest.raises(ConfigError, match="has no worker; start some with: dask worker"):
-        carry_out(load_study(place / "plan.toml"), place / "out", scheduler=address)
+        carry_out(load_study(place / "study.toml"), place / "out", scheduler=address)
 
 
-def test_a_worker_killed_in_the_middle_costs_nothing(address, workers, place, plan):
+def test_a_worker_killed_in_the_middle_costs_nothing(address, workers, place, study):
     """Its runs go to the other one, and the tables are those of one process."""
-    plan = replace(plan, seeds=(1, 2))
-    carry_out(plan, place / "here")
-    outcome = carry_out(plan, place / "there", scheduler=address, watch=KillOnce())
+    study = replace(study, seeds=(1, 2))
+    carry_out(study, place / "here")
+    outcome = carry_out(study, place / "there", scheduler=address, watch=KillOnce())
     assert [process.poll() for process in workers].count(-signal.SIGKILL) == 1
     assert outcome.failed == ()
     assert tables(place / "here") == tables(place / "there")
 
 
 def test_workers_without_shared_storage_send_their_runs_back(
-    address, workers, place, plan, monkeypatch
+    address, workers, place, study, monkeypatch
 ):
     """And get the log once; here the one that is left is told of a folder that is not there."""
     assert None in [process.poll() for process in workers]
-    plan = replace(plan, seeds=(1,))
-    carry_out(plan, place / "here")
+    study = replace(study, seeds=(1,))
+    carry_out(study, place / "here")
     usual = Cluster.__init__
 
     def elsewhere(self: Any, *arguments: Any) -> None:
@@ -159,7 +159,7 @@ def test_workers_without_shared_storage_send_their_runs_back(
 
     monkeypatch.setattr(Cluster, "__init__", elsewhere)
     monkeypatch.setattr("cpsched.study.executor._unreadable", _nothing)
-    outcome = carry_out(plan, place / "there", scheduler=address)
+    outcome = carry_out(study, place / "there", scheduler=address)
     assert outcome.failed == ()
     assert tables(place / "here") == tables(place / "there")
 

@@ -1,4 +1,4 @@
-"""Where jobs lie, in the tables of an experiment."""
+"""Where jobs lie, in the tables of a study."""
 
 from __future__ import annotations
 

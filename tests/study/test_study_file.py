@@ -1,4 +1,4 @@
-"""Plans: what they say is what is run, and what makes no sense is one line."""
+"""Studies: what they say is what is run, and what makes no sense is one line."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ LOG = '[[workloads]]\nfile = "log.swf"\n'
 ESP = '[[workloads]]\ngenerator = "esp"\nseeded = true\n'
 
 
-def test_a_plan_is_all_combinations(plan):
+def test_a_study_is_all_combinations(study):
     """Workloads x systems x seeds x dispatchers x predictors, in this order."""
-    cases = [(c.seed, c.dispatcher.label, c.predictor.label) for c in plan.cases()]
+    cases = [(c.seed, c.dispatcher.label, c.predictor.label) for c in study.cases()]
     assert cases == [
         (seed, dispatcher, predictor)
         for seed in (1, 2, 3)
         for dispatcher in ("FIFO", "EASY")
         for predictor in ("W", "R")
     ]
-    assert plan.jitter == 5
-    assert plan.baseline == Baseline(dispatcher="FIFO")
+    assert study.jitter == 5
+    assert study.baseline == Baseline(dispatcher="FIFO")
 
 
 def test_what_is_left_out_has_a_usual_value(read):
     """One run of the log as it is, requested times, the first dispatcher as the baseline."""
-    plan = read(TOP + LOG)
-    assert (plan.seeds, plan.jitter, plan.question) == ((0,), 0, "")
-    assert plan.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
-    assert plan.workloads[0].predictors == (Choice("requested", "requested"),)
-    assert plan.workloads[0].label == "log"
-    assert plan.settings.overrun == "kill"
+    study = read(TOP + LOG)
+    assert (study.seeds, study.jitter, study.question) == ((0,), 0, "")
+    assert study.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
+    assert study.workloads[0].predictors == (Choice("requested", "requested"),)
+    assert study.workloads[0].label == "log"
+    assert study.settings.overrun == "kill"
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_a_log_is_called_like_its_file(file, name):
 def test_a_mark_of_the_encoding_is_no_error(place):
     """Some editors begin a file with one."""
     file = place / "marked.toml"
-    file.write_bytes(b"\xef\xbb\xbf" + (place / "plan.toml").read_bytes())
-    assert load_study(file).workloads == load_study(place / "plan.toml").workloads
+    file.write_bytes(b"\xef\xbb\xbf" + (place / "study.toml").read_bytes())
+    assert load_study(file).workloads == load_study(place / "study.toml").workloads
 
 
 def test_everything_can_be_said(read):
     """Selections, settings, systems and predictors of one workload, options of a generator."""
-    plan = read(
+    study = read(
         """
         title = "all"
         dispatchers = ["easy:backfill=sjf", "prb"]
@@ -99,32 +99,32 @@ def test_everything_can_be_said(read):
         predictors = ["W"]
         """
     )
-    one, two = plan.workloads
+    one, two = study.workloads
     assert one.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
     assert (one.first, one.start, one.end) == (100, "2011-01-02", 99)
     assert two.source.skip_bad_lines
     assert [p.label for p in two.predictors] == ["W"]
-    assert len(list(plan.cases())) == 2 * 2 * 2 + 2 * 2
-    settings = plan.settings
+    assert len(list(study.cases())) == 2 * 2 * 2 + 2 * 2
+    settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
-    assert plan.baseline == Baseline(predictor="R")
+    assert study.baseline == Baseline(predictor="R")
 
 
 def test_a_workload_may_name_its_dispatchers(read):
     """Two of log a, one of log b, three seeds."""
-    plan = read(
+    study = read(
         TOP + "seeds = 3\n" + LOG + 'name = "a"\n' + LOG + 'name = "b"\ndispatchers = ["easy"]\n'
     )
-    cases = [(case.workload.label, case.dispatcher.label) for case in plan.cases()]
+    cases = [(case.workload.label, case.dispatcher.label) for case in study.cases()]
     assert sorted(set(cases)) == [("a", "easy"), ("a", "fifo"), ("b", "easy")]
     assert len(cases) == 9
 
 
 def test_a_seeded_workload_is_another_one_for_every_seed(read):
     """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
-    plan = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
-    one, two = tasks_of(plan)
+    study = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
+    one, two = tasks_of(study)
     assert [dict(task.made_of.source.options)["seed"] for task in (one, two)] == [1, 2]
     assert (one.made_of.jitter, one.made_of.seed) == (0, 0)
     submits = [prepare(task.made_of).workload.submit for task in (one, two)]
@@ -143,7 +143,7 @@ def test_the_runtime_model_is_the_same_for_all_runs(read):
     assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
 
 
-def test_the_plans_of_co_allocation_are_those_of_the_papers():
+def test_the_studies_of_co_allocation_are_those_of_the_papers():
     """
     IPSCHED: six experiments and two with random sizes, seven seeds.
 
@@ -154,45 +154,45 @@ def test_the_plans_of_co_allocation_are_those_of_the_papers():
     on_a_line, on_a_tree = load_study("aucsched"), load_study("aucsched-tree")
     assert len(list(on_a_line.cases())) == 7 * (8 * 5 + 3 * 12)
     assert len(list(on_a_tree.cases())) == 7 * 2 * (6 + 2 + 9)
-    for plan in (on_a_line, on_a_tree):
-        assert plan.settings.runtime_model == "gpu-scaling"
+    for study in (on_a_line, on_a_tree):
+        assert study.settings.runtime_model == "gpu-scaling"
         assert all(
-            isinstance(one.source, Generated) and one.source.seeded for one in plan.workloads
+            isinstance(one.source, Generated) and one.source.seeded for one in study.workloads
         )
         # Every workload has the backfilling that the others are compared with.
-        for workload in plan.workloads:
-            labels = [one.label for one in workload.dispatchers or plan.dispatchers]
-            assert plan.baseline.dispatcher in labels
+        for workload in study.workloads:
+            labels = [one.label for one in workload.dispatchers or study.dispatchers]
+            assert study.baseline.dispatcher in labels
             assert len(labels) > 1
 
 
-def test_the_plan_of_the_thesis_has_42_runs():
+def test_the_study_of_the_thesis_has_42_runs():
     """14 dispatchers x W, D, R, as they are counted for Remediani (2017)."""
-    plan = load_study("remediani")
-    assert len(list(plan.cases())) == 42
-    assert [c.label for c in plan.dispatchers[:6]] == ["FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"]
-    assert {c.spec for c in plan.workloads[0].predictors} == {
+    study = load_study("remediani")
+    assert len(list(study.cases())) == 42
+    assert [c.label for c in study.dispatchers[:6]] == ["FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"]
+    assert {c.spec for c in study.workloads[0].predictors} == {
         "requested",
         "user-history",
         "actual",
     }
-    (workload,) = plan.workloads
+    (workload,) = study.workloads
     assert dict(workload.source.options)["jobs"] == 372_320
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_shipped_plans_can_be_read(name):
+def test_shipped_studies_can_be_read(name):
     """Every one of them, with a title and a question."""
-    plan = load_study(name)
-    assert plan.title
-    assert plan.question.endswith("?")
+    study = load_study(name)
+    assert study.title
+    assert study.question.endswith("?")
 
 
-def test_a_part_of_all_workloads(plan):
-    """What is given replaces what the plan says."""
-    narrowed = plan.narrowed(first=7, start="2001-09-09")
+def test_a_part_of_all_workloads(study):
+    """What is given replaces what the study says."""
+    narrowed = study.narrowed(first=7, start="2001-09-09")
     assert (narrowed.workloads[0].first, narrowed.workloads[0].start) == (7, "2001-09-09")
-    assert plan.narrowed() == plan
+    assert study.narrowed() == study
 
 
 @pytest.mark.parametrize(
@@ -281,8 +281,8 @@ def test_labels_of_files_can_stand_in_tables():
     assert system_label("machines/a <b>.toml") == "a -b-"
 
 
-def test_a_plan_that_is_not_there(tmp_path):
-    """Names are looked up among the shipped plans, paths are read."""
+def test_a_study_that_is_not_there(tmp_path):
+    """Names are looked up among the shipped studies, paths are read."""
     with pytest.raises(UnknownNameError, match="Did you mean 'remediani'"):
         load_study("remediany")
     with pytest.raises(ConfigError, match="cannot be read: No such file"):

@@ -24,9 +24,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def made(place, plan):
+def made(place, study):
     """The folder of a finished campaign."""
-    carry_out(plan, place / "out")
+    carry_out(study, place / "out")
     return place / "out"
 
 
@@ -114,9 +114,9 @@ def test_differences_are_paired_by_seed_and_predictor(made):
         (Baseline(dispatcher="EASY"), {("FIFO", "W"), ("FIFO", "R")}),
     ],
 )
-def test_a_baseline_is_a_dispatcher_a_predictor_or_both(place, plan, baseline, expected):
+def test_a_baseline_is_a_dispatcher_a_predictor_or_both(place, study, baseline, expected):
     """What it leaves open is the run's own."""
-    carry_out(replace(plan, baseline=baseline, seeds=(0,), jitter=0), place / "out")
+    carry_out(replace(study, baseline=baseline, seeds=(0,), jitter=0), place / "out")
     rows = make_tables(place / "out").differences.rows()
     assert {(row["dispatcher"], row["predictor"]) for row in rows} == expected
     # One run of each: no repetitions, no weeks, nothing to be sure of.
@@ -148,14 +148,14 @@ def test_files_say_the_same_in_every_format(made):
 
 def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
     """Also where no description says so."""
-    text = (place / "plan.toml").read_text()
+    text = (place / "study.toml").read_text()
     carry_out(read(text.replace("seeds = 3", "seeds = [0, 1]")), place / "still")
     (place / "still" / "study.json").unlink()
     assert {row["repetitions"] for row in make_tables(place / "still").summary.rows()} == {2}
 
 
 def test_tables_need_the_run_folders_alone(made):
-    """Without the experiment's description: all runs there, the first dispatcher as baseline."""
+    """Without the study's description: all runs there, the first dispatcher as baseline."""
     before = make_tables(made).runs.rows()
     (made / "study.json").unlink()
     tables = make_tables(made)
@@ -163,7 +163,7 @@ def test_tables_need_the_run_folders_alone(made):
     assert tables.results.baseline == Baseline(dispatcher="EASY")
 
 
-def test_runs_of_different_experiments_are_not_averaged(made, place, plan):
+def test_runs_of_different_studies_are_not_averaged(made, place, study):
     """Without a description only their names are alike: another part of the log, the same seed."""
     (made / "study.json").unlink()
     folder = sorted((made / "runs").iterdir())[0]
@@ -181,7 +181,7 @@ def test_runs_of_different_experiments_are_not_averaged(made, place, plan):
 
 def test_a_run_repeated_is_no_second_measurement(place, read):
     """Three seeds that move nothing: one pair, and no interval that would make it sure."""
-    text = (place / "plan.toml").read_text()
+    text = (place / "study.toml").read_text()
     still = read(text.replace("seeds = 3", "seeds = 3\njitter = 0"))
     carry_out(still, place / "still")
     rows = make_tables(place / "still").differences.rows()

@@ -76,7 +76,7 @@ core = 1
 [log]
 processors = "pool"
 """
-#: The runs of a plan without a campaign: what they cost themselves.
+#: The runs of a study without a campaign: what they cost themselves.
 LOOP = """\
 import sys
 from pathlib import Path
@@ -95,15 +95,15 @@ for task in tasks_of(load_study(sys.argv[1])):
 
 
 def compare(folder: Path, out: str, *options: str) -> measure.Usage:
-    """Carry ``plan.toml`` of a folder out, and return what that has cost."""
+    """Carry ``study.toml`` of a folder out, and return what that has cost."""
     return measure.run(
-        [*measure.CPSCHED, "compare", folder / "plan.toml", "--out", folder / out, *options]
+        [*measure.CPSCHED, "compare", folder / "study.toml", "--out", folder / out, *options]
     )
 
 
 def speedup(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Compare one process with two."""
-    (folder / "plan.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
+    (folder / "study.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
     # Kernels are compiled once per machine: not on anybody's account.
     compare(folder, "warm", "--first", "300", "--jobs", "2")
     rows = []
@@ -157,7 +157,7 @@ def cluster(folder: Path) -> Iterator[str]:
 
 def dask(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Compare two processes with two Dask workers."""
-    (folder / "plan.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
+    (folder / "study.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
     rows = []
     with cluster(folder) as address:
         compare(folder, "warm", "--first", "300", "--scheduler", address)
@@ -177,11 +177,11 @@ def many(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Compare a campaign of tiny runs with a loop."""
     (folder / "small.toml").write_text(SMALL)
     (folder / "small.swf").write_text(_small_log(40))
-    (folder / "plan.toml").write_text(MANY.format(seeds=2))
+    (folder / "study.toml").write_text(MANY.format(seeds=2))
     compare(folder, "warm", "--jobs", "2")
-    (folder / "plan.toml").write_text(MANY.format(seeds=args.many // 10))
+    (folder / "study.toml").write_text(MANY.format(seeds=args.many // 10))
     number = args.many // 10 * 10
-    loop = measure.run([sys.executable, "-c", LOOP, folder / "plan.toml", folder / "loop"])
+    loop = measure.run([sys.executable, "-c", LOOP, folder / "study.toml", folder / "loop"])
     rows = []
     for name, options in (("1 process", ()), ("2 processes", ("--jobs", "2"))):
         used = compare(folder, name[0], *options)
@@ -211,7 +211,7 @@ def _small_log(num_jobs: int) -> str:
 
 def kill(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Kill campaigns at random moments, resume them, and compare the tables."""
-    (folder / "plan.toml").write_text(KILLED.format(jobs=args.kill_jobs))
+    (folder / "study.toml").write_text(KILLED.format(jobs=args.kill_jobs))
     compare(folder, "warm", "--first", "300", "--jobs", "2")
     whole = compare(folder, "whole", "--jobs", "2")
     expected = _tables(folder / "whole")
@@ -220,7 +220,7 @@ def kill(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     for number in range(args.kills):
         out = folder / f"cut{number}"
         after = rng.uniform(0.05, 0.95) * whole.wall_s
-        argv = [*measure.CPSCHED, "compare", folder / "plan.toml", "--out", out, "--jobs", "2"]
+        argv = [*measure.CPSCHED, "compare", folder / "study.toml", "--out", out, "--jobs", "2"]
         process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.DEVNULL)
         time.sleep(after)
         process.send_signal(signal.SIGKILL)
