@@ -1,0 +1,87 @@
+"""The pages and files that our pages, docstrings and comments refer to exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for where in (".", "docs", "benchmarks")
+    for path in (ROOT / where).glob("*.md")
+)
+SOURCES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for where in ("cpsched", "predictors", "accasim_adapter", "benchmarks", "data")
+    for path in (ROOT / where).rglob("*")
+    if path.suffix in {".py", ".toml", ".html"}
+)
+#: ``[text](target)``; a target ends at a space or bracket.
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+#: A page, or a file of ours, in backquotes.
+NAMED = re.compile(r"`(?:python )?((?:docs|benchmarks|examples|data)/[\w./-]+\.\w+)(#[\w-]+)?")
+#: A page in text of any kind.
+PAGE = re.compile(r"\bdocs/[\w-]+\.md\b")
+
+
+def text(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def anchors(page: str) -> set[str]:
+    """Return what a page's headings are called in links: as on GitHub."""
+    found: dict[str, int] = {}
+    names = set()
+    for heading in re.findall(r"^#+ +(.+?) *$", re.sub(r"(?ms)^```.*?^```", "", text(page)), re.M):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found[name] = found.get(name, -1) + 1
+        names.add(f"{name}-{found[name]}" if found[name] else name)
+    return names
+
+
+def broken(page: str) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    links = [(link, (ROOT / page).parent) for link in LINK.findall(text(page))]
+    links += [(path + anchor, ROOT) for path, anchor in NAMED.findall(text(page))]
+    found = []
+    for link, base in links:
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (base / path).resolve() if path else ROOT / page
+        if not target.exists() or (
+            anchor and anchor not in anchors(target.relative_to(ROOT).as_posix())
+        ):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_links_of_a_page_lead_somewhere(page):
+    assert broken(page) == []
+
+
+def test_pages_that_code_refers_to_exist():
+    """In docstrings, comments and messages."""
+    named = {(path, page) for path in SOURCES for page in PAGE.findall(text(path))}
+    assert len(named) > 10
+    assert [(path, page) for path, page in sorted(named) if not (ROOT / page).exists()] == []
+
+
+def test_every_page_is_reached_from_the_readme():
+    """Directly or through pages it names."""
+    seen, ahead = set(), ["README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page in seen or not page.endswith(".md"):
+            continue
+        seen.add(page)
+        ahead += [found for found in PAGE.findall(text(page)) if (ROOT / found).exists()]
+        for link in LINK.findall(text(page)):
+            target = ((ROOT / page).parent / link.partition("#")[0]).resolve()
+            if target.is_file():
+                ahead.append(target.relative_to(ROOT).as_posix())
+    assert {page for page in PAGES if page.startswith("docs/")} <= seen
