@@ -31,6 +31,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
 from cpsched.explain.causes import why_waiting
 from cpsched.explain.context import DecisionContext
+from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cpsched.mapping import Fitted
-    from cpsched.model.allocation import Allocation
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
@@ -328,6 +328,8 @@ def _shown(view: View) -> dict[str, Any]:
         "running": view.running.rows.copy(),
         "job table": store.columns[: store.size].copy(),
         "requests": store.shapes.copy(),
+        "labels": np.array([label for known in store.labels.values() for label in known]),
+        **{name: getattr(view.running.arena, name).copy() for name in Allocation._fields},
         "capacity": view.system.capacity.copy(),
     }
 

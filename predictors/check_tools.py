@@ -206,11 +206,13 @@ def _renumbered(jobs: JobTable) -> JobTable:
     other = JobStore(store.resources, capacity=len(store.columns))
     other.writable[:] = store.columns
     other.size, other.shapes, other.reordered = store.size, store.shapes, store.reordered
+    labels = {}
     for label, column in zip(LABELS, (c.QUEUE, c.USER, c.NAME, c.GROUP), strict=True):
         codes = other.writable[:, column]
         np.copyto(codes, codes ^ 1, where=codes >= 0)
         known = [*store.labels[label], f"no {label} at all"]
-        other.labels[label] = [known[min(at ^ 1, len(known) - 1)] for at in range(len(known))]
+        labels[label] = [known[min(at ^ 1, len(known) - 1)] for at in range(len(known))]
+    other.labels = labels
     return JobTable(other, jobs.rows)
 
 

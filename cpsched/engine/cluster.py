@@ -18,6 +18,7 @@ from cpsched.engine.machine import Machine
 from cpsched.engine.predicting import Correction, checked_prediction, correct_overdue, predict
 from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError
 from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
 from cpsched.model.decision import Decision, Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
@@ -88,7 +89,8 @@ class Cluster:
         epoch: int | None = None,
         name_of: Callable[[int], str] | None = None,
     ) -> None:
-        self.system = system
+        # A copy, so that nothing a dispatcher does to it reaches another run.
+        self.system = system = system.copy()
         self.dispatcher: Dispatcher = (
             build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
         )
@@ -483,5 +485,4 @@ class Cluster:
 
     def _jobs(self, first: int, end: int | None = None) -> JobTable:
         rows = np.arange(first, first + 1 if end is None else end, dtype=np.int64)
-        rows.flags.writeable = False
-        return JobTable(self.machine.store, rows)
+        return JobTable(self.machine.store, immutable(rows))

@@ -189,7 +189,7 @@ class JobEncoder:
         self._class_of = {names: number for number, names in enumerate(groups)}
         self._shape_of = {tuple(shape): at for at, shape in enumerate(shapes.tolist())}
         for label, texts in labels.items():
-            self._store.labels[label].extend(texts)
+            self._store.add_strings(label, texts)
             self._codes[label] = {text: code for code, text in enumerate(texts)}
         self._store.add_shapes(shapes)
         known = {name: submitted[:, at] for name, at in SUBMIT_COLUMNS.items() if at < c.PRIORITY}
@@ -259,7 +259,7 @@ class JobEncoder:
         found = codes.get(text)
         if found is None:
             found = codes[text] = len(codes)
-            self._store.labels[label].append(text)
+            self._store.add_strings(label, (text,))
         return found
 
     def _check_feasible(self, shape: tuple[int, ...], bounds: tuple[int, int, int]) -> None:

@@ -16,6 +16,7 @@ from cpsched.errors import ConfigError, DispatchError, RunError
 from cpsched.kernels import ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
+from cpsched.model.arrays import immutable, shared
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.types import MAX_TIME
@@ -63,25 +64,19 @@ class Machine:
         self.store = JobStore(system.resources)
         self.arena = AllocationArena(len(system.resources))
         self._held = 0
-        self.free: IntArray = self.capacity.copy()
-        self._free_view = self.free.view()
-        self._free_view.flags.writeable = False
-        self.node_up: BoolArray = np.ones(system.num_nodes, dtype=np.bool_)
-        self.node_up.flags.writeable = False
-        # Never writable, so that kernels are compiled for one kind of array.
-        self.eligible: BoolArray = np.zeros((0, system.num_nodes), dtype=np.bool_)
-        self.eligible.flags.writeable = False
+        # What a view shows cannot be made writable.
+        self.free, self._free_view = shared(*self.capacity.shape)
+        self.free[:] = self.capacity
+        self.node_up: BoolArray = immutable(np.ones(system.num_nodes, dtype=np.bool_))
+        self.eligible: BoolArray = immutable(np.zeros((0, system.num_nodes), dtype=np.bool_))
         self._classes = self.eligible
         #: What each node that is down would have free if it were up.
         self._down: dict[int, IntArray] = {}
-        self._queue: IntArray = np.zeros(256, dtype=np.int64)
+        self._queue, self._queue_view = shared(256)
         self._queue_first = 0
         self._queue_end = 0
-        self._running: IntArray = np.zeros(256, dtype=np.int64)
+        self._running, self._running_view = shared(256)
         self.num_running = 0
-        # Read-only faces of the two arrays: a slice of one is read-only at no further cost.
-        self._queue_view = _read_only(self._queue)
-        self._running_view = _read_only(self._running)
 
     @property
     def num_waiting(self) -> int:
@@ -103,9 +98,7 @@ class Machine:
     def set_classes(self, nodes: BoolArray) -> None:
         """Say which nodes each class of jobs may use, down or not; shape ``(C, N)``."""
         self._classes = nodes
-        eligible = nodes & self.node_up if self._down else nodes.copy()
-        eligible.flags.writeable = False
-        self.eligible = eligible
+        self.eligible = immutable(nodes & self.node_up if self._down else nodes)
 
     @property
     def down(self) -> list[int]:
@@ -136,8 +129,7 @@ class Machine:
             self.free[node] += self._down.pop(node)
         up = np.ones(self.system.num_nodes, dtype=np.bool_)
         up[list(wanted)] = False
-        up.flags.writeable = False
-        self.node_up = up
+        self.node_up = immutable(up)
         self._hide_down()
         self.set_classes(self._classes)
 
@@ -166,10 +158,13 @@ class Machine:
     def _make_room(self) -> None:
         waiting = self._queue[self._queue_first : self._queue_end]
         size = len(self._queue) if len(waiting) < len(self._queue) // 2 else 2 * len(self._queue)
-        queue = np.zeros(size, dtype=np.int64)
-        queue[: len(waiting)] = waiting
-        self._queue, self._queue_first, self._queue_end = queue, 0, len(waiting)
-        self._queue_view = _read_only(queue)
+        self._set_queue(waiting, size)
+
+    def _set_queue(self, waiting: IntArray, size: int) -> None:
+        """Take up a queue, with room for so many jobs."""
+        self._queue, self._queue_view = shared(size)
+        self._queue[: len(waiting)] = waiting
+        self._queue_first, self._queue_end = 0, len(waiting)
 
     def start(self, row: int, allocation: Allocation, now: int) -> None:
         """
@@ -211,9 +206,7 @@ class Machine:
             node,
             units,
             amount,
-            arena.node,
-            arena.units,
-            arena.amount,
+            *arena.writable,
             first,
             self._running,
             self.num_running,
@@ -227,8 +220,9 @@ class Machine:
 
     def _room_to_run(self) -> None:
         if self.num_running == len(self._running):
-            self._running = np.concatenate([self._running, np.zeros_like(self._running)])
-            self._running_view = _read_only(self._running)
+            running = self._running
+            self._running, self._running_view = shared(2 * len(running))
+            self._running[: len(running)] = running
 
     def is_in(self, row: int, state: int) -> bool:
         """Say whether there is such a job, and its ``STATE`` is this."""
@@ -343,9 +337,7 @@ class Machine:
         except (DispatchError, ConfigError, ValueError) as error:
             raise RunError(f"the state is not possible: {error}") from error
         queue = np.flatnonzero(states == c.WAITING)
-        self._queue = np.concatenate([queue, np.zeros(256, dtype=np.int64)])
-        self._queue_first, self._queue_end = 0, len(queue)
-        self._queue_view = _read_only(self._queue)
+        self._set_queue(queue, len(queue) + 256)
         store.reordered = int(saved["reordered"])
 
     def _compact(self) -> None:
@@ -426,9 +418,3 @@ def _checked(columns: Any, num_jobs: int) -> IntArray:
     if not np.isin(columns[:, c.STATE - c.PRIORITY], _STATES).all():
         raise RunError("the state has jobs that neither wait nor run, are held or have ended")
     return np.asarray(columns)
-
-
-def _read_only(array: IntArray) -> IntArray:
-    view = array.view()
-    view.flags.writeable = False
-    return view

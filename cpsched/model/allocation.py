@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.model.arrays import shared
+
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
@@ -40,15 +42,33 @@ class AllocationArena:
     ----------
     num_resources
         R.
+
+    Attributes
+    ----------
+    node, units, amount
+        As in :class:`Allocation`; they cannot be made writable.
+    writable
+        The same for the owner of the arena.
+    used
+        How many nodes of them are in use.
     """
 
-    __slots__ = ("amount", "node", "units", "used")
+    __slots__ = ("amount", "node", "units", "used", "writable")
 
     def __init__(self, num_resources: int, capacity: int = 256) -> None:
-        self.node: IntArray = np.zeros(capacity, dtype=np.int64)
-        self.units: IntArray = np.zeros(capacity, dtype=np.int64)
-        self.amount: IntArray = np.zeros((capacity, num_resources), dtype=np.int64)
         self.used = 0
+        self._make(capacity, num_resources)
+
+    def _make(self, capacity: int, num_resources: int) -> None:
+        node, self.node = shared(capacity)
+        units, self.units = shared(capacity)
+        amount, self.amount = shared(capacity, num_resources)
+        self.writable = Allocation(node, units, amount)
+
+    def _fill(self, first: int, allocation: Allocation) -> None:
+        end = first + len(allocation.node)
+        for target, given in zip(self.writable, allocation, strict=True):
+            target[first:end] = given
 
     def reserve(self, count: int) -> int:
         """Make room for ``count`` nodes more; return the position of the first."""
@@ -59,10 +79,8 @@ class AllocationArena:
     def add(self, allocation: Allocation) -> int:
         """Copy an allocation in; return the position of its first node."""
         first = self.reserve(len(allocation.node))
-        end = self.used = first + len(allocation.node)
-        self.node[first:end] = allocation.node
-        self.units[first:end] = allocation.units
-        self.amount[first:end] = allocation.amount
+        self._fill(first, allocation)
+        self.used = first + len(allocation.node)
         return first
 
     def get(self, first: int, count: int) -> Allocation:
@@ -76,16 +94,10 @@ class AllocationArena:
         new = AllocationArena(self.amount.shape[1], max(256, 2 * total))
         ends = np.cumsum(count)
         picked = np.repeat(first - (ends - count), count) + np.arange(total)
-        new.node[:total] = self.node[picked]
-        new.units[:total] = self.units[picked]
-        new.amount[:total] = self.amount[picked]
-        new.used = total
+        new.add(Allocation(self.node[picked], self.units[picked], self.amount[picked]))
         return new, (ends - count).astype(np.int64)
 
     def _grow(self, needed: int) -> None:
-        capacity = max(2 * len(self.node), needed)
-        for name in ("node", "units", "amount"):
-            old = getattr(self, name)
-            new = np.zeros((capacity, *old.shape[1:]), dtype=np.int64)
-            new[: self.used] = old[: self.used]
-            setattr(self, name, new)
+        held = Allocation(*(part[: self.used] for part in self.writable))
+        self._make(max(2 * len(self.node), needed), self.amount.shape[1])
+        self._fill(0, held)

@@ -7,15 +7,18 @@ behind it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from cpsched.model import columns as c
+from cpsched.model.arrays import shared
 from cpsched.model.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from cpsched.model.types import AnyArray, IntArray
 
@@ -89,6 +92,25 @@ def submit_rows(num: int, known: Mapping[str, AnyArray | int]) -> IntArray:
     return rows
 
 
+class Strings(Sequence[str]):
+    """The strings of a label by code, to look at; the store adds to them."""
+
+    __slots__ = ("_strings",)
+
+    def __init__(self, strings: list[str]) -> None:
+        self._strings = strings
+
+    @overload
+    def __getitem__(self, code: int) -> str: ...
+    @overload
+    def __getitem__(self, code: slice) -> list[str]: ...
+    def __getitem__(self, code: int | slice) -> str | list[str]:
+        return self._strings[code]
+
+    def __len__(self) -> int:
+        return len(self._strings)
+
+
 class JobStore:
     """
     Every job submitted so far, as columns.
@@ -103,10 +125,10 @@ class JobStore:
     Attributes
     ----------
     columns
-        int64, shape ``(capacity, NUM_COLUMNS)``, read-only; one job a row, columns as in
-        :mod:`cpsched.model.columns`.
+        int64, shape ``(capacity, NUM_COLUMNS)``; one job a row, columns as in
+        :mod:`cpsched.model.columns`. These and the shapes cannot be made writable.
     shapes
-        Distinct requests, int64, shape ``(S, 4 + 3 R)``, read-only.
+        Distinct requests, int64, shape ``(S, 4 + 3 R)``.
     reordered
         How often a job came into the queue elsewhere than at its end, because it was held.
     labels
@@ -114,34 +136,35 @@ class JobStore:
     """
 
     __slots__ = (
-        "_columns",
         "_shapes",
+        "_shapes_shown",
+        "_strings",
         "columns",
         "labels",
         "reordered",
         "resources",
         "shapes",
         "size",
+        "writable",
     )
 
     def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
         self.resources = tuple(resources)
-        self.labels: dict[str, list[str]] = {label: [] for label in LABELS}
+        self._strings: dict[str, list[str]] = {label: [] for label in LABELS}
+        self.labels: Mapping[str, Sequence[str]] = MappingProxyType(
+            {label: Strings(known) for label, known in self._strings.items()}
+        )
         self.size = 0
         self.reordered = 0
         width = c.SHAPE_REQUEST + 3 * len(self.resources)
-        self._shapes: IntArray = np.zeros((16, width), dtype=np.int64)
-        self.shapes: IntArray = _read_only(self._shapes[:0])
-        self._set_columns(np.zeros((max(capacity, 1), c.NUM_COLUMNS), dtype=np.int64))
+        self._shapes, self._shapes_shown = shared(16, width)
+        self.shapes: IntArray = self._shapes_shown[:0]
+        #: The columns for the owner of the store.
+        self.writable, self.columns = shared(max(capacity, 1), c.NUM_COLUMNS)
 
-    def _set_columns(self, columns: IntArray) -> None:
-        self._columns = columns
-        self.columns: IntArray = _read_only(columns.view())
-
-    @property
-    def writable(self) -> IntArray:
-        """The columns for the owner of the store; views get :attr:`columns`."""
-        return self._columns
+    def add_strings(self, label: str, strings: Iterable[str]) -> None:
+        """Append strings that a label has not had."""
+        self._strings[label].extend(strings)
 
     def append(self, block: IntArray) -> int:
         """
@@ -159,11 +182,11 @@ class JobStore:
         """
         first = self.size
         end = first + len(block)
-        if end > len(self._columns):
-            grown = np.zeros((max(2 * len(self._columns), end), c.NUM_COLUMNS), dtype=np.int64)
-            grown[:first] = self._columns[:first]
-            self._set_columns(grown)
-        self._columns[first:end, : c.NUM_SUBMIT] = block
+        if end > len(self.columns):
+            grown, shown = shared(max(2 * len(self.columns), end), c.NUM_COLUMNS)
+            grown[:first] = self.columns[:first]
+            self.writable, self.columns = grown, shown
+        self.writable[first:end, : c.NUM_SUBMIT] = block
         self.size = end
         return first
 
@@ -172,11 +195,11 @@ class JobStore:
         first = len(self.shapes)
         end = first + len(shapes)
         if end > len(self._shapes):
-            grown = np.zeros((max(2 * len(self._shapes), end), self._shapes.shape[1]), np.int64)
+            grown, shown = shared(max(2 * len(self._shapes), end), self._shapes.shape[1])
             grown[:first] = self.shapes
-            self._shapes = grown
+            self._shapes, self._shapes_shown = grown, shown
         self._shapes[first:end] = shapes
-        self.shapes = _read_only(self._shapes[:end])
+        self.shapes = self._shapes_shown[:end]
 
 
 def distinct_shapes(
@@ -206,8 +229,3 @@ def distinct_shapes(
     rank = np.empty(len(first), dtype=np.int64)
     rank[by_appearance] = np.arange(len(first))
     return full[first[by_appearance]], rank[inverse]
-
-
-def _read_only(array: IntArray) -> IntArray:
-    array.flags.writeable = False
-    return array

@@ -14,6 +14,7 @@ import numpy as np
 
 from cpsched.model import columns as c
 from cpsched.model import validate
+from cpsched.model.arrays import immutable
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
 from cpsched.model.types import UNBOUNDED
 
@@ -138,15 +139,11 @@ class JobTable:
             ),
         )
         store = JobStore(resources, num)
-        codes = {
-            label: _encode((strings or {}).get(label), store.labels[label], num) for label in LABELS
-        }
+        codes = {label: _encode((strings or {}).get(label), store, label, num) for label in LABELS}
         store.append(submit_rows(num, {**columns, **codes, "shape": shape_of}))
         store.add_shapes(shapes)
         store.writable[:num, c.ATTEMPTS] = columns["attempts"]
-        rows = np.arange(num, dtype=np.int64)
-        rows.flags.writeable = False
-        return cls(store, rows)
+        return cls(store, immutable(np.arange(num, dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -365,12 +362,12 @@ class RunningTable(JobTable):
         return self.arena.get(first, int(self.store.columns[row, c.ALLOC_COUNT]))
 
 
-def _encode(strings: Sequence[str] | None, labels: list[str], num: int) -> IntArray:
+def _encode(strings: Sequence[str] | None, store: JobStore, label: str, num: int) -> IntArray:
     if strings is None:
         return np.full(num, -1, dtype=np.int64)
     seen: dict[str, int] = {}
     codes = [seen.setdefault(text, len(seen)) if text else -1 for text in strings]
-    labels.extend(seen)
+    store.add_strings(label, seen)
     return np.asarray(codes, dtype=np.int64)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.model.arrays import immutable
 from cpsched.model.topology import Topology
 
 if TYPE_CHECKING:
@@ -140,17 +141,21 @@ class System:
     log: LogMapping = field(default_factory=LogMapping)
 
     def __post_init__(self) -> None:
-        # The same kind of array for every system: kernels are compiled for kinds of arrays. Over
-        # bytes, which nobody can make writable.
-        capacity = np.asarray(self.capacity, dtype=np.int64)
-        frozen = np.frombuffer(capacity.tobytes(), dtype=np.int64).reshape(capacity.shape)
-        object.__setattr__(self, "capacity", frozen)
+        # The same kind of array for every system: kernels are compiled for kinds of arrays.
+        capacity = immutable(np.asarray(self.capacity, dtype=np.int64))
+        object.__setattr__(self, "capacity", capacity)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.name, self.node_names))
+
+    def copy(self) -> System:
+        """Return an equal system that shares nothing with this one that could be changed."""
+        queues = {name: replace(queue) for name, queue in self.queues.items()}
+        log = replace(self.log, queues=dict(self.log.queues))
+        return replace(self, queues=queues, topology=replace(self.topology), log=log)
 
     @property
     def num_nodes(self) -> int:
@@ -160,7 +165,8 @@ class System:
     @cached_property
     def total(self) -> IntArray:
         """What the whole machine holds, shape ``(R,)``."""
-        return np.asarray(self.capacity.sum(axis=0), dtype=np.int64)
+        total: IntArray = immutable(self.capacity.sum(axis=0))
+        return total
 
     @property
     def is_counted_pool(self) -> bool:

@@ -97,9 +97,9 @@ class Arrivals:
             return False
         shapes, *codes = self._seen[end - 1].tolist()
         for label, seen in zip(LABELS, codes, strict=True):
-            known = store.labels[label]
-            if seen > len(known):
-                known.extend(self._labels[label][len(known) : seen])
+            known = len(store.labels[label])
+            if seen > known:
+                store.add_strings(label, self._labels[label][known:seen])
         if shapes > len(store.shapes):
             store.add_shapes(self._shapes[len(store.shapes) : shapes])
             return True

@@ -22,10 +22,12 @@ from cpsched.api import (
 )
 from cpsched.archive import flattened, unflattened
 from cpsched.check_sample import sample
+from cpsched.dispatch.rules import Fifo
 from cpsched.errors import RunError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Kill, Start
 from cpsched.simulation.simulate import Settings, simulate
+from predictors.requested import Requested
 
 
 def _request(units=1, time=10, **more):
@@ -128,6 +130,74 @@ def test_what_a_dispatcher_sees_cannot_be_changed():
                 view.running.rows, view.waiting.store.columns, view.waiting.store.shapes]  # fmt: skip
         assert not any(array.flags.writeable for array in seen)
         cluster.submit(_request(), now)
+
+
+def _shown(view):
+    store, arena = view.waiting.store, view.running.arena
+    return {
+        "free": view.free, "eligible": view.eligible, "node_up": view.node_up,
+        "capacity": view.system.capacity, "total": view.system.total,
+        "waiting": view.waiting.rows, "running": view.running.rows,
+        "columns": store.columns, "shapes": store.shapes,
+        "node": arena.node, "units": arena.units, "amount": arena.amount,
+    }  # fmt: skip
+
+
+def test_what_a_dispatcher_sees_cannot_be_made_writable():
+    """Neither an array nor one it is a part of, however much has grown, and after nodes fail."""
+    cluster = Cluster(machine((900,), (900,)), "fifo", any_queue=True)
+    for now in range(700):
+        cluster.submit(_request(1 + now % 40, user=f"u{now % 9}"), now)
+        if now == 500:
+            cluster.start(cluster.decide(now).actions, now)
+            cluster.set_down([1])
+        if now not in (0, 499, 500, 699):
+            continue
+        for name, array in _shown(cluster.view(now)).items():
+            while isinstance(array, np.ndarray):
+                with pytest.raises(ValueError, match="WRITEABLE"):
+                    array.flags.writeable = True
+                assert not array.flags.writeable, name
+                array = array.base
+            assert memoryview(array).readonly, name
+    labels = cluster.view(699).waiting.store.labels
+    assert list(labels["user"]) == [f"u{number}" for number in range(9)]
+    assert not hasattr(labels["user"], "append")
+    assert not hasattr(labels, "update")
+    with pytest.raises(TypeError):
+        labels["user"] = []
+
+
+def test_a_predictor_cannot_answer_for_other_jobs():
+    """What it is asked about is not its own to change."""
+
+    class Moves(Requested):
+        is_request = False
+
+        def predict(self, jobs, now):
+            jobs.rows.flags.writeable = True
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        Cluster(machine((4,)), "fifo", Moves()).submit(_request(), 0)
+
+
+def test_a_dispatcher_cannot_change_the_system_of_the_next_run():
+    """It used to be the same object in every run of a process."""
+
+    class Doubles(Fifo):
+        def reset(self, system, seed):
+            super().reset(system, seed)
+            object.__setattr__(system, "capacity", 2 * system.capacity)
+            object.__setattr__(system.topology, "num_nodes", 7)
+            system.queues["more"] = Queue(name="more")
+            system.log.queues["more"] = "more"
+
+    system = machine((4,), (2,), queues=[Queue(name="a")])
+    before = system.to_dict()
+    Cluster(system, Doubles())
+    assert system.to_dict() == before
+    assert Cluster(system, "fifo").system == system
 
 
 def test_ranges():
