@@ -30,6 +30,7 @@ from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Qu
 from cpsched.model.topology import Topology
 from cpsched.model.types import MAX_AMOUNT
 from cpsched.systems.nodes import MAX_NODES
+from cpsched.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,8 +141,7 @@ class _File:
             raise ConfigError("is not a JSON object ({...})", where=where)
 
     def error(self, key: str, message: str) -> ConfigError:
-        shown = key if key.isprintable() else repr(key)
-        return ConfigError(message, where=self._where, key=shown)
+        return ConfigError(message, where=self._where, key=escaped(key))
 
     def table(self, *keys: str) -> Mapping[str, Any]:
         """Return an object in the file."""

@@ -1,20 +1,58 @@
-"""Seconds, amounts and hostile names as words."""
+"""What people read: text from outside made safe, and numbers, times and amounts as words."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LONGEST_NAME = 80
+#: What no file of text should hold: control characters but tab and newline, halves of surrogate
+#: pairs.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_FORMULA = re.compile(r"[=+\-@\t](?!\d+(?:\.\d+)?$)")
 
 
-def safe(name: str) -> str:
-    """Return a name from a log for a terminal: control characters escaped, cut where it is long."""
-    shown = name if name.isprintable() and name else repr(name)
-    return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 3] + "..."
+def escaped(text: str) -> str:
+    r"""Return text on one line: what is not printable as ``\x1b``, ``\n`` or the like."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def brief(text: str, most: int = 80) -> str:
+    """Return text from a log, such as a name, on one line of at most ``most`` characters."""
+    shown = escaped(text) or "''"
+    return shown if len(shown) <= most else shown[: most - 3] + "..."
+
+
+def quoted(text: str) -> str:
+    """Return text from a log in quotation marks, on one line."""
+    return f"'{brief(text, 58)}'" if text else "''"
+
+
+def visible(text: str) -> str:
+    r"""Return text with control characters as ``\x1b`` or the like; line ends and tabs stay."""
+    return _UNPRINTABLE.sub(lambda match: _escape(match[0]), text)
+
+
+def cell(value: Any) -> Any:
+    """
+    Return a value as a cell of a CSV file that people open in a spreadsheet.
+
+    Text is made visible, and gets an apostrophe in front where a spreadsheet would take it for a
+    formula (``=1+1``); numbers stay as they are.
+    """
+    if not isinstance(value, str):
+        return value
+    return f"'{visible(value)}" if _FORMULA.match(value) else visible(value)
+
+
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """Return a number with its noun: ``1 job``, ``2,000 jobs``."""
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
 def seconds(time: int) -> str:
@@ -54,3 +92,7 @@ def amount(kind: str, number: int) -> str:
 def amounts(asked: Mapping[str, int]) -> str:
     """Return amounts of several resources."""
     return " + ".join(amount(kind, number) for kind, number in asked.items()) or "nothing"
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode()

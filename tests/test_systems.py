@@ -266,7 +266,7 @@ BAD_HEADS = {
     'features = "a"': r"features: is 'a', must be a list of texts",
     "features = [1]": r"features: is \[1\], must be a list of texts",
     "topology = 3": r"topology: is 3, must be a table",
-    '"two\\nlines" = 3': r"'two\\nlines': there is no such key",
+    '"two\\nlines" = 3': r"two\\nlines: there is no such key",
     "queues = 3": r"queues: is 3, must be entries of the form \[\[queues\]\]",
 }
 

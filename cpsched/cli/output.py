@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cpsched.printable import counted, escaped
+from cpsched.words import counted, escaped
 
 __all__ = ["counted", "echo", "escaped"]
 

@@ -19,7 +19,7 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING, UNBOUNDED, Split
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
-from cpsched.words import clock, safe
+from cpsched.words import brief, clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ def explain(
             job=_asked(fitted.workload, row, None),
             state=JobState.REJECTED,
             reason=rejected,
-            summary=f"job {safe(job)} can never run on this system: {rejected}",
+            summary=f"job {brief(job)} can never run on this system: {rejected}",
             **common,
         )
     accepted = np.ones(len(fitted.workload), dtype=np.bool_)
@@ -233,7 +233,7 @@ def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> st
     """Say what keeps a job out of the queue."""
     needed = int(simulator.arrivals.dependency[handle])
     if needed >= 0 and simulator.outcome[needed] == JobOutcome.NOT_ENDED:
-        name = safe(str(workload.job_id[simulator.arrivals.workload_row[needed]]))
+        name = brief(str(workload.job_id[simulator.arrivals.workload_row[needed]]))
         return f"it may not start before job {name} has ended"
     return f"it may not start before {clock(int(workload.begin[row]), workload.epoch)}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.words import safe
+from cpsched.words import brief
 
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
@@ -31,15 +31,15 @@ def find_job(workload: Workload, job_id: str, time: int) -> tuple[int, int]:
     """
     rows: IntArray = np.flatnonzero(workload.job_id == job_id).astype(np.int64)
     if not len(rows):
-        near = ", ".join(safe(name) for name in _near(workload, job_id))
+        near = ", ".join(brief(name) for name in _near(workload, job_id))
         hint = f" Near it: {near}." if near else ""
         raise ConfigError(
-            f"no job of the {len(workload):,} read has the id {safe(job_id)}.{hint}", key="--job"
+            f"no job of the {len(workload):,} read has the id {brief(job_id)}.{hint}", key="--job"
         )
     known = rows[workload.submit[rows] <= time]
     if not len(known):
         raise ConfigError(
-            f"job {safe(job_id)} is submitted at second {workload.submit[rows[0]]} only; ask about"
+            f"job {brief(job_id)} is submitted at second {workload.submit[rows[0]]} only; ask about"
             " that second or a later one",
             key="--at",
         )

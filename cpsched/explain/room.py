@@ -10,9 +10,8 @@ from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
 from cpsched.model import columns as c
 from cpsched.model.types import Split
-from cpsched.printable import counted
 from cpsched.study.nodes import fold
-from cpsched.words import amount
+from cpsched.words import amount, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

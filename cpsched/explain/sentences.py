@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.explain.model import JobState
-from cpsched.printable import counted
-from cpsched.words import clock, safe
+from cpsched.words import brief, clock, counted
 
 if TYPE_CHECKING:
     from cpsched.explain.context import DecisionContext
@@ -35,7 +34,7 @@ def why_starting(context: DecisionContext) -> str:
 
 def summary_of(about: Explanation) -> str:
     """Return the answer in one sentence."""
-    job, epoch = f"job {safe(about.job.job_id)}", about.epoch
+    job, epoch = f"job {brief(about.job.job_id)}", about.epoch
     if about.state is JobState.STARTS and about.start is not None:
         return f"{job} starts at {clock(about.start, epoch)}: {about.reason}"
     if about.state is JobState.WAITING:
@@ -93,4 +92,4 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
 
 def _named(other: OtherJob) -> str:
     rank = "" if other.rank is None else f", number {other.rank} in the queue"
-    return f"{safe(other.job_id)} ({counted(other.units, 'unit')}{rank})"
+    return f"{brief(other.job_id)} ({counted(other.units, 'unit')}{rank})"

@@ -6,9 +6,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cpsched.explain.model import JobState
-from cpsched.printable import counted
 from cpsched.tables import Column, Table
-from cpsched.words import amounts, clock, estimate, safe, seconds
+from cpsched.words import amounts, brief, clock, counted, estimate, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,9 +47,9 @@ def _labelled(label: str, value: str, width: int) -> list[str]:
 def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     job, waits = about.job, about.state is JobState.WAITING
     parts = [
-        safe(job.job_id),
-        f"user {safe(job.user)}" if job.user else "",
-        f"queue {safe(job.queue)}" if job.queue else "",
+        brief(job.job_id),
+        f"user {brief(job.user)}" if job.user else "",
+        f"queue {brief(job.queue)}" if job.queue else "",
         f"submitted at {clock(job.submit, about.epoch)}",
         f"waiting for {seconds(about.time - job.submit)}" if waits else "",
     ]
@@ -150,7 +149,7 @@ def _other(other: OtherJob) -> str:
     if other.start is not None and other.end is not None:
         time = f"from {seconds(other.start)} to {seconds(other.end)} as expected"
     parts = [
-        f"job {safe(other.job_id)} ({counted(other.units, 'unit')})",
+        f"job {brief(other.job_id)} ({counted(other.units, 'unit')})",
         "" if other.rank is None else f"number {other.rank:,} in the queue",
         time,
         "" if other.nodes is None else f"on {other.nodes}",

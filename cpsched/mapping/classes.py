@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping.constraint import Constraint, NodeFeatures, parse, shown
+from cpsched.mapping.constraint import Constraint, NodeFeatures, parse
 from cpsched.mapping.distinct import distinct
+from cpsched.words import quoted
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
@@ -80,7 +81,7 @@ def _mask(
     having, problem = features.mask(constraint)
     mask = having & in_queue
     if problem is None and not mask.any():
-        problem = f"no node of its queue satisfies the constraint {shown(text)}"
+        problem = f"no node of its queue satisfies the constraint {quoted(text)}"
     return mask, problem
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.words import quoted
+
 if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray
@@ -49,14 +51,14 @@ def parse(text: str) -> Constraint:
     alone. Compound requests (``1:ppn=1+2:ppn=2``, ``a*2&b*4``, ``[a|b]``) cannot be honoured.
     """
     if _COMPOUND.search(text):
-        return Constraint(problem=f"its compound constraint {shown(text)} cannot be honoured")
+        return Constraint(problem=f"its compound constraint {quoted(text)} cannot be honoured")
     required: list[tuple[str, ...]] = []
     exclusive = False
     for token in _SEPARATORS.split(text):
         names, *marks = token.split("#")
         unknown = next((mark for mark in marks if mark.strip() != "excl"), None)
         if unknown is not None:
-            return Constraint(problem=f"{shown('#' + unknown)} in its constraint is not known")
+            return Constraint(problem=f"{quoted('#' + unknown)} in its constraint is not known")
         alternatives = [name.strip() for name in names.split("|") if name.strip()]
         wanted = tuple(name for name in alternatives if name != "exclusive")
         exclusive |= bool(marks) or len(wanted) < len(alternatives)
@@ -81,7 +83,7 @@ class NodeFeatures:
         for alternatives in constraint.required:
             known = [found for name in alternatives if (found := self._having(name)) is not None]
             if not known:
-                names = " or ".join(shown(name) for name in alternatives)
+                names = " or ".join(quoted(name) for name in alternatives)
                 return np.zeros_like(mask), f"no node has the feature {names}"
             mask &= np.logical_or.reduce(known)
         return mask, None
@@ -104,9 +106,3 @@ class NodeFeatures:
             for name in {*own, host, host.partition(".")[0]}:
                 having.setdefault(name, []).append(node)
         return having
-
-
-def shown(text: str, limit: int = 60) -> str:
-    """Show a string from a log, whatever is in it, on one line."""
-    quoted = repr(text)
-    return quoted if len(quoted) <= limit else quoted[: limit - 4] + "...'"

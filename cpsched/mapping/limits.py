@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.mapping.constraint import shown
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Labels
+from cpsched.words import quoted
 
 if TYPE_CHECKING:
     from cpsched.model.system import Queue, System
@@ -42,7 +42,7 @@ def resolve_queues(workload: Workload, system: System) -> Workload:
         if queue not in system.queues:
             job = workload.job_id[np.flatnonzero(column.codes == code)[0]]
             raise ConfigError(
-                f"job {job} is in {system.log.queue_field} {shown(name)}, which the system does"
+                f"job {job} is in {system.log.queue_field} {quoted(name)}, which the system does"
                 f" not have; it has: {', '.join(system.queues)}. Other names are given in"
                 " [log.queues] of the system file",
                 where=f"system {system.name}",
@@ -122,4 +122,4 @@ def _member(column: Labels, queue: Queue) -> BoolArray:
 
 def _user(workload: Workload, row: int) -> str:
     code = workload.user.codes[row]
-    return f"user {shown(workload.user.values[code])}" if code >= 0 else "an unknown user"
+    return f"user {quoted(workload.user.values[code])}" if code >= 0 else "an unknown user"

@@ -18,11 +18,10 @@ from cpsched.planning.assign import assign
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import first_decision, instance_of
 from cpsched.planning.listed import list_plan
-from cpsched.printable import counted
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.spec import Spec, build, may_be_none, options_of
 from cpsched.study.nodes import fold_units
-from cpsched.words import safe
+from cpsched.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -243,7 +242,7 @@ def _solved(
         job = instance.fitted.workload.job_id[instance.row[dependent[0]]]
         raise ConfigError(
             f"{counted(len(dependent), 'job')} waiting for others to end (the first:"
-            f" {safe(str(job))}), which the model of '{decides.name}' does not know; name a"
+            f" {brief(str(job))}), which the model of '{decides.name}' does not know; name a"
             " dispatcher without a model (easy, prb, ...)"
         )
     objective = getattr(decides, "objective", "slowdown")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.printable import counted
 from cpsched.tables import Column, Table
-from cpsched.words import estimate, safe
+from cpsched.words import brief, counted, estimate
 
 if TYPE_CHECKING:
     from cpsched.planning.offline import OfflinePlan
@@ -24,15 +23,15 @@ def _heading(plan: OfflinePlan) -> list[str]:
     fitted = instance.fitted
     released = "each from its submit on" if instance.release.any() else "all there at second 0"
     lines = [
-        f"{safe(fitted.workload.title)}: {counted(len(instance), 'job')}, {released},"
-        f" on {safe(fitted.system.title)}, empty",
+        f"{brief(fitted.workload.title)}: {counted(len(instance), 'job')}, {released},"
+        f" on {brief(fitted.system.title)}, empty",
         f"runtime estimate: {estimate(plan.predictor)}",
     ]
     if fitted.rejected:
         row, reason = fitted.rejected[0]
         lines.append(
             f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
-            f" (the first: job {safe(str(fitted.workload.job_id[row]))}, {reason})"
+            f" (the first: job {brief(str(fitted.workload.job_id[row]))}, {reason})"
         )
     return lines
 

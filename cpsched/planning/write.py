@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError
-from cpsched.printable import cell
+from cpsched.words import cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.figures.style import FAINT, INK, PAPER
-from cpsched.printable import visible
+from cpsched.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME
+from cpsched.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -58,7 +59,7 @@ class Section:
     def error(self, key: str, message: str) -> ConfigError:
         """Return the error that says what is wrong with a key, on one line whatever the key."""
         line = None if self._lines is None else self._lines.of(self._below(key))
-        shown = self._below(key if key.isprintable() else repr(key))
+        shown = self._below(escaped(key))
         return ConfigError(message, where=self._where, line=line, key=shown)
 
     def finish(self) -> None:

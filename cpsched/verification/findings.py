@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping.constraint import shown
+from cpsched.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpsched.model.types import AnyArray, IntArray, StrArray
-
-#: Names longer than this are cut in messages.
-_LONGEST = 60
 
 
 class Rule(StrEnum):
@@ -125,7 +122,7 @@ class Findings:
         for position in positions[: self._limit - len(kept)].tolist():
             row = position if rows is None else int(rows[position])
             job_id = str(self._job_id[row])
-            kept.append(Violation(rule, job_id, f"job {_shown(job_id)} {say(position)}", 0))
+            kept.append(Violation(rule, job_id, f"job {brief(job_id)} {say(position)}", 0))
 
     def add_once(self, rule: Rule, message: str) -> None:
         """Add a violation that is about no single job."""
@@ -143,8 +140,3 @@ class Findings:
             for rule in Rule
             for violation in self._kept[rule]
         ]
-
-
-def _shown(job_id: str) -> str:
-    """Show a job's name, whatever the log has put in it, on one line."""
-    return job_id if job_id.isprintable() and len(job_id) <= _LONGEST else shown(job_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched.printable import cell, counted, escaped, visible
+from cpsched.words import brief, cell, counted, escaped, quoted, visible
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,16 @@ def test_escaped(text, shown):
     """Letters of any script stay, what a terminal would obey does not."""
     assert escaped(text) == shown
     assert escaped(text).isprintable()
+
+
+def test_names_from_logs_are_short_and_on_one_line():
+    """Whoever wrote the log may have put anything into them."""
+    assert brief("j\n1") == r"j\n1"
+    assert brief("") == quoted("") == "''"
+    assert brief("x" * 80) == "x" * 80
+    assert brief("x" * 81) == "x" * 77 + "..."
+    assert quoted("a\x1bb") == r"'a\x1bb'"
+    assert quoted("x" * 99) == f"'{'x' * 55}...'"
 
 
 def test_visible_text_keeps_its_lines():
