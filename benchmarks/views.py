@@ -156,6 +156,7 @@ def among(fitted: Fitted, nodes: int) -> Fitted:
     request[0, 0] = capacity[:, 0].max()
     changed = {"units": other.sum(), "exclusive": True, "contiguous": False, "split": 0}
     changed |= {"nodes_min": 1, "nodes_max": nodes, "per_node": 0, "per_node_max": 0}
+    changed |= {"units_min": changed["units"], "units_max": changed["units"]}
     changed |= {"requested_time": _FOR_EVER, "runtime": _FOR_EVER, "dependency": -1}
     columns = {name: getattr(jobs, name)[rows].copy() for name in changed}
     for name, value in changed.items():

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.model.jobtable import JobTable
+from cpsched.model.seeds import stream_seed
 from cpsched.model.types import Status
 from cpsched.prediction import Prediction
 from cpsched.simulation import checkpoint
@@ -180,7 +181,7 @@ def check_survives_saving(make: Maker) -> None:
         replay = _replay(make(), fitted)
         replay.run(until=int(submit[int(position * len(submit))]) + 1)
         again = make()
-        again.reset(fitted.system, _SEED)
+        again.reset(fitted.system, stream_seed(_SEED, "predictor"))
         again.restore(_through_a_file(replay.predictor.state()))
         replay.hand_to(again)
         replay.run()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cpsched.generators.heterogeneous_tables import PRESETS
+from cpsched.study.paired import Estimate
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -183,5 +184,5 @@ def test_bad_options_are_one_line(
 def test_directions_agree_if_the_interval_says_so(
     coallocation: Any, said: float, interval: tuple[Any, ...], verdict: str
 ) -> None:
-    found = import_module("paired").Ratio(*interval, pairs=3)
+    found = Estimate(*interval, number=3)
     assert coallocation._agreement(said, found) == verdict

@@ -105,7 +105,7 @@ def test_steps_are_every_second(rows: list[tuple[int, int, int]], first: int, le
 
 def test_waiting_jobs_by_hand(schedule: Schedule):
     """
-    Killed waits in [1, 3), empty in [2, 4), given up (cancelled) in [2, 9), after (held by its
+    Killed waits in [1, 3), empty in [2, 4), withdrawn (cancelled) in [2, 9), after (held by its
     dependency) in [3, 10), later (held by its begin time) in [3, 12); nobody else waits.
     """
     expected = [0, 1, 3, 4, 3, 3, 3, 3, 3, 2, 1, 1, 0, 0, 0]
@@ -122,7 +122,7 @@ def test_waiting_without_those_held_by_hand(schedule: Schedule):
 
 def test_used_resources_by_hand(schedule: Schedule):
     """
-    Cores: plain 2, even 2 x 2, alone all 4 of its node, gpu 2, killed 1, after 4, later 1; the
+    Cores: plain 2, even 2 x 2, exclusive all 4 of its node, gpu 2, killed 1, after 4, later 1; the
     job of runtime 0 holds nothing for any time. One GPU in [1, 7).
     """
     cores = [2, 12, 12, 13, 13, 13, 9, 7, 6, 2, 4, 4, 5, 4, 4, 0]

@@ -41,7 +41,7 @@ def test_counts_come_first_and_add_up(schedule: Schedule):
 
 
 def test_measures_by_hand(schedule: Schedule):
-    """Waits: plain, even, alone and gpu 0, killed 2, empty 2, after 7, later 9."""
+    """Waits: plain, even, exclusive and gpu 0, killed 2, empty 2, after 7, later 9."""
     found = summarize(schedule)
     assert found["overrun"] == "kill"
     assert found["window_s"] == [0, 15]

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def test_utilization_by_hand(schedule: Schedule):
     """
-    Core seconds: plain 20, even 20, alone 4 x 8, gpu 12, killed 5, after 20, later 1 = 110 of
+    Core seconds: plain 20, even 20, exclusive 4 x 8, gpu 12, killed 5, after 20, later 1 = 110 of
     24 cores x 15 s. GPUs: 6 of 4 x 15.
     """
     assert measures.utilization(schedule) == {"core": 110 / 360, "gpu": 6 / 60}
 
 
 def test_utilization_of_a_window_counts_what_lies_in_it(schedule: Schedule):
-    """[8, 10): plain 2 x 2, alone 4 x 1, of 24 x 2; no GPU."""
+    """[8, 10): plain 2 x 2, exclusive 4 x 1, of 24 x 2; no GPU."""
     assert measures.utilization(schedule, Window(8, 10)) == {"core": 8 / 48, "gpu": 0.0}
 
 

@@ -18,12 +18,12 @@ from cpsched.model.workload import Workload
 JOBS = (
     ("plain", 0, 2, 10, 20, {}),
     ("even", 1, 4, 5, 5, {"split": Split.EVEN, "contiguous": True, "nodes": (2, 2)}),
-    ("alone", 1, 1, 8, 9, {"exclusive": True}),
+    ("exclusive", 1, 1, 8, 9, {"exclusive": True}),
     ("gpu", 1, 2, 6, 9, {"queue": "gpus", "constraint": "fast", "gpu": 1, "nodes": (1, 1)}),
     ("killed", 1, 1, 50, 5, {}),
     ("empty", 2, 1, 0, 5, {}),
     ("too wide", 2, 100, 9, 9, {}),
-    ("given up", 2, 1, 9, 9, {}),
+    ("withdrawn", 2, 1, 9, 9, {}),
     ("after", 3, 4, 5, 9, {"dependency": 0, "nodes": (1, 1)}),
     ("later", 3, 1, 1, 9, {"begin": 12}),
 )
@@ -111,7 +111,7 @@ def schedule(workload: Workload, system: System) -> Schedule:
         node 0 aaaaaaaaaaxxxxx      a = plain (2 cores), x = after (4 cores)
         node 1 .eeeee               e = even
         node 2 .eeeee......l        l = later
-        node 3 .oooooooo            o = alone
+        node 3 .oooooooo            o = exclusive
         node 4 .gggggg              g = gpu
         node 5 ...kkkkk             k = killed
     """

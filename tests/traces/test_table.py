@@ -430,6 +430,9 @@ def workloads(draw: st.DrawFn) -> Workload:
     most = np.maximum(amounts(), columns["per_node"])
     columns["per_node_max"] = np.where(np.asarray(amounts()) % 2, most, 0)
     kept = draw(st.sets(st.sampled_from(sorted(columns))))
+    units = column(st.integers(1, 2**31 - 2))
+    columns["units_min"] = np.clip(columns["units_min"], 1, units)
+    columns["units_max"] = np.maximum(columns["units_max"], units)
     if "per_node_max" in kept:
         kept.add("per_node")
     return Workload.build(
@@ -451,7 +454,7 @@ def workloads(draw: st.DrawFn) -> Workload:
         ),
         submit=column(st.integers(0, MAX_TIME)),
         runtime=column(st.integers(0, MAX_TIME)),
-        units=column(st.integers(1, 2**31 - 2)),
+        units=units,
         request=amounts(),
         **{name: value for name, value in columns.items() if name in kept},
     )

@@ -18,9 +18,18 @@ from cpsched.verification import Rule, Violation, verify
 Corrupt = Callable[[Schedule], Schedule]
 
 #: Rows of the workload by hand, and the positions of their segments.
-ROW = {"plain": 0, "even": 1, "alone": 2, "gpu": 3, "killed": 4, "empty": 5}
-ROW |= {"too wide": 6, "given up": 7, "after": 8, "later": 9}
-AT = {"plain": 0, "even": 1, "alone": 2, "gpu": 3, "killed": 4, "empty": 5, "after": 6, "later": 7}
+ROW = {"plain": 0, "even": 1, "exclusive": 2, "gpu": 3, "killed": 4, "empty": 5}
+ROW |= {"too wide": 6, "withdrawn": 7, "after": 8, "later": 9}
+AT = {
+    "plain": 0,
+    "even": 1,
+    "exclusive": 2,
+    "gpu": 3,
+    "killed": 4,
+    "empty": 5,
+    "after": 6,
+    "later": 7,
+}
 
 
 def job(name: str, **values: int) -> Corrupt:
@@ -132,14 +141,14 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
     (
         "cancelled-with-start",
         Rule.OUTCOME,
-        "job given up is cancelled, but has a start and an end",
-        job("given up", start=3),
+        "job withdrawn is cancelled, but has a start and an end",
+        job("withdrawn", start=3),
     ),
     (
         "cancelled-without-end",
         Rule.OUTCOME,
-        "job given up is cancelled, but has no start and no end",
-        job("given up", end=MISSING),
+        "job withdrawn is cancelled, but has no start and no end",
+        job("withdrawn", end=MISSING),
     ),
     (
         "rejected-with-times",
@@ -150,8 +159,8 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
     (
         "never-ended",
         Rule.OUTCOME,
-        "job given up has not ended",
-        job("given up", end=MISSING, outcome=JobOutcome.NOT_ENDED),
+        "job withdrawn has not ended",
+        job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED),
     ),
     (
         "rejected-without-reason",
@@ -180,8 +189,8 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
     (
         "cancelled-before-submit",
         Rule.SUBMIT,
-        "job given up is cancelled at 1, was submitted at 2",
-        job("given up", end=1),
+        "job withdrawn is cancelled at 1, was submitted at 2",
+        job("withdrawn", end=1),
     ),
     (
         "start-before-begin",
@@ -229,7 +238,7 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
     (
         "cancelled-on-nodes",
         Rule.ALLOCATION,
-        "job given up holds nodes, but never ran",
+        "job withdrawn holds nodes, but never ran",
         split_up("later", {}, {"job": 7, "node": 5}),
     ),
     (
@@ -350,8 +359,8 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
     (
         "not-alone",
         Rule.AMOUNT,
-        "job alone takes 1 core of node n3, its units need 1, must take all of its 4",
-        segment("alone", amount=(1, 0)),
+        "job exclusive takes 1 core of node n3, its units need 1, must take all of its 4",
+        segment("exclusive", amount=(1, 0)),
     ),
     (
         "amount-wraps-around",
@@ -366,7 +375,7 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         Rule.CAPACITY,
         "job killed takes node n4 to 5 core at 3, it has 4",
         lambda schedule: segment("killed", node=4, amount=(3, 0), units=3)(
-            column("killed", units=3)(schedule)
+            column("killed", units=3, units_max=3)(schedule)
         ),
     ),
     (
@@ -380,7 +389,7 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         Rule.CAPACITY,
         "job empty takes node n0 to 5 core at 4, it has 4",
         lambda schedule: segment("empty", amount=(5, 0), units=5)(
-            column("empty", units=5)(schedule)
+            column("empty", units=5, units_max=5)(schedule)
         ),
     ),
 ]
@@ -418,7 +427,7 @@ def test_first_barred_node_of_a_run_is_named(schedule: Schedule):
     codes[ROW["even"]] = 0
     slow = replace(workload.constraint, codes=codes, values=values)
     changed = replace(schedule, workload=workload.with_columns(constraint=slow))
-    changed = segment("even", node=3)(segment("alone", node=1)(split_up("gpu")(changed)))
+    changed = segment("even", node=3)(segment("exclusive", node=1)(split_up("gpu")(changed)))
     found = [violation for violation in verify(changed) if violation.rule is Rule.ELIGIBLE]
     assert [violation.message for violation in found] == [
         "job even is on node n4, which it may not use"
@@ -430,18 +439,18 @@ def test_a_dependency_on_a_rejected_job_holds_nobody(schedule: Schedule):
 
 
 def test_a_dependency_that_never_ends_holds_for_ever(schedule: Schedule):
-    waits = job("given up", end=MISSING, outcome=JobOutcome.NOT_ENDED)(
-        column("later", dependency=ROW["given up"])(schedule)
+    waits = job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED)(
+        column("later", dependency=ROW["withdrawn"])(schedule)
     )
     assert [violation.message for violation in verify(waits, complete=False)] == [
-        "job later starts at 12, depends on job given up, which never ends"
+        "job later starts at 12, depends on job withdrawn, which never ends"
     ]
 
 
 def test_a_cancelled_dependency_ends_when_it_is_cancelled(schedule: Schedule):
     """Given up ends at 9; later starts at 12."""
-    assert verify(column("later", dependency=ROW["given up"])(schedule)) == []
-    late = job("given up", end=13)(column("later", dependency=ROW["given up"])(schedule))
+    assert verify(column("later", dependency=ROW["withdrawn"])(schedule)) == []
+    late = job("withdrawn", end=13)(column("later", dependency=ROW["withdrawn"])(schedule))
     assert rules(late) == [Rule.DEPENDENCY]
 
 
@@ -505,13 +514,13 @@ def test_half_open_intervals_share_a_node_at_one_instant():
 
 
 def test_cut_schedules_are_valid_if_that_is_said(schedule: Schedule):
-    """Plain, alone and gpu run at the cut, after and later wait."""
+    """Plain, exclusive and gpu run at the cut, after and later wait."""
     cut = schedule
-    for name in ("plain", "alone", "gpu", "given up"):
+    for name in ("plain", "exclusive", "gpu", "withdrawn"):
         cut = job(name, end=MISSING, outcome=JobOutcome.NOT_ENDED)(cut)
     for name in ("after", "later"):
         cut = job(name, start=MISSING, end=MISSING, outcome=JobOutcome.NOT_ENDED)(cut)
-    for name in ("plain", "alone", "gpu"):
+    for name in ("plain", "exclusive", "gpu"):
         cut = segment(name, end=6)(cut)
     cut = moved("killed", 1, 6)(cut)
     cut = resegmented(cut, rows_of(cut.segments)[:6])
@@ -547,7 +556,7 @@ def test_only_the_first_of_many_are_listed_and_all_counted():
 
 
 def test_violations_come_in_the_order_of_the_rules(schedule: Schedule):
-    broken = segment("plain", amount=(1, 0))(job("given up", end=1)(schedule))
+    broken = segment("plain", amount=(1, 0))(job("withdrawn", end=1)(schedule))
     assert rules(broken) == [Rule.SUBMIT, Rule.AMOUNT]
 
 
