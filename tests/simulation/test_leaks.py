@@ -67,7 +67,9 @@ class Transcript(Observer):
         )  # fmt: skip
 
 
-def other_future(workload: Workload, schedule, until: int, rng: np.random.Generator) -> Workload:
+def other_future(
+    workload: Workload, schedule, until: int, rng: np.random.Generator, longer: int = 1
+) -> Workload:
     """Return the workload as it could have been, for all that was known at ``until``."""
     past = np.flatnonzero(workload.submit <= until)
     ended = (schedule.end != MISSING) & (schedule.end <= until)
@@ -76,7 +78,7 @@ def other_future(workload: Workload, schedule, until: int, rng: np.random.Genera
         started = schedule.start[row]
         # A job that runs at ``until`` ran past it in this world too, and so it must in the other.
         least = until - started + 1 if started != MISSING and started <= until else 0
-        runtime[row] = least + rng.integers(0, 50)
+        runtime[row] = longer * least + rng.integers(0, 50)
     status = np.where(ended, workload.status, rng.choice([Status.FAILED, Status.CANCELLED]))
     kept = workload.with_columns(
         runtime=runtime, status=status, recorded_start=rng.integers(0, 99, len(workload))
@@ -94,6 +96,7 @@ def other_future(workload: Workload, schedule, until: int, rng: np.random.Genera
         runtime=[*kept.runtime, *rng.integers(0, 9, extra)],
         request=np.concatenate([kept.request, rng.integers(0, 2, (extra, 3))]),
         per_node=np.concatenate([kept.per_node, np.zeros((extra, 3), dtype=np.int64)]),
+        per_node_max=np.concatenate([kept.per_node_max, np.zeros((extra, 3), dtype=np.int64)]),
         resources=workload.resources,
         user=[*kept.user.decode(), *("stranger" for _ in range(extra))],
         status=[*kept.status, *([1] * extra)],
@@ -141,6 +144,68 @@ def test_the_leak_test_can_fail():
     other = other_future(workload, schedule, 2, np.random.default_rng(1))
     run(other, system, "fifo", "actual", observers=[there])
     assert here.lines != there.lines
+
+
+@pytest.mark.parametrize("dispatcher", ["fifo", "sjf", "easy", "conservative", "prb", "rollout"])
+def test_the_order_of_a_log_tells_nothing(dispatcher):
+    """Accounting writes jobs as they end; rows of one second may come in any order."""
+    rng = np.random.default_rng(3)
+    num = 60
+    submit = np.repeat(np.arange(6) * 50, 10)
+    ran = rng.integers(1, 200, num)
+    ids = np.array([f"{job // 10}[{job % 10}].server" for job in rng.permutation(num)])
+    units = rng.integers(1, 5, num)
+    by_end = np.lexsort((ran, submit))
+
+    def found(order):
+        workload = Workload.build(
+            title="burst", job_id=ids[order].tolist(), submit=submit[order],
+            runtime=ran[order], requested_time=[300] * num, units=units[order],
+            request=[[1, 0, 0]] * num, resources=("core", "gpu", "mem"),
+        )  # fmt: skip
+        system = machine((4, 0, 0), (4, 0, 0), resources=("core", "gpu", "mem"))
+        start = run(workload, system, dispatcher).schedule.start.tolist()
+        return dict(zip(workload.job_id.tolist(), start, strict=True))
+
+    expected = found(by_end)
+    assert len(set(expected.values())) > 10
+    for _ in range(3):
+        # Any order within a second.
+        assert found(np.lexsort((rng.permutation(num), submit))) == expected
+
+
+@pytest.mark.parametrize("predictor", ["requested", "last-2"])
+@pytest.mark.parametrize("dispatcher", ["easy", "sjf", "rollout", "aucsched2:interval=none"])
+@pytest.mark.parametrize("model", registry.names("runtime_models"))
+def test_no_runtime_model_lets_the_future_through(model, dispatcher, predictor):
+    """Also where ranges of GPUs make jobs faster, by a factor that is drawn."""
+    rng = np.random.default_rng(5)
+    num, kinds = 40, ("core", "gpu", "mem")
+    gpus = np.zeros((num, 3), dtype=np.int64)
+    gpus[:, 1] = rng.integers(0, 2, num)
+    workload = Workload.build(
+        title="ranges", job_id=[str(job) for job in range(num)],
+        submit=np.sort(rng.integers(0, 150, num)), runtime=rng.integers(1, 60, num),
+        requested_time=rng.integers(40, 90, num), units=rng.integers(1, 3, num),
+        request=[[1, 0, 0]] * num, per_node=gpus, per_node_max=3 * gpus, resources=kinds,
+        user=[f"u{job % 3}" for job in range(num)],
+    )  # fmt: skip
+    system = machine((3, 3, 4), (2, 4, 4), resources=kinds)
+    for until in (20, 75, 140):
+        here, there = Transcript(until), Transcript(until)
+        settings = {"runtime_model": model, "seed": until}
+        schedule = run(
+            workload, system, dispatcher, predictor, observers=[here], **settings
+        ).schedule
+        # So long that no factor ends what runs at ``until`` earlier than its request does.
+        other = other_future(workload, schedule, until, rng, longer=10**6)
+        run(other, system, dispatcher, predictor, observers=[there], **settings)
+        assert here.lines == there.lines
+        assert here.lines
+    scaled = (schedule.end - schedule.start) != np.minimum(
+        workload.runtime, workload.requested_time
+    )
+    assert scaled.any() == (model != "recorded")
 
 
 #: A runtime no other number in these tests equals.
