@@ -17,11 +17,12 @@ Messages say what was found, where, and what would be accepted, on one line.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class CpschedError(Exception):
@@ -159,3 +160,15 @@ def check_range(name: str, value: float, least: float, most: float) -> None:
     """
     if not least <= value <= most:
         raise ConfigError(f"{name} is {value}, must be from {least} to {most}")
+
+
+@contextmanager
+def taking_up(what: str) -> Iterator[None]:
+    """Turn whatever a saved state that was altered raises into a :class:`RunError` of one line."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, RunError):
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise RunError(f"the saved state of {what} cannot be taken up: {reason:.200}") from error

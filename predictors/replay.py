@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
@@ -129,8 +130,7 @@ class Replay:
         self.answers = np.zeros((len(self.arrivals), 3), dtype=np.int64)
         self.cpu = 0.0
         self.looks = 0
-        self._rows = np.arange(len(self.arrivals), dtype=np.int64)
-        self._rows.flags.writeable = False
+        self._rows: IntArray = immutable(np.arange(len(self.arrivals), dtype=np.int64))
         self._start: list[int] = start[self.arrivals.workload_row].tolist()
         self._runtime: list[int] = self.arrivals.runtime.tolist()
         self._status: list[int] = self.arrivals.status.tolist()

@@ -101,7 +101,11 @@ class Dispatcher(RemembersArguments, ABC):
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """
+        Take up what :meth:`state` gave; raise a ValueError where it cannot be that.
+
+        A checkpoint that was altered is refused before, by its digest.
+        """
 
     def ranking(self, view: View) -> IntArray | None:  # noqa: ARG002
         """Return the waiting jobs' rows of the job store in its order; None: it has no order."""

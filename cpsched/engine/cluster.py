@@ -16,7 +16,7 @@ import numpy as np
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.engine.machine import Machine
 from cpsched.engine.predicting import Correction, checked_prediction, correct_overdue, predict
-from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError
+from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.decision import Decision, Start
@@ -456,11 +456,22 @@ class Cluster:
         """
         Take up what :meth:`state` gave, in a cluster made in the same way.
 
+        Jobs, queue and nodes are checked. What dispatcher and predictor remember is theirs: it is
+        trusted, but what they cannot take up is an error of one line.
+
         Raises
         ------
         RunError
             If it is not a state this cluster can be in.
         """
+        with taking_up("the cluster"):
+            self._restore(saved)
+        with taking_up(f"dispatcher {self.dispatcher.name}"):
+            self.dispatcher.restore(saved.get("dispatcher", {}))
+        with taking_up(f"predictor {self.predictor.name}"):
+            self.predictor.restore(saved.get("predictor", {}))
+
+    def _restore(self, saved: Mapping[str, Any]) -> None:
         if "jobs" in saved:
             self._encoder.restore(saved["jobs"])
             self._ids.extend(str(job_id) for job_id in saved["ids"])
@@ -470,8 +481,6 @@ class Cluster:
         if wakes and wakes[0] < now:
             raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
-        self.dispatcher.restore(saved.get("dispatcher", {}))
-        self.predictor.restore(saved.get("predictor", {}))
 
     # --- steps -----------------------------------------------------------------------------------
 

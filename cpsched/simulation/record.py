@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched import cpsat
+from cpsched.errors import RunError
 from cpsched.kernels import ledger
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
@@ -59,7 +60,10 @@ class AllocationRecorder(Observer):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        self._rows = np.array(state["rows"])
+        rows = np.array(state["rows"])
+        if rows.dtype != np.int64 or rows.shape[1:] != self._rows.shape[1:]:
+            raise RunError("the state has recorded allocations of another kind")
+        self._rows = rows
         self._used = len(self._rows)
 
     def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:

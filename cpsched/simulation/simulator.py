@@ -17,7 +17,7 @@ import numpy as np
 
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
-from cpsched.errors import ConfigError, DispatchError, RunError
+from cpsched.errors import ConfigError, DispatchError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
@@ -433,6 +433,10 @@ class Simulator:
         RunError
             If it is not a state this run can be in.
         """
+        with taking_up("the simulation"):
+            self._restore(saved)
+
+    def _restore(self, saved: Mapping[str, Any]) -> None:
         num, submitted = self._num_jobs, int(saved["next_submit"])
         if len(saved["start_time"]) != num:
             raise RunError(
