@@ -13,7 +13,7 @@ from cpsched import systems, traces
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
 from cpsched.mapping.constraint import Constraint, parse
-from cpsched.mapping.distinct import distinct
+from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.types import MISSING, UNBOUNDED, Split
 from cpsched.model.workload import Workload
 
@@ -572,3 +572,10 @@ def test_real_log_fits_its_machine(shared: Path, file: str, name: str, rejected:
     """As many as docs/systems.md says; 2595 is what the traces' README counts for Graham."""
     fitted = fit(traces.read(shared / "traces" / file), systems.load(name))
     assert len(fitted.rejected) == rejected
+
+
+def test_values_are_numbered_as_they_appear():
+    """7 is 0, 3 is 1, 9 is 2; of nothing there are no numbers."""
+    code, first = by_appearance(np.array([7, 3, 7, 9, 3]))
+    assert (code.tolist(), first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
+    assert [len(found) for found in by_appearance(np.array([], dtype=np.int64))] == [0, 0]

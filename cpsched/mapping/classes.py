@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.mapping.constraint import Constraint, NodeFeatures, parse
-from cpsched.mapping.distinct import distinct
+from cpsched.model.distinct import distinct
 from cpsched.words import quoted
 
 if TYPE_CHECKING:

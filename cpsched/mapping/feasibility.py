@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping.distinct import distinct
 from cpsched.mapping.room import unit_capacity
+from cpsched.model.distinct import distinct
 from cpsched.model.types import Split
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.mapping.distinct import distinct
 from cpsched.mapping.room import unit_capacity
+from cpsched.model.distinct import distinct
 from cpsched.model.system import MemoryMapping, ProcessorMapping
 from cpsched.model.topology import Topology
 from cpsched.model.types import UNBOUNDED

@@ -15,6 +15,7 @@ import numpy as np
 
 from cpsched.model import columns as c
 from cpsched.model.arrays import shared
+from cpsched.model.distinct import by_appearance
 from cpsched.model.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
@@ -224,8 +225,5 @@ def distinct_shapes(
     if not len(full):
         return full, np.zeros(0, dtype=np.int64)
     raw = full.view(np.dtype((np.void, full.dtype.itemsize * full.shape[1]))).ravel()
-    _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first, kind="stable")
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[by_appearance] = np.arange(len(first))
-    return full[first[by_appearance]], rank[inverse]
+    code, first = by_appearance(raw)
+    return full[first], code

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from cpsched.model.distinct import by_appearance
 from cpsched.model.types import (
     MISSING,
     UNBOUNDED,
@@ -77,12 +78,10 @@ class Labels:
     def take(self, rows: IntArray) -> Self:
         """Return the column of the given rows, recoded by first appearance among them."""
         codes = self.codes[rows]
-        old, first = np.unique(codes, return_index=True)
-        old = old[np.argsort(first, kind="stable")]
-        old = old[old >= 0]
-        recode = np.full(len(self.values) + 1, -1, dtype=np.int64)
-        recode[old] = np.arange(len(old))
-        return type(self)(recode[codes], tuple(self.values[code] for code in old))
+        known = np.flatnonzero(codes >= 0)
+        new = np.full(len(codes), -1, dtype=np.int64)
+        new[known], first = by_appearance(codes[known])
+        return type(self)(new, tuple(self.values[code] for code in codes[known[first]]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model import columns as c
+from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class Arrivals:
         self.begin = jobs.begin
         self.dependency = jobs.dependency
         # Eligibility classes too are numbered by appearance.
-        classes, self._classes = _renumber(fitted.eligible_class[self.workload_row])
+        old = fitted.eligible_class[self.workload_row]
+        classes, first = by_appearance(old)
+        self._classes = old[first]
         self._eligible = fitted.eligible[self._classes]
         flags = [classes, jobs.split, jobs.contiguous, jobs.exclusive]
         self._shapes, shape_of = distinct_shapes(
@@ -124,12 +127,3 @@ def _submit_block(jobs: Workload, system: System, shape_of: IntArray) -> IntArra
         "not_before": jobs.begin,
     }
     return submit_rows(len(jobs), known)
-
-
-def _renumber(classes: IntArray) -> tuple[IntArray, IntArray]:
-    """Number classes by first appearance; return the new codes and the old one of each."""
-    old, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(old), dtype=np.int64)
-    rank[order] = np.arange(len(old))
-    return rank[inverse], old[order]

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.errors import TraceError
+from cpsched.model.distinct import by_appearance
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
 from cpsched.model.workload import Labels, Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
@@ -176,12 +177,10 @@ def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
 
 def _labels(values: IntArray) -> Labels:
     """Turn numbers (-1: unknown) into a column of strings, coded by first appearance."""
-    distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    order = order[distinct[order] >= 0]
-    codes = np.full(len(distinct), -1, dtype=np.int64)
-    codes[order] = np.arange(len(order))
-    return Labels(codes[inverse], tuple(str(value) for value in distinct[order].tolist()))
+    known = np.flatnonzero(values >= 0)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[known], first = by_appearance(values[known])
+    return Labels(codes, tuple(str(value) for value in values[known[first]].tolist()))
 
 
 def _numerals(values: IntArray) -> AnyArray:

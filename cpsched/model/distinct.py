@@ -1,4 +1,4 @@
-"""Equal rows of many columns, found without sorting rows."""
+"""Equal values and rows, numbered."""
 
 from __future__ import annotations
 
@@ -48,3 +48,19 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
         size *= len(values)
     _, first, code = np.unique(code, return_index=True, return_inverse=True)
     return code.astype(np.int64), first.astype(np.int64)
+
+
+def by_appearance(values: AnyArray) -> tuple[IntArray, IntArray]:
+    """
+    Number distinct values in the order in which they appear.
+
+    Returns
+    -------
+    code, first
+        Each value's number, and where each number appears first.
+    """
+    _, first, code = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[order] = np.arange(len(first))
+    return rank[code], first[order]
