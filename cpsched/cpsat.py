@@ -36,6 +36,8 @@ class _Spent(threading.local):
 
 _spent = _Spent()
 
+#: Of deterministic time: its last bits were seen to differ between solves of equal models.
+_DETERMINISTIC_DIGITS = 12
 #: Deterministic time a solve must be given to be worth a thread: a quarter of a second.
 _LONG = 0.05
 
@@ -235,7 +237,7 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
         values=tuple(solver.value(variable) for variable in variables) if found else (),
         objective=solver.objective_value if found else 0.0,
         bound=solver.best_objective_bound,
-        deterministic=solver.deterministic_time,
+        deterministic=round(solver.deterministic_time, _DETERMINISTIC_DIGITS),
         wall=wall,
         wall_limit_hit=(
             limits.wall is not None
