@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bounds:
     """
-    Between what the starts of n jobs lie, and what the list plan makes of them.
+    Between what the starts of n jobs lie, and how good the list plan is.
 
     Attributes
     ----------
@@ -28,8 +28,6 @@ class Bounds:
     latest
         No plan as good as the list plan, with no job that could start earlier beside the others,
         starts a job later.
-    listed
-        The list plan's starts.
     slack
         By how much the list plan is worse than the lower bound: 0 where it is proven best.
     """
@@ -37,7 +35,6 @@ class Bounds:
     weight: tuple[int, ...]
     earliest: tuple[int, ...]
     latest: tuple[int, ...]
-    listed: tuple[int, ...]
     slack: int
 
     @property
@@ -49,11 +46,13 @@ class Bounds:
         """Return the second at which every job has ended in any plan worth considering."""
         return max(late + length for late, length in zip(self.latest, duration, strict=True))
 
-    def delay(self, starts: Sequence[int]) -> int:
+    def delay(self, starts: IntArray) -> int:
         """Return the weighted delay beyond the earliest starts: the objective less its bound."""
         return sum(
             weight * (start - earliest)
-            for weight, start, earliest in zip(self.weight, starts, self.earliest, strict=True)
+            for weight, start, earliest in zip(
+                self.weight, starts.tolist(), self.earliest, strict=True
+            )
         )
 
 
@@ -72,6 +71,8 @@ def bounds(
     ----------
     divisors
         See :meth:`cpsched.cp.objective.Objective.divisors`.
+    earliest, listed
+        When each job could start alone, and its start in the list plan; seconds from now.
     last_change
         When the last running job is expected to end.
     """
@@ -83,13 +84,7 @@ def bounds(
     latest = tuple(
         min(e + slack // w, horizon - d) for w, e, d in zip(weight, first, lengths, strict=True)
     )
-    return Bounds(
-        weight=tuple(weight),
-        earliest=tuple(first),
-        latest=latest,
-        listed=tuple(plan),
-        slack=slack,
-    )
+    return Bounds(weight=tuple(weight), earliest=tuple(first), latest=latest, slack=slack)
 
 
 def add_starts(model: cpsat.CpModel, limits: Bounds, handles: IntArray) -> list[cpsat.IntVar]:

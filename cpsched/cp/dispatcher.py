@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
+from cpsched.cp.solve import Problem, answer
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
@@ -21,7 +22,7 @@ from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from cpsched.cp.objective import Objective
-    from cpsched.cp.solve import BuiltModel
+    from cpsched.cp.solve import BuiltModel, Candidate
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
 #: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
 DEFAULT = "default"
 SEARCHES = (DEFAULT, *OBJECTIVES)
+WINDOW = 20
+LIMIT = 0.0005
+
+P = TypeVar("P", bound=Problem)
 
 
-class PlanningDispatcher(Dispatcher):
+class PlanningDispatcher(Dispatcher, Generic[P]):
     """
     Plans a window of the queue with CP-SAT and starts what the plan starts now.
 
@@ -60,13 +65,13 @@ class PlanningDispatcher(Dispatcher):
 
     def __init__(
         self,
-        search: str,
-        objective: str | Objective,
-        window: int | None,
-        limit: float,
-        wall: float | None,
-        presolve: bool,
-        allocator: str,
+        search: str = DEFAULT,
+        objective: str | Objective = "expected-wait",
+        window: int | None = WINDOW,
+        limit: float = LIMIT,
+        wall: float | None = None,
+        presolve: bool = False,
+        allocator: str = "first-fit",
     ) -> None:
         if window is not None and window < 1:
             raise ConfigError(f"window is {window}, must be 1 or more, or 'all'")
@@ -122,17 +127,42 @@ class PlanningDispatcher(Dispatcher):
         """Return the window."""
         return self._in_window(view).rows
 
-    @abstractmethod
     def build(self, view: View) -> BuiltModel | None:
         """
         Return the model of a decision, for a look at it; None if no waiting job can ever start.
 
         It is built whether or not :meth:`decide` would need it.
         """
+        problem = self.problem(view, self._in_window(view))
+        return self.model(self.sized(problem)) if len(problem.jobs) else None
 
     @abstractmethod
+    def problem(self, view: View, jobs: JobTable) -> P:
+        """Return the problem of those of some jobs, in order of priority, that can ever start."""
+
+    def sized(self, problem: P) -> P:
+        """Return a problem whose model is not too large: that of fewer jobs where it would be."""
+        return problem
+
+    @abstractmethod
+    def model(self, problem: P) -> BuiltModel:
+        """Return the model of a problem."""
+
+    @abstractmethod
+    def decision(
+        self, view: View, problem: P, found: Candidate, numbers: dict[str, float]
+    ) -> Decision:
+        """Return the decision that follows a plan; ``numbers`` are its statistics so far."""
+
     def _planned(self, view: View, jobs: JobTable) -> Decision:
         """Plan jobs, given in order of priority, of which at least one may fit now."""
+        problem = self.problem(view, jobs)
+        if problem.bounds.slack:
+            problem = self.sized(problem)
+        if not problem.bounds.slack:
+            return self.decision(view, problem, problem.listed, {stats.SKIPPED_BOUND: 1})
+        found, numbers = answer(problem, self.model(problem), self.limits)
+        return self.decision(view, problem, found, numbers)
 
     def _in_window(self, view: View) -> JobTable:
         order = self.priority.order(view.waiting, view.now)

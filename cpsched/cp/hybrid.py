@@ -16,8 +16,8 @@ from cpsched import cpsat
 from cpsched.cp import stats
 from cpsched.cp.bounds import add_starts
 from cpsched.cp.dispatcher import PlanningDispatcher
-from cpsched.cp.pool import add_pool, pool_of
-from cpsched.cp.solve import BuiltModel, Candidate, add_objective, answer
+from cpsched.cp.pool import Pool, add_pool, pool_of
+from cpsched.cp.solve import BuiltModel, add_objective
 from cpsched.dispatch.passes import frozen, start_in_order
 from cpsched.model.decision import Decision, Plan
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.cp.objective import Objective
-    from cpsched.cp.pool import Limit, Pool
+    from cpsched.cp.pool import Limit
+    from cpsched.cp.solve import Candidate
     from cpsched.dispatch.contract import Reservation
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import BoolArray
@@ -35,27 +36,15 @@ WINDOW = 100
 LIMIT = 0.0003
 
 
-class Cph(PlanningDispatcher):
+class Cph(PlanningDispatcher[Pool]):
     """
     Hybrid constraint programming: plan on the machine as one pool, then map to nodes.
 
     Parameters
     ----------
-    search
-        Order in which the solver branches, the list plan is made and jobs are mapped:
-        ``expected-wait`` or ``slowdown``; ``default``: the solver's own search.
-    objective
-        ``expected-wait`` or ``slowdown``.
-    window
-        How many jobs, first by priority, are planned; ``all``: every one that waits.
-    limit
-        Deterministic time a solve may take.
-    wall
-        Seconds of wall time as a net behind it; a solve that meets it may not be repeatable.
-    presolve
-        Whether the solver simplifies the model first.
-    allocator
-        Name of the allocator.
+    search, objective, window, limit, wall, presolve, allocator
+        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
+        order of the search, too.
     """
 
     name = "cph"
@@ -81,11 +70,6 @@ class Cph(PlanningDispatcher):
         planned = super().reservations(view, decision)
         return [reservation for reservation in planned if reservation.start > view.now]
 
-    def build(self, view: View) -> BuiltModel | None:
-        """Return the model of a decision; None if no job of the window can ever start."""
-        problem = self._problem(view, self._in_window(view))
-        return self._model(problem) if len(problem.jobs) else None
-
     def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         fits = super()._fits_now(view, jobs)
         for limit in self.own_limits(view, jobs):
@@ -95,27 +79,13 @@ class Cph(PlanningDispatcher):
     def _may_start_together(self, view: View, jobs: JobTable) -> bool:
         return all(limit.demand.sum() <= limit.free for limit in self.own_limits(view, jobs))
 
-    def _problem(self, view: View, jobs: JobTable) -> Pool:
+    def problem(self, view: View, jobs: JobTable) -> Pool:
+        """Return the jobs and the machine as one pool."""
         return pool_of(
             view, jobs, self.objective.divisors(jobs), self.allocator, self.own_limits(view, jobs)
         )
 
-    def _planned(self, view: View, jobs: JobTable) -> Decision:
-        problem = self._problem(view, jobs)
-        bounds = problem.bounds
-        if not bounds.slack:
-            return self._mapped(view, problem, bounds.listed, {stats.SKIPPED_BOUND: 1})
-        found, numbers = answer(
-            self._model(problem),
-            bounds,
-            self.limits,
-            Candidate(bounds.listed),
-            read=lambda starts, _: Candidate(starts),
-            tighten=problem.list_plan_by_start,
-        )
-        return self._mapped(view, problem, found.starts, numbers)
-
-    def _model(self, problem: Pool) -> BuiltModel:
+    def model(self, problem: Pool) -> BuiltModel:
         """Build the relaxed model: s_i in [earliest, latest], one cumulative per binding kind."""
         bounds, duration = problem.bounds, problem.duration.tolist()
         model = cpsat.new_model(self.name)
@@ -132,17 +102,16 @@ class Cph(PlanningDispatcher):
             bounds.end(duration),
         )
         add_objective(model, start, bounds)
-        cpsat.add_hints(model, start, bounds.listed)
+        cpsat.add_hints(model, start, problem.listed.starts.tolist())
         if self.limits.fixed_search:
             cpsat.decide_in_order(model, start)
         return BuiltModel(model=model, start=tuple(start), exact=exact)
 
-    def _mapped(
-        self, view: View, problem: Pool, starts: Sequence[int], numbers: dict[str, float]
+    def decision(
+        self, view: View, problem: Pool, found: Candidate, numbers: dict[str, float]
     ) -> Decision:
         """Map what starts now to nodes, in order of priority; postpone what finds none."""
-        planned = np.asarray(starts, dtype=np.int64)
-        jobs = problem.jobs
+        planned, jobs = found.starts, problem.jobs
         rows = frozen(jobs.rows[planned == 0])
         decision = start_in_order(view, rows, self.allocator, stop=False)
         started = [action.handle for action in decision.actions]

@@ -8,10 +8,11 @@ Exact where :mod:`cpsched.kernels.pool` relaxes: each job gets the first window 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.cp.solve import Candidate
 from cpsched.kernels import planning
 from cpsched.model import columns as c
 
@@ -19,22 +20,6 @@ if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
-
-
-class NodePlan(NamedTuple):
-    """
-    A plan of n jobs on N nodes.
-
-    Attributes
-    ----------
-    start
-        Seconds from now, shape ``(n,)``; -1 where a job can be placed at no time.
-    takes
-        Units of each job on each node, shape ``(n, N)``.
-    """
-
-    start: IntArray
-    takes: IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,8 +76,12 @@ class Timeline:
         ]
         return np.array([self.times[at] if at >= 0 else -1 for at in found], dtype=np.int64)
 
-    def listed(self, rows: IntArray, duration: IntArray, order: IntArray) -> NodePlan:
-        """Give jobs, in some order, the first window they fit in behind those before them."""
+    def listed(self, rows: IntArray, duration: IntArray, order: IntArray) -> Candidate:
+        """
+        Give jobs, in some order, the first window they fit in behind those before them.
+
+        The start of a job that can be placed at no time is -1.
+        """
         work = _Work(self, len(rows))
         start = np.full(len(rows), -1, dtype=np.int64)
         takes = np.zeros((len(rows), self.levels.shape[1]), dtype=np.int64)
@@ -101,7 +90,7 @@ class Timeline:
             if at >= 0:
                 start[job] = work.times[at]
                 work.take(at, int(rows[job]), int(duration[job]), takes[job])
-        return NodePlan(start, takes)
+        return Candidate(start, takes)
 
 
 class _Work:

@@ -29,7 +29,7 @@ from cpsched.kernels import rooms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.cp.nodes import NodePlan, Timeline
+    from cpsched.cp.nodes import Timeline
     from cpsched.model.jobtable import JobTable
     from cpsched.model.types import BoolArray, IntArray
 
@@ -149,14 +149,14 @@ class Place(NamedTuple):
     after: int | None
 
 
-def places_of(timeline: Timeline, requests: Requests, listed: NodePlan) -> list[Place]:
+def places_of(timeline: Timeline, requests: Requests, listed: IntArray) -> list[Place]:
     """
     Return the places of a decision.
 
     Parameters
     ----------
     listed
-        The list plan; alike nodes are put in an order that it fits.
+        Units of the list plan, shape ``(n, N)``; alike nodes are put in an order that it fits.
     """
     distinct_nodes = bool(requests.contiguous.any())
     pools: dict[object, list[Place]] = {}
@@ -236,9 +236,9 @@ def _single(proto: Place, nodes: IntArray) -> Iterator[Place]:
         yield proto._replace(nodes=np.array([node], dtype=np.int64))
 
 
-def _in_order(nodes: IntArray, jobs: IntArray, requests: Requests, listed: NodePlan) -> IntArray:
+def _in_order(nodes: IntArray, jobs: IntArray, requests: Requests, listed: IntArray) -> IntArray:
     """Put alike nodes in the order the list plan uses them in; leave out those never needed."""
-    takes = listed.takes[:, nodes]
+    takes = listed[:, nodes]
     order = np.lexsort((nodes, -(takes > 0).any(axis=0).astype(np.int64), -takes[jobs[0]]))
     return nodes[order[: int(requests.units[jobs].sum())]]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp import capacity
-from cpsched.cp.bounds import Bounds, bounds
-from cpsched.cp.solve import Candidate
+from cpsched.cp.bounds import bounds
+from cpsched.cp.solve import Candidate, Problem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 from cpsched.kernels import pool
 from cpsched.model import columns as c
@@ -55,40 +55,27 @@ class Limit(NamedTuple):
         return max(self.capacity - int(self.held.sum()), 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pool:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pool(Problem):
     """
     The waiting jobs of a decision on the machine as one pool; n jobs, R kinds, S segments.
 
     Attributes
     ----------
-    jobs
-        In order of priority.
-    duration, demand
-        Predicted seconds (at least 1) and amounts, shapes ``(n,)`` and ``(n, R)``.
+    demand
+        Shape ``(n, R)``.
     times, level
         What the running jobs leave: from ``times[k]`` on, ``level[k]`` is free; shapes ``(S,)``
         and ``(S, R)``. Never decreasing, because running jobs only end.
-    bounds
-        Of the starts.
     """
 
-    jobs: JobTable
-    duration: IntArray
     demand: IntArray
     times: IntArray
     level: IntArray
-    bounds: Bounds
 
-    def list_plan_by_start(self, starts: Sequence[int]) -> Candidate:
-        """
-        Return the list plan in the order of some starts.
-
-        No job of it starts later than in those starts, if they are a plan.
-        """
-        order = np.argsort(starts, kind="stable")
-        again = _list_plan(order, self.duration, self.demand, self.times, self.level)
-        return Candidate(tuple(again.tolist()))
+    def list_plan(self, order: IntArray) -> Candidate:
+        """Return the list plan in an order."""
+        return Candidate(_starts(order, self.duration, self.demand, self.times, self.level))
 
 
 def pool_of(
@@ -119,14 +106,14 @@ def pool_of(
             jobs.take(possible), divisors[possible], duration[possible], demand[possible],
             earliest[possible],
         )  # fmt: skip
-    order = np.arange(len(jobs), dtype=np.int64)
-    listed = _list_plan(order, duration, demand, times, level)
+    listed = _starts(np.arange(len(jobs)), duration, demand, times, level)
     return Pool(
         jobs=jobs,
         duration=duration,
         demand=demand,
         times=times,
         level=level,
+        listed=Candidate(listed),
         bounds=bounds(divisors, duration, earliest, listed, int(times[-1])),
     )
 
@@ -170,10 +157,10 @@ def add_pool(
     return exact
 
 
-def _list_plan(
+def _starts(
     order: IntArray, duration: IntArray, demand: IntArray, times: IntArray, level: IntArray
 ) -> IntArray:
-    """Return the list plan of jobs that may all start now."""
+    """Return the starts of the list plan of jobs that may all start now."""
     ready = np.zeros(len(duration), dtype=np.int64)
     start: IntArray = pool.list_plan(order, duration, demand, ready, times, level)
     return start

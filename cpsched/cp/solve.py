@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from cpsched import cpsat
 from cpsched.cp import stats
@@ -13,7 +16,51 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.cp.bounds import Bounds
+    from cpsched.model.jobtable import JobTable
     from cpsched.model.types import IntArray
+
+
+class Candidate(NamedTuple):
+    """
+    A plan that could be followed.
+
+    Attributes
+    ----------
+    starts
+        Of each job, seconds from now, shape ``(n,)``.
+    takes
+        Units of each job on each node, shape ``(n, N)``; empty where the plan is of one pool.
+    """
+
+    starts: IntArray
+    takes: IntArray = np.empty((0, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem(ABC):
+    """
+    The waiting jobs of a decision; n jobs.
+
+    Attributes
+    ----------
+    jobs
+        In order of priority.
+    duration
+        Predicted seconds, at least 1, shape ``(n,)``.
+    listed
+        The list plan.
+    bounds
+        Of the starts.
+    """
+
+    jobs: JobTable
+    duration: IntArray
+    listed: Candidate
+    bounds: Bounds
+
+    @abstractmethod
+    def list_plan(self, order: IntArray) -> Candidate:
+        """Return the list plan in an order, given by positions of the jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,8 +74,8 @@ class BuiltModel:
         Minimises ``sum_i weight_i * (start_i - earliest_i)``, times in seconds from now on.
     start
         The start of each job of the window, in order of priority.
-    other
-        What else of a solution is of interest: see who built it.
+    other, read
+        What else of a solution is of interest, and what makes a plan of the values of both.
     subject
         What it is the model of, in words.
     exact
@@ -39,28 +86,13 @@ class BuiltModel:
     model: cpsat.CpModel
     start: tuple[cpsat.IntVar, ...]
     other: tuple[cpsat.IntVar, ...] = ()
+    read: Callable[[IntArray, Sequence[int]], Candidate] = lambda starts, _: Candidate(starts)
     subject: str = "the decision"
     exact: bool = True
 
     def dump(self, path: Path | str) -> None:
         """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
         cpsat.dump(self.model, path)
-
-
-class Candidate(NamedTuple):
-    """
-    A plan that could be followed.
-
-    Attributes
-    ----------
-    starts
-        Of each job, seconds from now.
-    takes
-        Where the plan knows it: units on each node of the jobs that start now, shape ``(n, N)``.
-    """
-
-    starts: Sequence[int]
-    takes: IntArray | None = None
 
 
 def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: Bounds) -> None:
@@ -70,38 +102,27 @@ def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: B
 
 
 def answer(
-    built: BuiltModel,
-    bounds: Bounds,
-    limits: cpsat.Limits,
-    listed: Candidate,
-    *,
-    read: Callable[[Sequence[int], Sequence[int]], Candidate],
-    tighten: Callable[[Sequence[int]], Candidate],
+    problem: Problem, built: BuiltModel, limits: cpsat.Limits
 ) -> tuple[Candidate, dict[str, float]]:
     """
-    Solve, and return the best plan known and the decision's statistics.
+    Solve a problem's model, and return the best plan known and the decision's statistics.
 
     The candidates are the list plan, the solver's answer, and, unless that is proven best, the
     list plan in the order of that answer's starts. The first of the best is taken.
-
-    Parameters
-    ----------
-    read
-        Makes a candidate of the values of ``built.start`` and ``built.other``.
-    tighten
-        Makes a list plan in the order of some starts.
     """
+    bounds = problem.bounds
     solved = cpsat.solve(built.model, [*built.start, *built.other], limits)
-    best, value = listed, bounds.delay(listed.starts)
+    best, value = problem.listed, bounds.slack
     if solved.has_solution:
         count = len(built.start)
-        starts = solved.values[:count]
+        starts = np.array(solved.values[:count], dtype=np.int64)
         if bounds.delay(starts) < value:
-            best, value = read(starts, solved.values[count:]), bounds.delay(starts)
+            best, value = built.read(starts, solved.values[count:]), bounds.delay(starts)
         if solved.status is not cpsat.Status.OPTIMAL:
-            tightened = tighten(starts)
-            if min(tightened.starts) >= 0 and bounds.delay(tightened.starts) < value:
-                best, value = tightened, bounds.delay(tightened.starts)
+            # No job of it starts later than in the answer.
+            again = problem.list_plan(np.argsort(starts, kind="stable"))
+            if again.starts.min() >= 0 and bounds.delay(again.starts) < value:
+                best, value = again, bounds.delay(again.starts)
     return best, _stats(built, solved, bounds.slack, value)
 
 

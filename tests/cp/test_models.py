@@ -112,7 +112,7 @@ def places_at(state, latest=None):
     requests = requests_of(near, waiting, last)
     duration = np.maximum(waiting.plan, 1)
     listed = timeline.listed(waiting.rows, duration, np.arange(len(waiting)))
-    return places_of(near, requests, listed), requests
+    return places_of(near, requests, listed.takes), requests
 
 
 def ask(units, cores, nodes, **more):
