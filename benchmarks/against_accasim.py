@@ -1,9 +1,9 @@
 """
 The same log, the same rule, two simulators: cpsched and the real AccaSim 1.1.3 from PyPI.
 
-AccaSim is installed into a virtual environment of its own, outside the checkout. Both simulate
-the first jobs of HPC2N under FIFO with first fit, as whole processes that take turns; each once
-writing its schedule and once not. Then the starts are compared job by job.
+Both simulate the first jobs of HPC2N under FIFO with first fit, as whole processes that take turns;
+each once writing its schedule and once not. Then the starts are compared job by job. AccaSim must
+be installed beside cpsched: ``pip install 'cpsched[accasim]'``.
 
 The log is prepared for both alike: memory is taken out (AccaSim wants it in every line or in
 none), and runtimes end at the requested time (AccaSim kills nobody).
@@ -22,7 +22,6 @@ from typing import Any
 
 import measure
 
-ACCASIM = "accasim==1.1.3"
 LOG, SYSTEM = "HPC2N-2002-2.2-cln.swf.gz", "hpc2n"
 #: How many times less CPU than AccaSim we are to need.
 TARGET = 20
@@ -30,18 +29,23 @@ TARGET = 20
 _RUN, _USED_MEMORY, _REQUESTED_TIME, _REQUESTED_MEMORY = 3, 6, 8, 9
 
 
-def prepare(log: Path, jobs: int, target: Path) -> int:
-    """Write the first jobs of a log without memory, runtimes capped; return how many there are."""
+def prepare(log: Path, jobs: int, target: Path, *, capped: bool = True) -> int:
+    """
+    Write the first jobs of a log without memory, which AccaSim wants in all lines or in none.
+
+    Runtimes are capped at the requested time where ``capped``. Returns how many jobs there are.
+    """
     written = 0
     with gzip.open(log, "rt") as lines, target.open("w") as out:
         for line in lines:
             field = line.split()
             if line.startswith(";") or not field:
                 continue
-            run, requested = int(field[_RUN]), int(field[_REQUESTED_TIME])
-            if run < 0 or requested < 1:
-                raise measure.BenchmarkError(f"{log.name}: job {field[0]} has no usable times")
-            field[_RUN] = str(min(run, requested))
+            if capped:
+                run, requested = int(field[_RUN]), int(field[_REQUESTED_TIME])
+                if run < 0 or requested < 1:
+                    raise measure.BenchmarkError(f"{log.name}: job {field[0]} has no usable times")
+                field[_RUN] = str(min(run, requested))
             field[_USED_MEMORY] = field[_REQUESTED_MEMORY] = "-1"
             out.write(" ".join(field) + "\n")
             written += 1
@@ -50,23 +54,11 @@ def prepare(log: Path, jobs: int, target: Path) -> int:
     return written
 
 
-def install(venv: Path) -> Path:
-    """Put AccaSim into a virtual environment, unless it is there; return its Python."""
-    if venv.resolve().is_relative_to(measure.HERE.parent):
-        raise measure.BenchmarkError(f"{venv} is in the checkout; name a folder outside")
-    python = venv / "bin" / "python"
-    if not python.exists():
-        measure.run([sys.executable, "-m", "venv", venv])
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", ACCASIM]
-    measure.run(pip)
-    return python
-
-
-def commands(python: Path, log: Path, work: Path) -> dict[str, list[Any]]:
+def commands(log: Path, work: Path) -> dict[str, list[Any]]:
     """Return what is run, by name, in the order of turns."""
     ours = [*measure.CPSCHED, "simulate", log, "--system", SYSTEM, "--dispatcher", "fifo"]
     files = measure.HERE / "accasim"
-    theirs = [python, files / "drive.py", log, files / "hpc2n.json"]
+    theirs = [sys.executable, files / "drive.py", log, files / "hpc2n.json"]
     return {
         "cpsched, files": [*ours, "--out", work / "cpsched", "--overwrite"],
         "AccaSim, schedule": [*theirs, work / "accasim"],
@@ -106,7 +98,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--traces", type=Path, required=True, help=f"folder with {LOG}")
     parser.add_argument("--jobs", type=int, default=50_000, help="how many jobs [50000]")
     parser.add_argument("--runs", type=int, default=3, help="turns of each process [3]")
-    parser.add_argument("--venv", type=Path, help="AccaSim's environment; kept [a temporary one]")
     parser.add_argument("--json", type=Path, help="file for every single figure")
     args = parser.parse_args()
     if min(args.jobs, args.runs) < 1:
@@ -119,9 +110,8 @@ def main() -> None:
     source = measure.archive_log(args.traces, LOG)
     with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as folder:
         work = Path(folder)
-        python = install(args.venv or work / "venv")
         jobs = prepare(source, args.jobs, work / "hpc2n.swf")
-        todo = commands(python, work / "hpc2n.swf", work)
+        todo = commands(work / "hpc2n.swf", work)
         # Python keeps what it compiles of a checkout too, as it does of installed packages.
         env = {**measure.cache(work / "cache"), "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
         cold = measure.run(todo["cpsched, files"], env)

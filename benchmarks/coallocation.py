@@ -1,22 +1,26 @@
 """
 Co-allocation on CPU-GPU machines: the experiments of IPSCHED and AUCSCHED1 to 3, and the papers'.
 
-Five studies, each a table of the papers (``coallocation_printed.py``) run again on our generated
-workloads, once a seed: ``ESP`` (experiments 1 to 8 of IPSCHED), ``A.2`` (workloads I to V), ``A.3``
-(TSUBAME), ``A.4`` (1,024 nodes on a tree), ``A.5`` (TSUBAME's tree).
+    cpsched compare benchmarks/esp.toml --out DIR
+    cpsched compare aucsched --out DIR2
+    cpsched compare aucsched-tree --out DIR3
+    python benchmarks/coallocation.py DIR DIR2 DIR3 [--results FILE]
 
-Every run is kept in a file at once, and is not done again: a campaign can be cut into pieces.
-Without ``--minutes``, or when all is done, prints for each study ours beside the paper's, which way
-each method differs from backfilling there and here, and what decisions cost.
+Five tables of the papers (``coallocation_printed.py``) beside runs on our generated workloads:
+``ESP`` (experiments 1 to 8 of IPSCHED), ``A.2`` (workloads I to V), ``A.3`` (TSUBAME), ``A.4``
+(1,024 nodes on a tree), ``A.5`` (TSUBAME's tree). Which row a run belongs to follows from its
+workload and its dispatcher's options, whatever the study calls them.
+
+With ``--results`` the figures of all runs are kept in a file, and runs that are only there are
+shown too; without a folder what is kept is shown. Prints for each table ours beside the paper's,
+which way each method differs from backfilling there and here, and what decisions cost.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,21 +29,18 @@ import coallocation_printed as printed
 import measure
 import numpy as np
 
-from cpsched import registry, systems
-from cpsched.mapping import Fitted, fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics import placement
-from cpsched.metrics.system import utilization
-from cpsched.simulation.simulate import Settings, simulate
+from cpsched.spec import Spec, resolved
+from cpsched.study import load_run
 from cpsched.study.paired import Estimate, ratio
-from cpsched.verification import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from coallocation_printed import Printed
 
-    from cpsched.simulation.simulate import Run
+    from cpsched.study import SavedRun
 
 #: Methods of the papers as dispatchers. A.3 to A.5 do not say which priority; basic is taken.
 METHODS = {
@@ -62,8 +63,6 @@ STUDIES: dict[str, tuple[Printed, ...]] = {
     "A.4": printed.A4,
     "A.5": printed.A5,
 }
-#: Machines by the beginning of a workload's name.
-SYSTEMS = {"8.4": "tsubame2", "8.5": "tree-1024", "8.6": "tsubame2"}
 #: What the measures are called in tables.
 TITLES = {
     "wait_h": "wait [h]",
@@ -78,8 +77,6 @@ TITLES = {
 }
 #: Auctions on a line of nodes.
 _ON_LINES = ("AUCSCHED1", "AUCSCHED2")
-#: Jobs of a run that only warms up.
-_FEW = 40
 
 
 @dataclass(frozen=True, order=True)
@@ -105,42 +102,39 @@ class Case:
     faithful: bool = False
     nodesets: int = 0
 
-    @property
-    def dispatcher(self) -> str:
-        """The specification."""
-        options = ",faithful=true" if self.faithful else ""
-        options += f",nodesets={self.nodesets}" if self.nodesets else ""
-        return f"{METHODS[self.method]}{options}"
 
-    @property
-    def system(self) -> str:
-        """The machine's name."""
-        return SYSTEMS.get(self.workload[:3], "esp-1024")
-
-    def source(self) -> tuple[str, tuple[tuple[str, Any], ...]]:
-        """
-        Return generator and options.
-
-        Backfilling has no ranges of GPUs, and AUCSCHED2 has them in Table A.3 (T 8.3).
-        """
-        if self.workload.startswith("ESP"):
-            jitter = 4 if self.workload != "ESP" else 0
-            return "esp", (("seed", self.seed), ("size_jitter", jitter))
-        ranges = self.workload.endswith("r") and not self.method.startswith("Backfill")
-        if self.workload.startswith("8.4-") and self.method == "AUCSCHED2":
-            ranges = True
-        name = self.workload.removesuffix("r")
-        return "heterogeneous", (("ranges", ranges), ("seed", self.seed), ("workload", name))
+def method_of(dispatcher: str) -> tuple[str | None, bool, int]:
+    """Return the method that a specification is, None if none, and the auction's variant."""
+    spec = Spec.parse(dispatcher)
+    options = resolved("dispatchers", spec)
+    faithful, nodesets = options.pop("faithful", False), options.pop("nodesets", None)
+    for method, text in METHODS.items():
+        known = Spec.parse(text)
+        if known.name == spec.name and options.items() <= resolved("dispatchers", known).items():
+            return method, faithful, nodesets or 0
+    return None, faithful, nodesets or 0
 
 
-def cases(
-    studies: Iterable[str], seeds: int, *, faithful: bool = False, nodesets: int = 0
-) -> Iterator[Case]:
-    """Yield the runs of studies, a seed after the other, each run once."""
-    rows = list(dict.fromkeys((row.workload, row.method) for s in studies for row in STUDIES[s]))
-    for seed in range(1, seeds + 1):
-        for workload, method in rows:
-            yield Case(workload, method, seed, *variant(method, faithful, nodesets))
+def case_of(about: Mapping[str, Any]) -> Case | None:
+    """Return which case a run is, from its ``run.json``; None if it is of no table."""
+    options = about["arguments"]["source"].get("options", {})
+    if "size_jitter" in options:
+        workload = "ESP+-4" if options["size_jitter"] else "ESP"
+    else:
+        workload = options.get("workload")
+    method, faithful, nodesets = method_of(about["dispatcher"])
+    if not any((workload, method) == row[:2] for rows in STUDIES.values() for row in rows):
+        return None
+    return Case(workload, str(method), options["seed"], faithful, nodesets)
+
+
+def read(folder: Path, results: campaign.Results) -> None:
+    """Take the figures of a campaign's runs."""
+    for _, path in campaign.finished(folder):
+        run = load_run(path)
+        case = case_of(run.about)
+        if case is not None:
+            results.add(case, {**figures(run), **cost(run)})
 
 
 def variant(method: str, faithful: bool, nodesets: int) -> tuple[bool, int]:
@@ -149,20 +143,7 @@ def variant(method: str, faithful: bool, nodesets: int) -> tuple[bool, int]:
     return faithful and auction, nodesets if line else 0
 
 
-@lru_cache(maxsize=2)
-def fitted(source: tuple[str, tuple[tuple[str, Any], ...]], system: str) -> Fitted:
-    """Return a generated workload on its machine."""
-    name, options = source
-    generator = registry.load("generators", name)
-    found = fit(generator.generate(generator.options(**dict(options))), systems.load(system))
-    if found.rejected:
-        raise measure.BenchmarkError(
-            f"a job of {source} does not fit {system}: {found.rejected[0]}"
-        )
-    return found
-
-
-def figures(run: Run) -> dict[str, Any]:
+def figures(run: SavedRun) -> dict[str, Any]:
     """
     Return what is kept of a run: means and deviations over jobs as the papers have them.
 
@@ -192,51 +173,20 @@ def figures(run: Run) -> dict[str, Any]:
         "runtime_h": seconds / 3600,
         "utilization": 100
         * float((cores * workload.runtime).sum() / (seconds * schedule.system.total[0])),
-        "used": utilization(schedule),
+        "used": run.summary["utilization"],
         "jobs": len(wait),
     }
 
 
-def cost(run: Run) -> dict[str, Any]:
-    """Return what decisions took (seconds, the process alone on its core), and their counts."""
+def cost(run: SavedRun) -> dict[str, Any]:
+    """Return what decisions took (seconds), and their counts."""
+    about = run.about
     return {
         "timing": dict(run.timing),
-        "decisions": dict(run.decisions),
-        "deterministic": run.deterministic,
+        "decisions": about["decisions"],
+        "deterministic": about["deterministic"],
+        "source": about["versions"]["source"][:10],
     }
-
-
-def carry_out(wanted: Sequence[Case], results: campaign.Results, options: Any) -> int:
-    """Run the cases that have no result yet; return how many are left when time is up."""
-    begin, digest, left = time.monotonic(), campaign.source(), 0
-    warm: set[str] = set()
-    for case in wanted:
-        known = results.rows.get(case)
-        if known and not (options.redo and known["source"] != digest):
-            continue
-        if options.minutes is not None and time.monotonic() - begin > 60 * options.minutes:
-            left += 1
-            continue
-        jobs = fitted(case.source(), case.system)
-        if case.dispatcher not in warm:
-            # Kernels are compiled, or loaded, at their first call: not on a run's account.
-            warm.add(case.dispatcher)
-            few = jobs.workload.select(first=_FEW)
-            simulate(few, jobs.system, dispatcher=case.dispatcher)
-        settings = Settings(runtime_model="gpu-scaling", seed=case.seed)
-        run = simulate(jobs, dispatcher=case.dispatcher, settings=settings)
-        wrong = verify(run.schedule, recorded=not jobs.workload.per_node_max.any())
-        if wrong:
-            raise measure.BenchmarkError(f"{case}: {wrong[0].message}")
-        found = figures(run)
-        results.add(case, {**found, **cost(run), "source": digest})
-        print(
-            f"{case.workload} {case.method} seed {case.seed}: utilization"
-            f" {found['utilization']:.1f} %, wait {found['wait_h'][0]:.2f} h,"
-            f" {run.timing['loop_cpu_s']:.1f} CPU s",
-            flush=True,
-        )
-    return left
 
 
 def baseline(method: str) -> str:
@@ -276,6 +226,11 @@ class Study:
                 self._runs[case.workload, case.method][case.seed] = row
         self._printed = {(row.workload, row.method): row.figures for row in rows}
         self.measures = [name for name in TITLES if any(name in row.figures for row in rows)]
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a run of one of its rows."""
+        return any(self.runs(row.workload, row.method) for row in self.rows)
 
     def runs(self, workload: str, method: str) -> dict[int, dict[str, Any]]:
         """Return the runs of one row of the table by seed."""
@@ -419,54 +374,35 @@ def _interval(found: Estimate) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Run IPSCHED's and AUCSCHED's experiments again.")
-    parser.add_argument("--results", type=Path, required=True, help="file of results, kept")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="*", help="folders of cpsched compare")
+    parser.add_argument("--results", type=Path, help="file where figures of runs are kept")
     parser.add_argument("--study", action="append", choices=STUDIES, help="repeat; [all]")
-    parser.add_argument("--seeds", type=int, default=7, help="1 to N [7, as the thesis]")
-    parser.add_argument("--workload", action="append", help="only this one; repeat")
-    parser.add_argument("--method", action="append", choices=METHODS, help="only this; repeat")
     parser.add_argument(
-        "--faithful", action="store_true", help="auctions as the thesis prints them"
+        "--faithful", action="store_true", help="show auctions as the thesis prints them"
     )
     parser.add_argument(
-        "--nodesets", type=int, default=0, help="of so many nodesets a bid on a line at most [all]"
+        "--nodesets", type=int, default=0, help="show bids on a line of so many nodesets [all]"
     )
-    parser.add_argument("--minutes", type=float, help="begin no run after so many")
-    parser.add_argument("--redo", action="store_true", help="also what another source has run")
     options = parser.parse_args()
-    if options.seeds < 1:
-        raise measure.BenchmarkError(f"--seeds is {options.seeds}, must be at least 1")
-    studies = options.study or list(STUDIES)
-    known = {row.workload for name in studies for row in STUDIES[name]}
-    for name in options.workload or ():
-        if name not in known:
-            raise measure.BenchmarkError(
-                f"no workload {name}; there are: {', '.join(sorted(known))}"
-            )
+    if not options.folder and not options.results:
+        parser.error("a folder of cpsched compare, or --results")
     results = campaign.Results(options.results, Case)
-    wanted = [
-        case
-        for case in cases(
-            studies, options.seeds, faithful=options.faithful, nodesets=options.nodesets
-        )
-        if case.workload in (options.workload or known)
-        and case.method in (options.method or METHODS)
-    ]
-    left = carry_out(wanted, results, options)
+    for folder in options.folder:
+        read(folder, results)
     sources = {row["source"] for row in results.rows.values()}
     if len(sources) > 1:
-        print(
-            f"\nResults of {len(sources)} versions of the source; --redo runs the old ones again."
-        )
-    for name in studies:
+        print(f"\nResults of {len(sources)} versions of the source.")
+    for name in options.study or STUDIES:
         study = Study(
             name, STUDIES[name], results, faithful=options.faithful, nodesets=options.nodesets
         )
-        study.beside()
-        study.directions()
-        study.costs()
-    if left:
-        print(f"\n{left} runs are left; the same command goes on.")
+        if study.measured:
+            study.beside()
+            study.directions()
+            study.costs()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import against_accasim
 import measure
 
 DISPATCHERS = ("fifo", "sjf", "prb", "easy", "conservative", "cph", "rollout")
@@ -180,18 +181,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def prepare(args: argparse.Namespace, work: Path) -> None:
-    """Write the first jobs of HPC2N without memory, which AccaSim wants in all lines or none."""
-    import gzip
-
-    with gzip.open(args.traces / LOGS["hpc2n"], "rt") as lines:
-        rows = [line.split() for line in lines if line.strip() and not line.startswith(";")]
-    for row in rows:
-        row[6] = row[9] = "-1"
-    text = "".join(" ".join(row) + "\n" for row in rows[: args.jobs])
-    (work / "hpc2n.swf").write_text(text)
-
-
 def main() -> None:
     if sys.argv[1:2] == ["one"]:
         side, log, name, jobs, traces, work = sys.argv[2:]
@@ -207,7 +196,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as folder:
         work = Path(folder)
         if args.what == "compare":
-            prepare(args, work)
+            hpc2n = args.traces / LOGS["hpc2n"]
+            against_accasim.prepare(hpc2n, args.jobs, work / "hpc2n.swf", capped=False)
             rows = compare(args, work)
             report(rows)
         else:

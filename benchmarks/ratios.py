@@ -1,13 +1,19 @@
 """
-A campaign in one table: every dispatcher and predictor over the baseline, log by log.
+Campaigns in tables: every dispatcher and predictor over the baseline, log by log.
 
-    python benchmarks/ratios.py DIR...
+    python benchmarks/ratios.py DIR... [--by-log]
 
-Each DIR is a folder of ``cpsched compare`` whose study names a baseline dispatcher and predictor,
-the same in all; their logs stand side by side, and rows of one log in several folders together.
-Cells are geometric means over the seeds of the ratios to the baseline's run of the same seed: of
-mean bounded slowdowns, then of the 99.9th percentiles of the wait; the last column is the geometric
-mean over the logs. A second table has mean bounded slowdowns, mean and deviation over the seeds.
+Each DIR is a folder of ``cpsched compare``; the studies have the same baseline. Their logs stand
+side by side, and rows of one log in several folders together. Cells are geometric means over the
+seeds of the ratios to the baseline's run of the same seed: of mean bounded slowdowns, then of the
+99.9th percentiles of the wait; the last column is the geometric mean over the logs. A second table
+has mean bounded slowdowns, mean and deviation over the seeds.
+
+``--by-log`` prints a table for each log and predictor instead: means over the seeds that all
+dispatchers have, and ratios to the baseline with 95 % confidence intervals (of the paired
+logarithms, Student's t). Place: ``first`` has the lowest ratio of slowdowns, ``tied`` is not
+significantly behind it (paired with the first, same method). ``above``: the 99.9th percentile of
+the wait is significantly above the baseline's. bsld: bounded slowdown (tau 10 s).
 """
 
 from __future__ import annotations
@@ -16,36 +22,62 @@ import argparse
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import campaign
 import measure
 import numpy as np
 
 from cpsched.study.paired import ratio
 
-#: The runs of a log: (slowdown, tail) by seed, by (dispatcher, predictor).
-Runs = dict[tuple[str, str], dict[int, tuple[float, float]]]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cpsched.study.paired import Estimate
+
+#: Figures of a run: their column, the key and the statistic in ``metrics.json``, and decimals.
+FIGURES = {
+    "mean bsld": ("bounded_slowdown", "mean", 2),
+    "p99 bsld": ("bounded_slowdown", "p99", 1),
+    "mean wait s": ("wait_s", "mean", 0),
+    "p99.9 wait s": ("wait_s", "p99.9", 0),
+    "max wait s": ("wait_s", "max", 0),
+}
+SLOWDOWN, TAIL, JOBS, COST = "mean bsld", "p99.9 wait s", "jobs", "CPU s"
+Figures = dict[str, float]
+#: The runs of a log: figures by seed, by (dispatcher, predictor).
+Runs = dict[tuple[str, str], dict[int, Figures]]
 
 
 class Campaign(NamedTuple):
-    """The finished runs by log, and the baseline."""
+    """The finished runs by log, and dispatcher and predictor of the baseline; None: a run's own."""
 
     logs: dict[str, Runs]
-    baseline: tuple[str, str]
+    baseline: tuple[str | None, str | None]
+
+    def base_of(self, who: tuple[str, str]) -> tuple[str, str]:
+        """Return what a dispatcher and predictor are compared with."""
+        dispatcher, predictor = self.baseline
+        return dispatcher or who[0], predictor or who[1]
+
+    @property
+    def base(self) -> str:
+        """What the baseline is called."""
+        return "/".join(name for name in self.baseline if name)
 
 
 def read(folder: Path) -> Campaign:
     """Return what a campaign's folder holds."""
-    about = json.loads((folder / "study.json").read_text())
     logs: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
-    for place in about["runs"]:
-        path = folder / "runs" / place["folder"] / "metrics.json"
-        if path.is_file():
-            found = json.loads(path.read_text())
-            figures = found["bounded_slowdown"]["all"]["mean"], found["wait_s"]["all"]["p99.9"]
-            who = place["dispatcher"], place["predictor"]
-            logs[place["workload"]][who][int(place["seed"])] = figures
-    base = about["baseline"]
+    for place, run in campaign.finished(folder):
+        found, timing = (
+            json.loads((run / name).read_text()) for name in ("metrics.json", "timing.json")
+        )
+        figures = {name: found[key]["all"][one] for name, (key, one, _) in FIGURES.items()}
+        figures |= {JOBS: found["wait_s"]["all"]["jobs"], COST: timing["loop_cpu_s"]}
+        who = place["dispatcher"], place["predictor"]
+        logs[place["workload"]][who][int(place["seed"])] = figures
+    base = json.loads((folder / "study.json").read_text())["baseline"]
     return Campaign(logs, (base["dispatcher"], base["predictor"]))
 
 
@@ -53,12 +85,17 @@ def joined(campaigns: list[Campaign]) -> Campaign:
     """Return several campaigns as one; of what two have, the first counts."""
     first = campaigns[0]
     if any(other.baseline != first.baseline for other in campaigns):
-        raise SystemExit("the folders have different baselines")
+        raise measure.BenchmarkError("the folders have different baselines")
     for other in campaigns[1:]:
         for log, runs in other.logs.items():
             for who, by_seed in runs.items():
                 first.logs[log][who] = by_seed | first.logs[log][who]
     return first
+
+
+def over(mine: Iterable[Figures], theirs: Iterable[Figures], figure: str) -> Estimate | None:
+    """Return the ratio of a figure in paired runs."""
+    return ratio(*([run[figure] for run in runs] for runs in (mine, theirs)))
 
 
 def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> tuple[float, float] | None:
@@ -67,37 +104,96 @@ def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> tuple[flo
     seeds = sorted(theirs)
     if not seeds or any(seed not in mine for seed in seeds):
         return None
-    found = []
-    for at in range(2):
-        over = ratio([mine[s][at] for s in seeds], [theirs[s][at] for s in seeds])
-        found.append(over.mean if over else float("nan"))
-    return found[0], found[1]
+    pairs = [mine[seed] for seed in seeds], [theirs[seed] for seed in seeds]
+    slow, tail = (over(*pairs, figure) for figure in (SLOWDOWN, TAIL))
+    return slow.mean if slow else float("nan"), tail.mean if tail else float("nan")
 
 
-def report(campaign: Campaign) -> None:
-    """Print both tables."""
-    rows = list(dict.fromkeys(who for runs in campaign.logs.values() for who in runs))
+def report(found: Campaign) -> None:
+    """Print the logs side by side."""
+    rows = list(dict.fromkeys(who for runs in found.logs.values() for who in runs))
     compared, means = [], []
     for who in rows:
-        cells = [ratios(runs, who, campaign.baseline) for runs in campaign.logs.values()]
+        cells = [ratios(runs, who, found.base_of(who)) for runs in found.logs.values()]
         shown = [f"{cell[0]:.3f}, {cell[1]:.2f}" if cell else "-" for cell in cells]
         known = [cell for cell in cells if cell]
         whole = np.exp(np.log(known).mean(axis=0)) if len(known) == len(cells) else None
         together = "-" if whole is None else f"{whole[0]:.3f}, {whole[1]:.2f}"
         compared.append([*who, *shown, together])
-        means.append([*who, *(_mean(runs.get(who, {})) for runs in campaign.logs.values())])
-    label = "/".join(campaign.baseline)
-    columns = ["dispatcher", "predictor", *campaign.logs]
-    measure.table(f"Over {label}: slowdown, tail of the wait", [*columns, "all"], compared)
+        means.append([*who, *(_mean(runs.get(who, {})) for runs in found.logs.values())])
+    columns = ["dispatcher", "predictor", *found.logs]
+    measure.table(f"Over {found.base}: slowdown, tail of the wait", [*columns, "all"], compared)
     measure.table("Mean bounded slowdown", columns, means)
 
 
-def _mean(runs: dict[int, tuple[float, float]]) -> str:
-    values = [slowdown for slowdown, _ in runs.values()]
+def _mean(runs: dict[int, Figures]) -> str:
+    values = [run[SLOWDOWN] for run in runs.values()]
     if not values:
         return "-"
     spread = f" ±{np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
     return f"{np.mean(values):.1f}{spread}"
+
+
+def by_log(found: Campaign) -> None:
+    """Print a table for each log and predictor whose baseline is there."""
+    for log, runs in found.logs.items():
+        for predictor in dict.fromkeys(predictor for _, predictor in runs):
+            rows = {name: of for (name, estimate), of in runs.items() if estimate == predictor}
+            base = runs.get(found.base_of(("", predictor)))
+            if base:
+                _table(f"{log}, {predictor}", rows, base, found.base)
+
+
+def _table(title: str, rows: Mapping[str, dict[int, Figures]], base: dict[int, Figures],
+           called: str) -> None:  # fmt: skip
+    seeds = sorted(set(base).intersection(*rows.values()))
+    if not seeds:
+        return
+    chosen = {name: [of[seed] for seed in seeds] for name, of in rows.items()}
+    theirs = [base[seed] for seed in seeds]
+    first = places({name: [run[SLOWDOWN] for run in runs] for name, runs in chosen.items()})
+    lines = []
+    for name, runs in chosen.items():
+        means = [f"{_over_seeds(runs, key):,.{at}f}" for key, (*_, at) in FIGURES.items()]
+        slow, tail = (over(runs, theirs, figure) for figure in (SLOWDOWN, TAIL))
+        verdict = "above" if tail and tail.low is not None and tail.low > 1 else ""
+        against = [shown(slow), first.get(name, ""), shown(tail), verdict]
+        lines.append([f"`{name}`", *means, *against, f"{_over_seeds(runs, COST):.1f}"])
+    columns = ["dispatcher", *FIGURES, f"bsld / {called}", "place", f"p99.9 wait / {called}",
+               f"than {called}'s", COST]  # fmt: skip
+    jobs = f"{theirs[0][JOBS]:,} jobs, seeds {', '.join(map(str, seeds))}"
+    measure.table(f"{title}, {jobs}", columns, lines)
+
+
+def _over_seeds(runs: Sequence[Figures], key: str) -> float:
+    return float(np.mean([run[key] for run in runs]))
+
+
+def shown(found: Estimate | None) -> str:
+    """Return a ratio with its interval."""
+    if found is None:
+        return "-"
+    if found.low is None:
+        return f"{found.mean:.3f}"
+    return f"{found.mean:.3f} ({found.low:.3f}-{found.high:.3f})"
+
+
+def places(values: Mapping[str, Sequence[float]]) -> dict[str, str]:
+    """
+    Return ``first`` for the name with the lowest geometric mean, ``tied`` for those not behind.
+
+    Not behind: the interval of the paired ratio to the first reaches down to 1. A single pair has
+    no interval; then only who equals the first is not behind.
+    """
+    first = min(values, key=lambda name: float(np.log(values[name]).mean()))
+    found = {first: "first"}
+    for name, one in values.items():
+        against = ratio(one, values[first])
+        if name == first or against is None:
+            continue
+        if against.mean == 1 or (against.low is not None and against.low <= 1):
+            found[name] = "tied"
+    return found
 
 
 def main() -> None:
@@ -105,7 +201,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("study", type=Path, nargs="+", help="folders of cpsched compare")
-    report(joined([read(folder) for folder in parser.parse_args().study]))
+    parser.add_argument("--by-log", action="store_true", help="a table for each log and predictor")
+    args = parser.parse_args()
+    found = joined([read(folder) for folder in args.study])
+    (by_log if args.by_log else report)(found)
 
 
 if __name__ == "__main__":

@@ -115,28 +115,23 @@ def _members(runtime: Any) -> Iterator[Any]:
 
 def runs_of(study: Path) -> dict[str, dict[str, Figures]]:
     """Return the figures of all finished runs by workload and ``DISPATCHER-ESTIMATE``."""
-    about = json.loads((study / "study.json").read_text())
     found: dict[str, dict[str, Figures]] = defaultdict(dict)
-    for place in about["runs"]:
-        folder = study / "runs" / place["folder"]
-        if (folder / "run.json").is_file():
-            run = f"{place['dispatcher']}-{place['predictor']}"
-            found[place["workload"]][run] = figures_of(folder)
+    for place, folder in campaign.finished(study):
+        run = f"{place['dispatcher']}-{place['predictor']}"
+        found[place["workload"]][run] = figures_of(folder)
     return found
 
 
 def keep(results: campaign.Results, found: dict[str, dict[str, Figures]]) -> None:
-    """Add runs to a file of results; one that is there with the same figures is not added again."""
+    """Add runs to a file of results."""
     for workload, runs in found.items():
         for run, figures in runs.items():
-            case = Case(workload, run)
             # JSON has no pairs as keys, and six digits are more than anybody reads.
             row = {
                 f"{group}: {name}": value if isinstance(value, int) else float(f"{value:.6g}")
                 for (name, group), value in figures.items()
             }
-            if results.rows.get(case, {}).get("figures") != row:
-                results.add(case, {"figures": row})
+            results.add(Case(workload, run), {"figures": row})
 
 
 def kept(results: campaign.Results) -> dict[str, dict[str, Figures]]:

@@ -111,15 +111,6 @@ def test_the_output_of_a_process_that_fails_is_shown(log: Path) -> None:
     assert "nowhere" in done.stderr
 
 
-def test_accasim_is_kept_out_of_the_checkout(log: Path) -> None:
-    """No virtual environment is made beside the sources."""
-    inside = BENCHMARKS / "venv"
-    done = script("against_accasim.py", "--traces", log.parent, "--venv", inside)
-    assert done.returncode == 1
-    assert "is in the checkout" in done.stderr
-    assert not inside.exists()
-
-
 def test_accasim_gets_capped_runtimes_and_no_memory(
     log: Path, tmp_path: Path, against: Any
 ) -> None:

@@ -1,9 +1,10 @@
-"""The benchmark of co-allocation runs, goes on where it was, and has the papers' figures right."""
+"""The benchmark of co-allocation: whose runs it takes, and that it has the papers' figures right."""
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 
 from cpsched.generators.heterogeneous_tables import PRESETS
+from cpsched.study import carry_out, load_study
 from cpsched.study.paired import Estimate
+from cpsched.study.task import tasks_of
+from cpsched.study.worker import arguments_of
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -31,25 +35,6 @@ def printed() -> Any:
 def coallocation() -> Any:
     """The benchmark."""
     return import_module("coallocation")
-
-
-@pytest.fixture
-def tiny(coallocation: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """All workloads are ESP on 8 nodes, 60 jobs of it; returns the sources asked for."""
-    from tiny import machine
-
-    from cpsched.generators.esp import ESP, EspOptions
-    from cpsched.mapping import fit
-
-    asked: list[Any] = []
-
-    def fitted(source: Any, system: str) -> Any:
-        asked.append((source, system))
-        workload = ESP.generate(EspOptions(nodes=8, cores=4, seed=dict(source[1])["seed"]))
-        return fit(workload.select(first=60), machine(*[(4, 2)] * 8, resources=("core", "gpu")))
-
-    monkeypatch.setattr(coallocation, "fitted", fitted)
-    return asked
 
 
 def run(coallocation: Any, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
@@ -86,87 +71,74 @@ def test_some_figures_are_those_printed(printed: Any) -> None:
     assert a3["8.4-1", "AUCSCHED2"]["fragmentation"] == (17.8, 13.86)
 
 
-def test_every_method_is_a_dispatcher_and_every_workload_is_there(coallocation: Any) -> None:
-    from cpsched.spec import build
-
-    for spec in coallocation.METHODS.values():
-        build("dispatchers", spec)
-    cases = list(coallocation.cases(coallocation.STUDIES, 1))
-    assert len(cases) == 10 + 40 + 36 + 16 + 18
-    for case in cases:
-        generator, options = case.source()
-        assert generator == "esp" or dict(options)["workload"] in PRESETS
-        build("dispatchers", case.dispatcher)
-
-
-def test_ranges_are_for_those_who_know_them(coallocation: Any) -> None:
-    """AUCSCHED2 has them in A.3; backfilling of 5' is that of 5 (T 8.4.1)."""
-    case = coallocation.Case
-    assert dict(case("8.4-7", "AUCSCHED2", 1).source()[1])["ranges"]
-    assert not dict(case("8.4-7", "AUCSCHED1", 1).source()[1])["ranges"]
-    assert dict(case("8.5-5r", "AUCSCHED3", 1).source()[1]) == {
-        "ranges": True, "seed": 1, "workload": "8.5-5",
-    }  # fmt: skip
-    assert case("8.5-5r", "Backfill tree", 1).source() == case("8.5-5", "Backfill tree", 1).source()
-    assert case("8.5-5r", "AUCSCHED3", 1).system == "tree-1024"
+def test_every_row_of_the_tables_is_a_run_of_the_studies(coallocation: Any) -> None:
+    """The shipped studies, and the one beside the benchmark, have them all, one seed each."""
+    found = set()
+    for name in (str(BENCHMARKS / "esp.toml"), "aucsched", "aucsched-tree"):
+        study = replace(load_study(name), seeds=(1,))
+        for task in tasks_of(study):
+            said = {"arguments": arguments_of(task), "dispatcher": task.dispatcher}
+            found.add(coallocation.case_of(said))
+    rows = {(row.workload, row.method) for rows in coallocation.STUDIES.values() for row in rows}
+    assert {(case.workload, case.method) for case in found} == rows
+    assert {(case.seed, case.faithful, case.nodesets) for case in found} == {(1, False, 0)}
 
 
-def test_runs_are_kept_and_not_done_again(
+@pytest.mark.parametrize(
+    ("dispatcher", "expected"),
+    [
+        ("aucsched1:faithful=yes,priority=basic", ("AUCSCHED1", True, 0)),
+        ("aucsched2:nodesets=2", ("AUCSCHED2", False, 2)),
+        ("ipsched", ("IPSCHED P", False, 0)),
+        ("easy", (None, False, 0)),
+    ],
+)
+def test_methods_are_told_by_what_dispatchers_do(
+    coallocation: Any, dispatcher: str, expected: tuple[Any, ...]
+) -> None:
+    """Options that are the default may be left out; those of an auction's variant are apart."""
+    assert coallocation.method_of(dispatcher) == expected
+
+
+def test_runs_are_shown_and_kept(
     coallocation: Any,
-    tiny: list[Any],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Two methods, two seeds: four lines; the same command again runs nothing."""
+    """Two methods on a small ESP: figures are of the runs, and once in the file."""
+    (tmp_path / "study.toml").write_text(
+        'title = "small"\nsystems = ["esp-1024"]\nseeds = [1]\n'
+        '[[workloads]]\ngenerator = "esp"\nfirst = 60\nseeded = true\n'
+        '[dispatchers]\n1 = "slurm-backfill:priority=basic"\n2 = "ipsched"\n'
+    )
+    carry_out(load_study(tmp_path / "study.toml"), tmp_path / "runs")
     file = tmp_path / "results.jsonl"
-    arguments = ["--results", str(file), "--study", "ESP", "--seeds", "2", "--workload", "ESP"]
-    arguments += ["--method", "Backfill", "--method", "IPSCHED P"]
+    arguments = [str(tmp_path / "runs"), "--results", str(file)]
     run(coallocation, monkeypatch, *arguments)
     out = capsys.readouterr().out
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [(row["case"]["method"], row["case"]["seed"]) for row in rows] == [
-        ("Backfill", 1), ("IPSCHED P", 1), ("Backfill", 2), ("IPSCHED P", 2),
+        ("Backfill", 1), ("IPSCHED P", 1),
     ]  # fmt: skip
     assert all(0 < row["utilization"] <= 100 and row["packing_factor"][0] >= 1 for row in rows)
     assert "0.77 (1.257)" in out
     assert "### ESP: against backfilling" in out
     assert "| -52 |" in " ".join(out.split())
-    asked = len(tiny)
+    assert "A.2" not in out
     run(coallocation, monkeypatch, *arguments)
-    assert len(tiny) == asked
-    assert len(file.read_text().splitlines()) == 4
+    assert len(file.read_text().splitlines()) == 2
+    run(coallocation, monkeypatch, "--results", str(file))
+    assert "0.77 (1.257)" in capsys.readouterr().out
 
 
-def test_time_that_is_up_leaves_runs(
-    coallocation: Any,
-    tiny: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+def test_the_kept_results_can_be_read(
+    coallocation: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--results", str(tmp_path / "r.jsonl"), "--study", "A.4", "--seeds", "1"]
-    run(coallocation, monkeypatch, *arguments, "--minutes", "0")
-    assert "16 runs are left; the same command goes on." in capsys.readouterr().out
-    assert not tiny
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--workload", "VI"], "no workload VI; there are: 8.4-1"),
-        (["--seeds", "0"], "--seeds is 0, must be at least 1"),
-    ],
-)
-def test_bad_options_are_one_line(
-    coallocation: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    arguments: list[str],
-    message: str,
-) -> None:
-    with pytest.raises(SystemExit, match=message):
-        run(coallocation, monkeypatch, "--results", str(tmp_path / "r.jsonl"), *arguments)
+    """The file beside the benchmarks has runs of every table."""
+    run(coallocation, monkeypatch, "--results", str(BENCHMARKS / "results" / "coallocation.jsonl"))
+    out = capsys.readouterr().out
+    assert all(f"### {name}: the paper's and ours" in out for name in coallocation.STUDIES)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table of a campaign: ratios to the baseline's run of the same seed."""
+"""The tables of campaigns: ratios to the baseline's run of the same seed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cpsched import registry
-from cpsched.spec import Spec
+from cpsched.study import load_study
+from cpsched.study.paired import ratio
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -24,7 +24,11 @@ def ratios(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("ratios")
 
 
-def campaign(folder: Path, figures: dict[tuple[str, str, str, int], tuple[float, float]]) -> Path:
+def campaign(
+    folder: Path,
+    figures: dict[tuple[str, str, str, int], tuple[float, float]],
+    predictor_of_base: str | None = "W",
+) -> Path:
     """Write a campaign's folder: slowdown and tail by (log, dispatcher, predictor, seed)."""
     places = []
     for number, ((log, dispatcher, predictor, seed), (slowdown, tail)) in enumerate(
@@ -33,13 +37,15 @@ def campaign(folder: Path, figures: dict[tuple[str, str, str, int], tuple[float,
         run = folder / "runs" / str(number)
         run.mkdir(parents=True)
         found = {
-            "bounded_slowdown": {"all": {"mean": slowdown}},
-            "wait_s": {"all": {"p99.9": tail}},
+            "bounded_slowdown": {"all": {"mean": slowdown, "p99": 2 * slowdown}},
+            "wait_s": {"all": {"mean": tail / 10, "p99.9": tail, "max": tail, "jobs": 7}},
         }
         (run / "metrics.json").write_text(json.dumps(found))
+        (run / "timing.json").write_text(json.dumps({"loop_cpu_s": 0.5}))
+        (run / "run.json").touch()
         places.append({"folder": run.name, "workload": log, "dispatcher": dispatcher,
                        "predictor": predictor, "seed": seed})  # fmt: skip
-    about = {"runs": places, "baseline": {"dispatcher": "EASY", "predictor": "W"}}
+    about = {"runs": places, "baseline": {"dispatcher": "EASY", "predictor": predictor_of_base}}
     (folder / "study.json").write_text(json.dumps(about))
     return folder
 
@@ -76,11 +82,68 @@ def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
     assert ["EASY", "W", "25.0 ±21.2", "3.0"] in lines
 
 
-def test_the_plan_names_what_there_is() -> None:
-    """Its dispatchers and predictors, and a baseline of them."""
-    plan = tomllib.loads((BENCHMARKS / "predictions.toml").read_text())
-    for group in ("dispatchers", "predictors"):
-        for spec in plan[group].values():
-            assert Spec.parse(spec).name in registry.names(group)
-    assert plan["baseline"]["dispatcher"] in plan["dispatchers"]
-    assert plan["baseline"]["predictor"] in plan["predictors"]
+def test_logs_apart_have_intervals_and_places(
+    ratios: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A table a log and predictor, each against EASY with the same predictor."""
+    figures = {
+        ("A", name, predictor, seed): (slowdown * seed, tail)
+        for predictor in ("W", "R")
+        for name, slowdown, tail in (("EASY", 2.0, 10.0), ("new", 1.0, 20.0))
+        for seed in (1, 2)
+    }
+    campaign(tmp_path, figures, predictor_of_base=None)
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--by-log"])
+    ratios.main()
+    out = capsys.readouterr().out
+    assert "### A, W, 7 jobs, seeds 1, 2" in out
+    assert "### A, R, 7 jobs, seeds 1, 2" in out
+    row = [cell.strip() for cell in next(x for x in out.splitlines() if "`new`" in x).split("|")]
+    assert row[1:-1] == [
+        "`new`", "1.50", "3.0", "2", "20", "20", "0.500 (0.500-0.500)", "first",
+        "2.000 (2.000-2.000)", "above", "0.5",
+    ]  # fmt: skip
+
+
+def test_one_pair_has_no_interval_and_zeros_no_ratio(ratios: Any) -> None:
+    """There is no spread of one number, and no ratio to nothing."""
+    assert ratios.shown(ratio([3], [2])) == "1.500"
+    assert ratios.shown(ratio([1, 0], [1, 1])) == "-"
+    assert ratios.shown(ratio([], [])) == "-"
+
+
+def test_places_tell_who_is_not_behind(ratios: Any) -> None:
+    """One is better in every run, one now and then."""
+    values = {"a": [10, 11, 12], "b": [10.1, 10.9, 12.1], "c": [20, 22, 25]}
+    assert ratios.places(values) == {"a": "first", "b": "tied"}
+    assert ratios.places({"a": [2], "b": [3], "c": [2]}) == {"a": "first", "c": "tied"}
+
+
+def test_what_is_no_campaign_is_one_line(
+    ratios: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is named."""
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path)])
+    with pytest.raises(SystemExit, match="is not a folder of a study"):
+        ratios.main()
+
+
+def test_a_broken_line_of_results_is_named(ratios: Any, tmp_path: Path) -> None:
+    """A benchmark that was killed while it wrote leaves half a line."""
+    path = tmp_path / "kept.jsonl"
+    path.write_text('{"case": {"log": "HPC2N"\n')
+    with pytest.raises(SystemExit, match=r"kept\.jsonl, line 1: not a result of a run"):
+        ratios.campaign.Results(path, dict)
+
+
+@pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.toml")), ids=lambda file: file.stem)
+def test_the_studies_are_studies(file: Path, tmp_path: Path) -> None:
+    """With small files in place of the logs they name, which are not shipped."""
+    (tmp_path / file.name).write_text(file.read_text())
+    for workload in tomllib.loads(file.read_text())["workloads"]:
+        if "file" in workload:
+            (tmp_path / workload["file"]).touch()
+    assert list(load_study(tmp_path / file.name).cases())

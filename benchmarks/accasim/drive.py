@@ -1,5 +1,5 @@
 """
-Run AccaSim 1.1.3 with FIFO and FirstFit; its own virtual environment executes this file.
+Run AccaSim 1.1.3 with FIFO and FirstFit, in a process that imports nothing else.
 
 AccaSim takes classes from ``collections`` that have lived in ``collections.abc`` alone since
 Python 3.10, so they are put back before it is imported. Nothing else of it is changed.
