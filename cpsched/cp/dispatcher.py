@@ -79,6 +79,7 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
             raise ConfigError(f"search is '{search}', must be one of {', '.join(SEARCHES)}")
         self.search = search
         self.objective = make_objective(objective)
+        self.minimises = self.objective.name
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
         self.window = window
         self.limits = cpsat.Limits(

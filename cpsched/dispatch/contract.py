@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
@@ -79,6 +80,10 @@ class Dispatcher(RemembersArguments, ABC):
     selects_sets
         Whether it chooses among sets of jobs to start now and plans no others. Then a job may wait
         for no other reason than that a set without it is better.
+    minimises
+        What its plans are to be good at, where it plans: ``slowdown`` or ``expected-wait``.
+    allocator
+        What it places jobs with, if it has one: its planned jobs are placed alike.
     interval
         Seconds of the grid on which it decides; None: at every event. The caller may choose
         another grid.
@@ -87,6 +92,8 @@ class Dispatcher(RemembersArguments, ABC):
     name: ClassVar[str]
     acts_when_idle: ClassVar[bool] = False
     selects_sets: ClassVar[bool] = False
+    minimises: str = "slowdown"
+    allocator: Allocator
     interval: int | None = None
 
     def reset(self, system: System, seed: int) -> None:

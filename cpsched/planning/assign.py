@@ -11,31 +11,23 @@ from cpsched.dispatch.allocators import Allocator, FirstFit
 from cpsched.model.decision import Start
 
 if TYPE_CHECKING:
-    from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
+    from cpsched.planning.instance import Instance
 
 
-def assign(
-    dispatcher: Dispatcher, view: View, decision: Decision, start: IntArray, duration: IntArray
-) -> dict[int, Allocation]:
+def assign(instance: Instance, decision: Decision, start: IntArray) -> dict[int, Allocation]:
     """
     Place each job at its planned start on what those before it leave, by handle.
 
     What a decision starts now lies where it says, a planned job on the nodes the plan names if it
     names any. A job without room at its start is left out: the plan may be one for the machine as
     one pool, or need another choice of nodes for the jobs before.
-
-    Parameters
-    ----------
-    view
-        Of the empty machine, with every job waiting.
-    start, duration
-        Seconds, by handle.
     """
-    allocator = getattr(dispatcher, "allocator", None)
+    view, end = instance.view, start + instance.duration
+    allocator = getattr(instance.cluster.dispatcher, "allocator", None)
     if not isinstance(allocator, Allocator):
         allocator = FirstFit()
         allocator.reset(view.system)
@@ -61,7 +53,7 @@ def assign(
             continue
         free[allocation.node] -= allocation.amount
         placed[handle] = allocation
-        heapq.heappush(running, (int(start[handle] + duration[handle]), handle))
+        heapq.heappush(running, (int(end[handle]), handle))
     return placed
 
 
@@ -80,11 +72,6 @@ def _placed(
         planned = allocator.planned(view, row, named, units)
         if planned is not None and (planned.amount <= free[planned.node]).all():
             return planned
-    return allocator.place(view, row, _only(free, named))
-
-
-def _only(free: IntArray, nodes: IntArray) -> IntArray:
-    """Return what some nodes have free, and nothing of the others."""
-    room = np.zeros_like(free)
-    room[nodes] = free[nodes]
-    return room
+    only = np.zeros_like(free)
+    only[named] = free[named]
+    return allocator.place(view, row, only)

@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.errors import DispatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.allocation import Allocation
     from cpsched.model.types import IntArray
@@ -27,21 +27,15 @@ def check_pool(instance: Instance, start: IntArray) -> None:
         names second, resource, demand and capacity.
     """
     early = np.flatnonzero(start < instance.release)
-    workload, system = instance.fitted.workload, instance.fitted.system
     if len(early):
-        job = workload.job_id[instance.row[early[0]]]
+        job = instance.fitted.workload.job_id[instance.row[early[0]]]
         raise DispatchError(
             f"the plan starts job {job} at {start[early[0]]}, before its release at"
             f" {instance.release[early[0]]}"
         )
-    _check(
-        start,
-        start + instance.duration,
-        instance.demand,
-        system.total,
-        system.resources,
-        "the machine",
-    )
+    jobs = np.arange(len(instance))
+    total = instance.fitted.system.total[None]
+    _check(instance, start, jobs, np.zeros_like(jobs), instance.demand, total, ["the machine"])
 
 
 def check_nodes(instance: Instance, start: IntArray, placed: Mapping[int, Allocation]) -> None:
@@ -53,40 +47,46 @@ def check_nodes(instance: Instance, start: IntArray, placed: Mapping[int, Alloca
     DispatchError
         If a node is over its capacity at any second.
     """
+    if not placed:
+        return
     system = instance.fitted.system
-    by_node: dict[int, list[tuple[int, IntArray]]] = {}
-    for handle, (nodes, _, amounts) in placed.items():
-        for node, amount in zip(nodes.tolist(), amounts, strict=True):
-            by_node.setdefault(node, []).append((handle, amount))
-    for node, jobs in by_node.items():
-        handles = np.array([handle for handle, _ in jobs], dtype=np.int64)
-        _check(
-            start[handles],
-            start[handles] + instance.duration[handles],
-            np.array([amount for _, amount in jobs], dtype=np.int64),
-            system.capacity[node],
-            system.resources,
-            f"node {system.node_names[node]}",
-        )
+    jobs = np.repeat(list(placed), [len(one.node) for one in placed.values()])
+    nodes = np.concatenate([one.node for one in placed.values()])
+    amount = np.concatenate([one.amount for one in placed.values()])
+    names = [f"node {name}" for name in system.node_names]
+    _check(instance, start, jobs, nodes, amount, system.capacity, names)
 
 
 def _check(
+    instance: Instance,
     start: IntArray,
-    end: IntArray,
-    demand: IntArray,
+    job: IntArray,
+    place: IntArray,
+    amount: IntArray,
     capacity: IntArray,
-    resources: tuple[str, ...],
-    where: str,
+    names: Sequence[str],
 ) -> None:
-    """Sweep over starts and ends; ends come first at the same second."""
-    times = np.concatenate([end, start])
-    change = np.concatenate([-demand, demand])
-    order = np.argsort(times, kind="stable")
-    used = np.cumsum(change[order], axis=0)
-    over = np.argwhere(used > capacity)
+    """
+    Sweep place by place over starts and ends; ends come first at the same second.
+
+    Parameters
+    ----------
+    job, place, amount
+        Who takes what where, row by row.
+    capacity, names
+        Of each place.
+    """
+    ends = start[job] + instance.duration[job]
+    times, places = np.concatenate([ends, start[job]]), np.concatenate([place, place])
+    order = np.lexsort((times, places))
+    # Every job gives back what it took, so each place starts from 0 again.
+    used = np.cumsum(np.concatenate([-amount, amount])[order], axis=0)
+    over = np.argwhere(used > capacity[places[order]])
     if len(over):
         at, kind = over[0].tolist()
+        where = places[order[at]]
+        resource = instance.fitted.system.resources[kind]
         raise DispatchError(
-            f"the plan takes {int(used[at, kind]):,} {resources[kind]} of {where} at second"
-            f" {int(times[order[at]]):,}, which has {int(capacity[kind]):,}"
+            f"the plan takes {int(used[at, kind]):,} {resource} of {names[where]} at second"
+            f" {int(times[order[at]]):,}, which has {int(capacity[where, kind]):,}"
         )

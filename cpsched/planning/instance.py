@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.allocators import FirstFit
-from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.pooled import pooled_demand
+from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
-from cpsched.model import columns as c
-from cpsched.model.decision import NOTHING, Decision
+from cpsched.kernels import pool
 from cpsched.model.types import MISSING
-from cpsched.simulation.simulator import Simulator
+from cpsched.simulation.arrivals import Arrivals
 from cpsched.spec import build
 
 if TYPE_CHECKING:
+    from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
-    from cpsched.model.system import System
     from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
@@ -33,8 +32,10 @@ class Instance:
     ----------
     fitted
         All jobs on their system, every one submitted at its release.
-    together
-        The same, every one submitted at second 0 and free of begin times and dependencies.
+    cluster
+        Where all of them wait at second 0, free of begin times and dependencies.
+    view
+        What the dispatcher is shown there: the empty machine, every job waiting.
     row
         Row of the workload of each job, shape ``(n,)``; positions here are handles.
     release, duration
@@ -46,7 +47,8 @@ class Instance:
     """
 
     fitted: Fitted
-    together: Fitted
+    cluster: Cluster
+    view: View
     row: IntArray
     release: IntArray
     duration: IntArray
@@ -79,13 +81,37 @@ class Instance:
     def _default(self) -> int:
         return self.fitted.system.default_expected_wait or int(self.expected_wait.max())
 
+    def list_plan(self) -> IntArray:
+        """
+        Return the starts of the list plan, shape ``(n,)``.
+
+        Each job in turn, in the dispatcher's own order of the queue (that of submits where it has
+        none), at the first time it fits behind those before it, on the machine as one pool, with
+        all jobs there at once.
+        """
+        order, rows = self.cluster.dispatcher.ranking(self.view), self.view.waiting.rows
+        starts: IntArray = pool.list_plan(
+            np.arange(len(rows)) if order is None else np.searchsorted(rows, order),
+            self.duration,
+            self.demand,
+            np.zeros(len(rows), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+            np.array(self.view.free.sum(axis=0)[None]),
+        )
+        return starts
+
     def makespan(self, start: IntArray) -> int:
         """Return the last planned end less the first release, seconds."""
         return int((start + self.duration).max() - self.release.min())
 
 
 def instance_of(
-    fitted: Fitted, predictor: str, *, keep_submits: bool = False, seed: int = 0
+    fitted: Fitted,
+    predictor: str,
+    dispatcher: str | Dispatcher = "fifo",
+    *,
+    keep_submits: bool = False,
+    seed: int = 0,
 ) -> Instance:
     """
     Return the static instance of a workload.
@@ -94,6 +120,8 @@ def instance_of(
     ----------
     predictor
         Gives the durations; asked about all jobs at once, before any has run.
+    dispatcher
+        Of the instance's cluster.
     keep_submits
         Whether jobs cannot start before they are submitted; otherwise all are there at second 0.
 
@@ -116,46 +144,37 @@ def instance_of(
     no_begin = np.full_like(workload.begin, MISSING)
     at_once = workload.with_columns(submit=np.zeros_like(workload.submit), begin=no_begin)
     free = at_once.with_columns(dependency=np.full_like(workload.dependency, -1))
-    together = replace(fitted, workload=free)
-    idle = _Idle()
-    simulator = first_decision(together, idle, predictor, seed)
-    columns = simulator.machine.store.columns[: len(row)]
+    cluster = cluster_of(replace(fitted, workload=free), predictor, dispatcher, seed)
+    view = cluster.view(0)
+    allocator = FirstFit()
+    allocator.reset(view.system)
     return Instance(
         fitted=replace(fitted, workload=shifted if keep_submits else at_once),
-        together=together,
+        cluster=cluster,
+        view=view,
         row=row,
         release=(shifted if keep_submits else at_once).submit[row],
-        duration=np.maximum(columns[:, c.PLAN], 1),
-        demand=idle.demand,
-        expected_wait=columns[:, c.EXPECTED_WAIT].copy(),
+        duration=np.maximum(view.waiting.plan, 1),
+        demand=pooled_demand(view, view.waiting, allocator),
+        expected_wait=view.waiting.expected_wait,
     )
 
 
-def first_decision(fitted: Fitted, dispatcher: Dispatcher, predictor: str, seed: int) -> Simulator:
-    """Simulate the first instant of a workload and return the simulator after it."""
-    made: list[Simulator] = []
-    simulator = Simulator(
-        fitted,
+def cluster_of(
+    fitted: Fitted, predictor: str, dispatcher: str | Dispatcher = "fifo", seed: int = 0
+) -> Cluster:
+    """Return an empty machine where all jobs that can run wait at second 0, by handle."""
+    arrivals = Arrivals(fitted)
+    predicts = build("predictors", predictor, truth=lambda handle: arrivals.runtime[handle])
+    cluster = Cluster(
+        fitted.system,
         dispatcher,
-        build("predictors", predictor, truth=lambda handle: made[0].arrivals.runtime[handle]),
+        predicts,
         seed=seed,
+        epoch=fitted.workload.epoch,
+        name_of=arrivals.job_id,
     )
-    made.append(simulator)
-    simulator.step()
-    return simulator
-
-
-class _Idle(Dispatcher):
-    """Starts nothing; notes what the waiting jobs take."""
-
-    name = "idle"
-    demand: IntArray
-
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        self._allocator = FirstFit()
-        self._allocator.reset(system)
-
-    def decide(self, view: View) -> Decision:
-        # Asked once: nothing starts, so nothing else happens at the first second.
-        self.demand = pooled_demand(view, view.waiting, self._allocator)
-        return NOTHING
+    store = cluster.machine.store
+    arrivals.enter(store, 0, len(arrivals))
+    cluster.admit(0, len(arrivals), 0, classes=arrivals.eligible(store))
+    return cluster

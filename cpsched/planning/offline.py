@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,23 +16,20 @@ from cpsched.model.decision import NOTHING, Start
 from cpsched.model.types import MISSING
 from cpsched.planning.assign import assign
 from cpsched.planning.check import check_nodes, check_pool
-from cpsched.planning.instance import first_decision, instance_of
-from cpsched.planning.listed import list_plan
+from cpsched.planning.instance import instance_of
+from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.spec import Spec, build, may_be_none, options_of
 from cpsched.study.nodes import fold_units
 from cpsched.words import brief, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
-    from cpsched.model.schedule import Schedule
-    from cpsched.model.system import System
     from cpsched.model.types import IntArray
-    from cpsched.model.view import View
     from cpsched.planning.instance import Instance
 
 #: Deterministic time for one plan: a decision of a simulation gets a hundredth or less.
@@ -141,11 +138,11 @@ def plan(
             " this out, or name a dispatcher without a model (easy, prb, ...)",
             key="--keep-submits",
         )
-    instance = instance_of(fitted, predictor, keep_submits=keep_submits, seed=seed)
+    instance = instance_of(fitted, predictor, decides, keep_submits=keep_submits, seed=seed)
     if solves:
-        found = _solved(instance, spec, decides, predictor, seed)
+        found = _solved(instance, spec, predictor)
     else:
-        found = _simulated(instance, spec, decides, predictor, seed)
+        found = _simulated(instance, spec, predictor, seed)
     check_pool(instance, found.start)
     return found
 
@@ -175,55 +172,6 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
     return str(spec), build("dispatchers", spec)
 
 
-class _Once(Dispatcher):
-    """
-    Keeps the first decision of a dispatcher, and what follows from the same view.
-
-    Where the list plan finds nodes for every job and is better by what is minimised, it is kept.
-    """
-
-    def __init__(self, inner: Dispatcher, instance: Instance, minimised: str) -> None:
-        self.name = inner.name  # type: ignore[misc]
-        self._inner = inner
-        self._instance = instance
-        self._minimised = minimised
-        self.decision: Decision
-        self.listed: IntArray
-        self.start: IntArray
-        self.placed: dict[int, Allocation]
-        self.found: float
-
-    def reset(self, system: System, seed: int) -> None:
-        self._inner.reset(system, seed)
-
-    def decide(self, view: View) -> Decision:
-        if hasattr(self, "decision"):
-            # Jobs whose runtime is 0 have ended already; the plan is made.
-            return NOTHING
-        self.listed = list_plan(self._inner, view, self._instance)
-        decision = self.decision = self._inner.decide(view)
-        self.start = _starts(decision, len(self._instance))
-        if (self.start != MISSING).all():
-            duration = self._instance.duration
-            self.placed = assign(self._inner, view, decision, self.start, duration)
-            self.found = self._cost(self.start)
-            if self._cost(self.listed) < self.found:
-                placed = assign(self._inner, view, NOTHING, self.listed, duration)
-                if len(placed) == len(self._instance):
-                    self.start, self.placed = self.listed, placed
-        return decision
-
-    def _cost(self, start: IntArray) -> float:
-        return self._instance.objective(self._minimised, start) or 0.0
-
-    def gap(self, gap: float) -> float:
-        """Return the gap of the plan kept, given that of the plan found."""
-        base = self._cost(self._instance.release)
-        delay = self._cost(self.start) - base
-        bound = (self.found - base) * (1 - gap)
-        return 1 - bound / delay if delay > 0 else 0.0
-
-
 def _starts(decision: Decision, num_jobs: int) -> IntArray:
     """Return the start of every job of a decision on all of them, ``MISSING`` if not planned."""
     start = np.full(num_jobs, MISSING, dtype=np.int64)
@@ -233,24 +181,25 @@ def _starts(decision: Decision, num_jobs: int) -> IntArray:
     return start
 
 
-def _solved(
-    instance: Instance, spec: str, decides: Dispatcher, predictor: str, seed: int
-) -> OfflinePlan:
-    """Take the plan of one decision."""
-    dependent = np.flatnonzero(instance.fitted.workload.dependency[instance.row] >= 0)
+def _solved(instance: Instance, spec: str, predictor: str) -> OfflinePlan:
+    """
+    Take the plan of one decision, or the list plan.
+
+    The latter where it finds nodes for every job and is better by what is minimised.
+    """
+    cluster, workload = instance.cluster, instance.fitted.workload
+    dependent = instance.row[workload.dependency[instance.row] >= 0]
     if len(dependent):
-        job = instance.fitted.workload.job_id[instance.row[dependent[0]]]
         raise ConfigError(
             f"{counted(len(dependent), 'job')} waiting for others to end (the first:"
-            f" {brief(str(job))}), which the model of '{decides.name}' does not know; name a"
-            " dispatcher without a model (easy, prb, ...)"
+            f" {brief(str(workload.job_id[dependent[0]]))}), which the model of"
+            f" '{cluster.dispatcher.name}' does not know; name a dispatcher without a model (easy,"
+            " prb, ...)"
         )
-    objective = getattr(decides, "objective", "slowdown")
-    minimised = str(getattr(objective, "name", objective))
-    once = _Once(decides, instance, minimised)
-    first_decision(instance.together, once, predictor, seed)
-    stats = dict(once.decision.stats)
-    left = int((once.start == MISSING).sum())
+    listed = instance.list_plan()
+    decision = cluster.decide(0)
+    start, stats = _starts(decision, len(instance)), dict(decision.stats)
+    left = int((start == MISSING).sum())
     if left:
         why = "a larger window if that is not all of them"
         if stats.get("window_shortened"):
@@ -260,59 +209,74 @@ def _solved(
             f" (--first), or {why}",
             where=spec,
         )
+    minimised = cluster.dispatcher.minimises
+
+    def delay(start: IntArray) -> float:
+        base = instance.objective(minimised, instance.release) or 0.0
+        return (instance.objective(minimised, start) or 0.0) - base
+
+    found, placed = delay(start), assign(instance, decision, start)
+    if delay(listed) < found:
+        placed_as_listed = assign(instance, NOTHING, listed)
+        if len(placed_as_listed) == len(instance):
+            start, placed = listed, placed_as_listed
+    cluster.start(cast("Sequence[Start]", decision.actions), 0)
+    check_nodes(instance, start, placed)
     proven = _UNPROVEN not in stats and (
         not stats.get("solver_calls") or bool(stats.get("proven_optimal"))
     )
-    gap = once.gap(0.0 if proven else float(stats.get("bound_gap", 1.0)))
-    check_nodes(instance, once.start, once.placed)
-    nodes, units = _texts(
-        instance.fitted.system.node_names,
-        {job: (placed.node, placed.units) for job, placed in once.placed.items()},
-        range(len(instance)),
-    )
+    bound = found if proven else found * (1 - float(stats.get("bound_gap", 1.0)))
+    gap = 1 - bound / delay(start) if delay(start) > 0 else 0.0
+    nodes, units = _texts(instance, placed)
     return OfflinePlan(
         dispatcher=spec,
         predictor=predictor,
         instance=instance,
-        start=once.start,
+        start=start,
         nodes=nodes,
         units_per_node=units,
         status="feasible" if gap else "optimal",
-        listed=once.listed,
-        checked="nodes" if len(once.placed) == len(instance) else "pool",
+        listed=listed,
+        checked="nodes" if len(placed) == len(instance) else "pool",
         minimised=minimised,
         gap=gap,
         stats=stats,
     )
 
 
-def _simulated(
-    instance: Instance, spec: str, decides: Dispatcher, predictor: str, seed: int
-) -> OfflinePlan:
+class _Placements(Observer):
+    """Remembers where jobs start."""
+
+    def __init__(self) -> None:
+        self.of_job: dict[int, Allocation] = {}
+
+    def on_start(self, job: int, allocation: Allocation, now: int) -> None:  # noqa: ARG002
+        self.of_job[job] = allocation
+
+
+def _simulated(instance: Instance, spec: str, predictor: str, seed: int) -> OfflinePlan:
     """Run the instance event by event, every job as long as predicted."""
     from cpsched.verification import verify
 
     workload = instance.fitted.workload
+    listed = None
+    if not instance.release.any() and (workload.dependency[instance.row] < 0).all():
+        listed = instance.list_plan()
     runtime = workload.runtime.copy()
     runtime[instance.row] = instance.duration
     certain = replace(instance.fitted, workload=workload.with_columns(runtime=runtime))
+    placements = _Placements()
     run = simulate(
         certain,
-        dispatcher=decides,
+        dispatcher=instance.cluster.dispatcher,
         predictor="actual",
         settings=Settings(overrun="extend", seed=seed),
+        observers=[placements],
     )
     wrong = verify(run.schedule, limit=1)
     if wrong:
         raise DispatchError(f"{spec}: {wrong[0].message}")
-    listed = None
-    if not instance.release.any() and (workload.dependency[instance.row] < 0).all():
-        once = _Once(decides, instance, "slowdown")
-        first_decision(instance.together, once, predictor, seed)
-        listed = once.listed
-    nodes, units = _texts(
-        run.schedule.system.node_names, _placed(run.schedule), instance.row.tolist()
-    )
+    nodes, units = _texts(instance, placements.of_job)
     return OfflinePlan(
         dispatcher=spec,
         predictor=predictor,
@@ -327,24 +291,13 @@ def _simulated(
     )
 
 
-def _placed(schedule: Schedule) -> dict[int, tuple[IntArray, IntArray]]:
-    """Return nodes, and units on each, by row of the workload."""
-    segments = schedule.segments
-    nodes: dict[int, list[int]] = {}
-    units: dict[int, list[int]] = {}
-    for at in np.lexsort((segments.node, segments.job)).tolist():
-        row, first, many = int(segments.job[at]), int(segments.node[at]), int(segments.count[at])
-        nodes.setdefault(row, []).extend(range(first, first + many))
-        units.setdefault(row, []).extend([int(segments.units[at])] * many)
-    return {row: (np.array(nodes[row]), np.array(units[row])) for row in nodes}
-
-
 def _texts(
-    names: Sequence[str], placed: Mapping[int, tuple[IntArray, IntArray]], jobs: Iterable[int]
+    instance: Instance, placed: Mapping[int, Allocation]
 ) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
     """Return node lists of jobs, and their units on each node."""
-    of_jobs = [placed.get(job) for job in jobs]
+    names = instance.fitted.system.node_names
+    of_jobs = [placed.get(job) for job in range(len(instance))]
     return (
-        tuple(None if at is None else node_list(names, at[0]) for at in of_jobs),
-        tuple(None if at is None else fold_units(at[1].tolist()) for at in of_jobs),
+        tuple(None if at is None else node_list(names, at.node) for at in of_jobs),
+        tuple(None if at is None else fold_units(at.units.tolist()) for at in of_jobs),
     )

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.dispatch.contract import Dispatcher
 from cpsched.explain.room import Fitting
 from cpsched.mapping import fit
-from cpsched.model.decision import NOTHING
-from cpsched.planning.instance import first_decision
+from cpsched.planning.instance import cluster_of
 
 
 def room_of(system, free, *row, **columns):
     """Return the room for one job where nodes have so much free."""
-    found = []
-
-    class Look(Dispatcher):
-        name = "look"
-
-        def decide(self, view):
-            import numpy as np
-
-            fitting = Fitting(view, int(view.waiting.rows[0]))
-            found.append(fitting.room(np.array(free, dtype=np.int64)))
-            return NOTHING
-
-    resources = system.resources
-    workload = jobs(row, resources=resources, **columns)
-    first_decision(fit(workload, system), Look(), "requested", 0)
-    return found[0]
+    workload = jobs(row, resources=system.resources, **columns)
+    view = cluster_of(fit(workload, system), "requested").view(0)
+    return Fitting(view, 0).room(np.array(free, dtype=np.int64))
 
 
 @pytest.mark.parametrize(
