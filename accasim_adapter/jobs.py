@@ -21,9 +21,9 @@ class Predicted(NamedTuple):
     """What a job's user asked for, and the runtimes predicted of it; seconds."""
 
     requested_time: int
-    priority: int
-    plan: int
-    bound: int
+    ranking_estimate: int
+    runtime_estimate: int
+    runtime_bound: int
 
 
 def predicted_of(job: Event) -> Predicted | None:

@@ -135,9 +135,9 @@ class CpschedPredictor(Hooks):
             return
         self._row_of[job.id] = row
         predict(self.predictor, self._store, self._job(job.id), now)
-        values = self._store.columns[row, c.PRIORITY : c.BOUND + 1].tolist()
+        values = self._store.columns[row, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1].tolist()
         setattr(job, PREDICTED, Predicted(request.requested_time, *values))
-        job.expected_duration = predicted_of(job).plan  # type: ignore[union-attr]
+        job.expected_duration = predicted_of(job).runtime_estimate  # type: ignore[union-attr]
 
     def _job(self, job_id: str) -> JobTable:
         return JobTable(self._store, np.array([self._row_of[job_id]], dtype=np.int64))

@@ -104,7 +104,7 @@ class Reference:
         return {
             "handles": handles,
             "waited": view.now - jobs.submit,
-            "duration": np.maximum(jobs.plan, 1),
+            "duration": np.maximum(jobs.runtime_estimate, 1),
             "earliest": np.array([variable.domain.min() for variable in built.start]),
             "starts": np.array(answer.values),
             "proven": answer.status is cpsat.Status.OPTIMAL,
@@ -113,9 +113,9 @@ class Reference:
     def _compare(self, name: str, decision: Decision, best: dict[str, Any], now: int) -> None:
         """Note a plan's gap, if it has a start for every job the reference has."""
         start = {action.handle: 0 for action in decision.actions}
-        if decision.plan is not None:
-            planned = np.asarray(decision.plan.start) - now
-            start.update(zip(list(decision.plan.handle), planned.tolist(), strict=True))
+        if decision.planned_starts is not None:
+            planned = np.asarray(decision.planned_starts.start) - now
+            start.update(zip(list(decision.planned_starts.handle), planned.tolist(), strict=True))
         if any(handle not in start for handle in best["handles"]):
             return
         own = np.array([start[handle] for handle in best["handles"]])

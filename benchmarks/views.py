@@ -250,7 +250,7 @@ class _Jobs:
         self.request[:, 1] = rng.random(num) < 0.25
         # A unit of a GPU job is a core and a GPU; there are few of them.
         self.units = np.where(self.request[:, 1] > 0, np.minimum(self.units, 8), self.units)
-        self.plan = np.rint(np.exp(rng.uniform(4, 11, size=num))).astype(np.int64)
+        self.runtime = np.rint(np.exp(rng.uniform(4, 11, size=num))).astype(np.int64)
         self.waited = np.sort(rng.integers(0, 86400, size=num))[::-1]
 
     def table(self, now: int) -> JobTable:
@@ -259,7 +259,7 @@ class _Jobs:
             resources=("core", "gpu"),
             handle=np.arange(num),
             submit=now - self.waited,
-            requested_time=self.plan,
+            requested_time=self.runtime,
             units=self.units,
             request=self.request,
             expected_wait=np.full(num, 3600),
@@ -282,14 +282,14 @@ def _run(
     room = np.min(free[home][:, request > 0] // request[request > 0], axis=1)
     before = np.cumsum(room) - room
     units = np.clip(jobs.units[row] - before, 0, room)
-    elapsed = int(jobs.plan[row] * rng.random())
+    elapsed = int(jobs.runtime[row] * rng.random())
     if units.sum() < jobs.units[row]:
         return False
     node = home[units > 0]
     amount = units[units > 0, None] * request
     free[node] -= amount
     held = Allocation(node, units[units > 0], amount)
-    _hold(table, row, held, arena, now - elapsed, int(jobs.plan[row]))
+    _hold(table, row, held, arena, now - elapsed, int(jobs.runtime[row]))
     return True
 
 

@@ -28,7 +28,7 @@ from cpsched.errors import (
 from cpsched.mapping import Fitted, fit
 from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Decision, Plan, Start
+from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.jobtable import Job, JobTable, RunningTable
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.system import Queue, System
@@ -67,7 +67,7 @@ __all__ = [
     "JobTable",
     "Observer",
     "Outcome",
-    "Plan",
+    "PlannedStarts",
     "Prediction",
     "Queue",
     "Request",

@@ -189,7 +189,7 @@ def check_keeps_promises(make: Maker) -> None:
 
     For dispatchers that reserve (EASY): with requested times and killing, nothing ends later than
     expected, so a reservation can only come true or come early. The head is the first job in
-    queue order, and what counts is its start in ``Decision.plan``.
+    queue order, and what counts is its start in ``Decision.planned_starts``.
     """
     promises = _Promises()
     simulation = _Simulation(make(), sample(), observers=(promises,))
@@ -246,11 +246,17 @@ class _Promises(Observer):
         self.planned: dict[int, int] = {}
 
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:  # noqa: ARG002
-        if decision.plan is None:
+        if decision.planned_starts is None:
             return
         started = {action.handle for action in decision.actions if isinstance(action, Start)}
         head = next((job for job in view.waiting.handle.tolist() if job not in started), None)
-        plan = dict(zip(map(int, decision.plan.handle), map(int, decision.plan.start), strict=True))
+        plan = dict(
+            zip(
+                map(int, decision.planned_starts.handle),
+                map(int, decision.planned_starts.start),
+                strict=True,
+            )
+        )
         if head in plan:
             self.planned[head] = min(plan[head], self.planned.get(head, plan[head]))
 

@@ -30,17 +30,17 @@ class Prediction(NamedTuple):
 
     Attributes
     ----------
-    priority
+    ranking_estimate
         To rank jobs by, shape ``(n,)``.
-    plan
+    runtime_estimate
         To plan reservations with; the one accuracy tables score.
-    bound
+    runtime_bound
         What the runtime will hardly exceed.
     """
 
-    priority: IntArray
-    plan: IntArray
-    bound: IntArray
+    ranking_estimate: IntArray
+    runtime_estimate: IntArray
+    runtime_bound: IntArray
 
     @classmethod
     def point(cls, runtime: AnyArray) -> Self:
@@ -59,7 +59,7 @@ def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTab
     Returns
     -------
     ndarray
-        int64, shape ``(n, 3)``: priority, plan, bound.
+        int64, shape ``(n, 3)``: columns as the fields of :class:`Prediction`.
 
     Raises
     ------

@@ -146,7 +146,7 @@ class Sjf(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return d."""
-        return (jobs.priority,)
+        return (jobs.ranking_estimate,)
 
 
 class Ljf(Priority):
@@ -158,7 +158,7 @@ class Ljf(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return -d."""
-        return (-jobs.priority,)
+        return (-jobs.ranking_estimate,)
 
 
 class _WithDemand(Priority):
@@ -177,7 +177,7 @@ class _WithDemand(Priority):
         It has neither whole nodes nor amounts per node: what a job takes at least counts.
         """
         # Products first: jobs that ask for the same in other pieces must come out equal.
-        asked = jobs.priority.astype(np.float64)[:, None] * self.taken(jobs)
+        asked = jobs.ranking_estimate.astype(np.float64)[:, None] * self.taken(jobs)
         demand: FloatArray = (asked / self._capacity).sum(axis=1)
         return demand
 
@@ -239,7 +239,7 @@ class Slowdown(_WithDemand):
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative slowdown and the demand."""
         waited = now - jobs.submit
-        runtime = jobs.priority
+        runtime = jobs.ranking_estimate
         slowdown = np.where(runtime > 0, (waited + runtime) / np.maximum(runtime, 1), waited)
         return (-slowdown, self.demand(jobs))
 
@@ -281,7 +281,7 @@ class Wfp3(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative value."""
-        ratio = (now - jobs.submit) / np.maximum(jobs.priority, 1)
+        ratio = (now - jobs.submit) / np.maximum(jobs.ranking_estimate, 1)
         return (-(ratio**3 * self.cores(jobs)),)
 
 
@@ -294,7 +294,7 @@ class Unicef(Priority):
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative value; one-core jobs that have waited go first, by wait over d."""
         waited = now - jobs.submit
-        runtime = np.maximum(jobs.priority, 1)
+        runtime = np.maximum(jobs.ranking_estimate, 1)
         width = np.log2(np.maximum(self.cores(jobs), 1))
         serial = (width == 0) & (waited > 0)
         value = waited / (np.where(width > 0, width, 1.0) * runtime)
@@ -313,7 +313,7 @@ class _Fitted(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return the fitted value."""
-        runtime = np.maximum(jobs.priority, 1).astype(np.float64)
+        runtime = np.maximum(jobs.ranking_estimate, 1).astype(np.float64)
         submit = np.log10(np.maximum(jobs.submit, 1))
         return (self.value(runtime, self.cores(jobs).astype(np.float64), submit),)
 

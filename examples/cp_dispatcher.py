@@ -15,7 +15,7 @@ class CoreSeconds(Objective):
     name = "core-seconds"
 
     def divisors(self, jobs):
-        return np.maximum(jobs.plan * jobs.units, 1)
+        return np.maximum(jobs.runtime_estimate * jobs.units, 1)
 
 
 class CappedUsers(Cph):

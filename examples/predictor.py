@@ -44,7 +44,7 @@ workload = log.select(first=1000)
 system = load_system("eurora")
 for predictor in ("requested", UserMean()):
     run = simulate(workload, system, dispatcher="prb:priority=slowdown", predictor=predictor)
-    error = np.abs(run.schedule.plan - workload.runtime).mean()
+    error = np.abs(run.schedule.runtime_estimate - workload.runtime).mean()
     slowdown = summarize(run.schedule)["bounded_slowdown"]["all"]["mean"]
     print(f"{run.predictor}: off by {error:.0f} s, mean bounded slowdown {slowdown:.2f}")
 
@@ -57,6 +57,6 @@ with tempfile.TemporaryDirectory() as folder:
     later = log.select(start=int(workload.submit[-1])).select(first=500)
     for predictor in ("requested", f"linear:model={model}"):
         run = simulate(later, system, dispatcher="easy", predictor=predictor)
-        error = np.abs(run.schedule.plan - later.runtime).mean()
+        error = np.abs(run.schedule.runtime_estimate - later.runtime).mean()
         name = predictor.partition(":")[0]
         print(f"later, {name}: off by more than an hour: {error > 3600}")

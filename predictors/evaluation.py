@@ -35,7 +35,7 @@ class Evaluation:
         Canonical specification.
     rows
         Rows of the workload that were replayed, int64, shape ``(A,)``.
-    priority, plan, bound
+    ranking_estimate, runtime_estimate, runtime_bound
         What was predicted for each, seconds.
     scored
         Index of the first of them that is scored; those before it only teach.
@@ -54,9 +54,9 @@ class Evaluation:
 
     predictor: str
     rows: IntArray
-    priority: IntArray
-    plan: IntArray
-    bound: IntArray
+    ranking_estimate: IntArray
+    runtime_estimate: IntArray
+    runtime_bound: IntArray
     scored: int
     overall: Accuracy
     by_class: Mapping[str, Accuracy]
@@ -119,9 +119,9 @@ def evaluate(
     return Evaluation(
         predictor=str(Spec.parse(spec)),
         rows=rows,
-        priority=priority,
-        plan=plan,
-        bound=bound,
+        ranking_estimate=priority,
+        runtime_estimate=plan,
+        runtime_bound=bound,
         scored=first,
         overall=score(np.ones(len(rows) - first, dtype=np.bool_)),
         by_class={name: score(classes == code) for code, name in enumerate(CLASSES)},
@@ -145,7 +145,8 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     Return all answers as columns, one row a job and predictor.
 
     ``predictor``, ``job_id``, ``submit``, ``requested_time``, ``runtime`` (seconds), ``scored``,
-    and the three answers ``priority``, ``plan`` and ``bound``.
+    and the three answers ``ranking_estimate``, ``runtime_estimate`` and
+    ``runtime_bound``.
     """
     from cpsched import arrow
 
@@ -160,6 +161,6 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     for name in ("submit", "requested_time", "runtime"):
         columns[name] = arrow.numbers(getattr(workload, name)[rows])
     columns["scored"] = arrow.numbers(np.concatenate(scored))
-    for name in ("priority", "plan", "bound"):
+    for name in ("ranking_estimate", "runtime_estimate", "runtime_bound"):
         columns[name] = arrow.numbers(np.concatenate([getattr(item, name) for item in evaluations]))
     return columns

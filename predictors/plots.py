@@ -128,7 +128,7 @@ def _bounds(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         ends, shares = _lately(above)
         how = _how(index)
         over_log.plot((item.scored + ends) / 1000, shares, label=item.predictor, **how)
-        plan = item.plan[item.scored :] / 3600
+        plan = item.runtime_estimate[item.scored :] / 3600
         edges = np.unique(np.quantile(plan, np.linspace(0, 1, _DEPTHS + 1)))
         groups = np.digitize(plan, edges[1:-1])
         chosen = [groups == group for group in np.unique(groups) if (groups == group).any()]
@@ -156,8 +156,8 @@ def _learning(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
     figure, (mean, median) = _figure(7.2, 3.2, 2)
     for index, item in enumerate(evaluations):
         runtime = fitted.workload.runtime[item.rows]
-        error = np.abs(item.plan - runtime) / 60
-        off = np.abs(np.log(np.maximum(item.plan, 1)) - np.log(np.maximum(runtime, 1)))
+        error = np.abs(item.runtime_estimate - runtime) / 60
+        off = np.abs(np.log(np.maximum(item.runtime_estimate, 1)) - np.log(np.maximum(runtime, 1)))
         ends, errors = _lately(error)
         mean.plot(ends / 1000, errors, label=item.predictor, **_how(index))
         ends, offs = _lately(off, np.median)
@@ -175,7 +175,7 @@ def _exceeded(fitted: Fitted, item: Evaluation) -> FloatArray:
     """Return 1 for each job that ran beyond its bound, its runtime cut at the requested time."""
     workload = fitted.workload
     cut = np.minimum(workload.runtime[item.rows], workload.requested_time[item.rows])
-    return (cut > item.bound).astype(np.float64)
+    return (cut > item.runtime_bound).astype(np.float64)
 
 
 def _lately(values: FloatArray, what: Any = np.mean) -> tuple[AnyArray, FloatArray]:

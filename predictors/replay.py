@@ -114,7 +114,8 @@ class Replay:
     arrivals
         The A jobs that are shown; ``arrivals.workload_row`` says which.
     answers
-        What was predicted for each, int64, shape ``(A, 3)``: priority, plan, bound.
+        What was predicted for each, int64, shape ``(A, 3)``; columns as the fields of
+        :class:`~cpsched.prediction.Prediction`.
     cpu
         Seconds of CPU time spent in the predictor so far, the cost of looking at the clock
         included.
@@ -209,8 +210,8 @@ class Replay:
             prediction = predictor.predict(jobs, now)
             self.cpu += process_time() - before
             answers = answers_of(predictor, prediction, jobs)
-            columns[first:end, c.PRIORITY : c.BOUND + 1] = answers
-        self.answers[first:end] = columns[first:end, c.PRIORITY : c.BOUND + 1]
+            columns[first:end, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
+        self.answers[first:end] = columns[first:end, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1]
 
     def _begin(self, row: int, now: int) -> None:
         columns = self.store.writable

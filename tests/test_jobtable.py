@@ -21,9 +21,13 @@ TWO = {
 def test_what_is_left_out():
     """Predictions are the requested time, bounds are none, optional columns say so."""
     table = JobTable.build(**TWO, strings={"user": ["ann", ""]})
-    assert table.plan.tolist() == table.priority.tolist() == table.bound.tolist() == [60, 30]
+    assert (
+        table.runtime_estimate.tolist()
+        == table.ranking_estimate.tolist()
+        == table.runtime_bound.tolist()
+        == [60, 30]
+    )
     assert table.nodes_min.tolist() == [1, 1]
-    assert table.units_max.tolist() == [2, 1]
     assert table.expected_wait.tolist() == [-1, -1]
     assert table.strings("user") == ["ann", None]
     assert table.per_node.tolist() == [[0, 0], [0, 0]]
@@ -50,12 +54,18 @@ def test_columns_are_copies():
     """Writing into one, or into what the table was built from, changes nothing in the table."""
     given = {name: np.array(values) for name, values in TWO.items() if name != "resources"}
     table = JobTable.build(resources=TWO["resources"], **given)
-    for array in (*given.values(), table.units, table.request, table.plan, table.eligible_class):
+    for array in (
+        *given.values(),
+        table.units,
+        table.request,
+        table.runtime_estimate,
+        table.eligible_class,
+    ):
         array[...] = 9
     for name, values in given.items():
         assert getattr(table, name).tolist() == np.array(TWO[name]).tolist()
         assert (values == 9).all()
-    assert table.plan.tolist() == [60, 30]
+    assert table.runtime_estimate.tolist() == [60, 30]
     assert table.eligible_class.tolist() == [0, 0]
 
 
@@ -91,11 +101,19 @@ def test_no_jobs_at_all():
         ("request", [(1, 0), (1, -4)], "request: -4 for job 1 of the table, must be at least 0"),
         ("request", [(1,), (1,)], r"request: shape \(2, 1\), must be \(2, 2\)"),
         ("per_node", [(0, 0)], r"per_node: shape \(1, 2\), must be \(2, 2\)"),
-        ("plan", [1, -1], "plan: -1 for job 1 of the table, must be at least 0"),
+        (
+            "runtime_estimate",
+            [1, -1],
+            "runtime_estimate: -1 for job 1 of the table, must be at least 0",
+        ),
         ("nodes_min", [0, 1], "nodes_min: 0 for job 0 of the table, must be at least 1"),
         ("nodes_max", [1, 0], "nodes_max: 0 for job 1 of the table, must be nodes_min or more"),
         ("exclusive", [0, 2], "exclusive: 2 for job 1 of the table, must be 0 or 1"),
-        ("eligable_class", [0, 0], "eligable_class: no such column; there are: attempts, bound"),
+        (
+            "eligable_class",
+            [0, 0],
+            "eligable_class: no such column; there are: attempts, contiguous",
+        ),
         ("strings", {"user": ["ann"]}, "user: 1 strings for 2 jobs"),
         ("strings", {"account": ["a", "b"]}, "account: no such strings; there are: group, name"),
     ],

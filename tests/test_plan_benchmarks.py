@@ -32,7 +32,7 @@ def test_a_made_view_is_consistent_and_the_same_for_any_machine(nodes: int) -> N
     assert view.free.sum(axis=0).tolist() == small.free.sum(axis=0).tolist()
     assert view.running.handle.tolist() == small.running.handle.tolist()
     assert (view.running.expected_end > view.now).all()
-    assert view.waiting.plan.tolist() == small.waiting.plan.tolist()
+    assert view.waiting.runtime_estimate.tolist() == small.waiting.runtime_estimate.tolist()
 
 
 def test_decisions_are_sampled_and_timed() -> None:

@@ -98,7 +98,7 @@ def node_by_node(args):
      running, arena_node, arena_amount) = args  # fmt: skip
     num_nodes, num_kinds = free.shape
     last = max([cols[job, c.EXPECTED_END] for job in running], default=now)
-    horizon = int(last + np.maximum(cols[queue, c.PLAN], 1).sum() - now + 1)
+    horizon = int(last + np.maximum(cols[queue, c.RUNTIME_ESTIMATE], 1).sum() - now + 1)
     line = np.repeat(free[None], horizon, axis=0)
     for job in running:
         first = cols[job, c.ALLOC_FIRST]
@@ -107,7 +107,7 @@ def node_by_node(args):
     takes = np.empty(num_nodes, dtype=np.int64)
     started, planned, reserved = {}, [-1] * len(queue), 0
     for i, row in enumerate(queue.tolist()):
-        length = max(int(cols[row, c.PLAN]), 1)
+        length = max(int(cols[row, c.RUNTIME_ESTIMATE]), 1)
         for second in range(horizon - length + 1 if reserved < depth or full else 1):
             low = np.ascontiguousarray(line[second : second + length].min(axis=0))
             if not placing.place(

@@ -30,7 +30,7 @@ def table(waited=(0,), runtime=(1,), cores=(1,), request=None, submit=None, **mo
         requested_time=np.full(num, 10**6),
         units=column(cores),
         request=np.resize(np.array(request or [(1, 0)], dtype=np.int64), (num, 2)),
-        priority=column(runtime),
+        ranking_estimate=column(runtime),
         **{
             name: np.array(values) if name == "per_node" else column(values)
             for name, values in more.items()
@@ -67,9 +67,9 @@ def test_fifo_sjf_ljf():
     assert order("ljf", **jobs) == [2, 0, 1]
 
 
-def test_they_rank_by_the_priority_prediction_not_the_plan():
+def test_they_rank_by_the_ranking_estimate():
     """A prediction has three values; ranking uses the one meant for it."""
-    jobs = {"runtime": (5, 3), "plan": (1, 100), "bound": (1, 100)}
+    jobs = {"runtime": (5, 3), "runtime_estimate": (1, 100), "runtime_bound": (1, 100)}
     assert order("sjf", **jobs) == [1, 0]
     assert order("slowdown", waited=(6, 6), **jobs) == [1, 0]
 

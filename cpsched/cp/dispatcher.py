@@ -114,7 +114,7 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
         if not fits[first].any():
             return _skipped(stats.SKIPPED_NONE_FIT)
         decision = self._planned(view, waiting.take(first))
-        waits = decision.plan is not None and len(decision.plan.handle)
+        waits = decision.planned_starts is not None and len(decision.planned_starts.handle)
         if not waits and 0 < len(decision.actions) < len(waiting):
             # Everybody who was planned has started, which says nothing of those who were not.
             return decision._replace(again_at=view.now + 1)

@@ -19,7 +19,7 @@ from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.pool import Pool, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel, add_objective
 from cpsched.dispatch.passes import frozen, start_in_order
-from cpsched.model.decision import Decision, Plan
+from cpsched.model.decision import Decision, PlannedStarts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +117,8 @@ class Cph(PlanningDispatcher[Pool]):
         started = [action.handle for action in decision.actions]
         waits = ~np.isin(jobs.handle, started)
         return decision._replace(
-            plan=Plan(jobs.handle[waits].tolist(), (view.now + planned[waits]).tolist()),
+            planned_starts=PlannedStarts(
+                jobs.handle[waits].tolist(), (view.now + planned[waits]).tolist()
+            ),
             stats={**numbers, stats.POSTPONED: len(rows) - len(started)},
         )

@@ -74,7 +74,7 @@ class MeanSlowdown(Objective):
 
     def divisors(self, jobs: JobTable) -> IntArray:
         """Return ``d_i``."""
-        return np.maximum(jobs.plan, 1)
+        return np.maximum(jobs.runtime_estimate, 1)
 
 
 _OBJECTIVES = {kind.name: kind for kind in (WeightedWait, MeanSlowdown)}

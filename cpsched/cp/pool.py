@@ -96,7 +96,7 @@ def pool_of(
     times -= view.now
     demand = pooled_demand(view, jobs, allocator)
     demand = np.column_stack([demand, *(limit.demand for limit in limits)])
-    duration = np.maximum(jobs.plan, 1)
+    duration = np.maximum(jobs.runtime_estimate, 1)
     earliest = _alone(demand, times, level)
     possible = earliest >= 0
     if not view.node_up.all():

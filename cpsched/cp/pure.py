@@ -24,7 +24,7 @@ from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_
 from cpsched.cp.pool import add_pool
 from cpsched.cp.solve import BuiltModel, Candidate, Problem, add_objective
 from cpsched.dispatch.pooled import pooled_demand
-from cpsched.model.decision import Decision, Plan, Start
+from cpsched.model.decision import Decision, PlannedStarts, Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
     def problem(self, view: View, jobs: JobTable, *, shortened: bool = False) -> NodeProblem:
         """Return the jobs and the machine's nodes."""
         timeline = Timeline.of(view, self.allocator)
-        duration = np.maximum(jobs.plan, 1)
+        duration = np.maximum(jobs.runtime_estimate, 1)
         earliest = timeline.alone(jobs.rows, duration)
         # With nodes down, a job may fit at no time that can be foreseen.
         possible = earliest >= 0
@@ -168,7 +168,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
         ]
         later = np.flatnonzero(starts)
         nodes = {int(handles[job]): np.flatnonzero(takes[job]) for job in later.tolist()}
-        plan = Plan(
+        plan = PlannedStarts(
             handles[later].tolist(),
             (view.now + starts[later]).tolist(),
             nodes,

@@ -113,7 +113,7 @@ class Allocator:
         Parameters
         ----------
         nodes, units
-            Of a :class:`~cpsched.model.decision.Plan`.
+            Of a :class:`~cpsched.model.decision.PlannedStarts`.
 
         Raises
         ------

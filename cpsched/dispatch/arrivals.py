@@ -54,7 +54,7 @@ class RecentArrivals:
     def __init__(
         self,
         number: int,
-        reserved: Callable[[JobTable], IntArray] = lambda jobs: jobs.plan,
+        reserved: Callable[[JobTable], IntArray] = lambda jobs: jobs.runtime_estimate,
         user: Callable[[JobTable], IntArray] = lambda jobs: np.full(len(jobs), -1),
     ) -> None:
         self._number = number
@@ -78,7 +78,7 @@ class RecentArrivals:
         jobs = jobs.take(new)
         columns = (
             jobs.submit,
-            np.maximum(jobs.plan, 1),
+            np.maximum(jobs.runtime_estimate, 1),
             np.maximum(jobs.requested_time, 1),
             np.maximum(self._reserved(jobs), 1),
             self._user(jobs),

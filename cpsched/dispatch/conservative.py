@@ -19,7 +19,7 @@ from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.kernels import planning
-from cpsched.model.decision import Plan
+from cpsched.model.decision import PlannedStarts
 from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ class Conservative(Dispatcher):
         if not later.any():
             return decision
         handles = view.waiting.handle[order]
-        return decision._replace(plan=Plan(handles[later].tolist(), planned[later].tolist()))
+        return decision._replace(
+            planned_starts=PlannedStarts(handles[later].tolist(), planned[later].tolist())
+        )
 
     def ranking(self, view: View) -> IntArray | None:
         """Return the order in which jobs are planned; None where the best of several decides."""
@@ -136,7 +138,7 @@ class Conservative(Dispatcher):
         jobs = view.waiting.take(order)
         wait = planned - jobs.submit
         if self.objective == "slowdown":
-            runtime = jobs.plan
+            runtime = jobs.runtime_estimate
             bounded = (wait + runtime) / np.maximum(runtime, _TAU)
             return float(np.maximum(bounded, 1.0).sum())
         return float((wait / np.maximum(jobs.expected_wait, 1)).sum())

@@ -128,7 +128,7 @@ class Dispatcher(RemembersArguments, ABC):
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:  # noqa: ARG002
         """Return what it reserves for waiting jobs; by default the plan of its decision."""
-        plan = decision.plan
+        plan = decision.planned_starts
         if plan is None:
             return ()
         return [

@@ -8,7 +8,7 @@ from cpsched.kernels import easy, pass_state, start_log
 from cpsched.kernels import list_pass as listing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import NOTHING, Decision, Plan, Start
+from cpsched.model.decision import NOTHING, Decision, PlannedStarts, Start
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -106,7 +106,7 @@ def decision_of(view: View, packed: IntArray) -> Decision:
     plan = None
     if held:
         handle = columns.item(number(2), c.HANDLE)
-        plan = Plan((handle,), (number(3),), {handle: packed[-held:]})
+        plan = PlannedStarts((handle,), (number(3),), {handle: packed[-held:]})
     if not count:
         return Decision((), plan)
     at = start_log.HEADER + 2 * count + 1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
-_COLUMNS = {PLAN: c.PLAN, BOUND: c.BOUND, REQUESTED: c.REQUESTED_TIME}
+_COLUMNS = {PLAN: c.RUNTIME_ESTIMATE, BOUND: c.RUNTIME_BOUND, REQUESTED: c.REQUESTED_TIME}
 
 
 class ReservationView:
@@ -52,7 +52,7 @@ class ReservationView:
 
     def view(self, view: View) -> View:
         """Return the view for a decision's reservations."""
-        if self._column == c.PLAN:
+        if self._column == c.RUNTIME_ESTIMATE:
             return view
         waiting, running = view.waiting, view.running
         rows = np.concatenate([waiting.rows, running.rows])
@@ -60,9 +60,9 @@ class ReservationView:
         durations = self._durations(block)
         ends = _ends(block[len(waiting) :], durations[len(waiting) :], view.now)
         old_ends = block[len(waiting) :, c.EXPECTED_END]
-        if (ends == old_ends).all() and (durations == block[:, c.PLAN]).all():
+        if (ends == old_ends).all() and (durations == block[:, c.RUNTIME_ESTIMATE]).all():
             return view
-        block[:, c.PLAN] = durations
+        block[:, c.RUNTIME_ESTIMATE] = durations
         block[len(waiting) :, c.EXPECTED_END] = ends
         store = self._shadow_store_of(waiting.store)
         store.writable[rows] = block
@@ -85,7 +85,7 @@ class ReservationView:
         """Return the same of rows of a store."""
         durations: IntArray = block[:, self._column]
         if self._column == c.REQUESTED_TIME:
-            durations = np.maximum(durations, block[:, c.PLAN])
+            durations = np.maximum(durations, block[:, c.RUNTIME_ESTIMATE])
         return durations
 
     def _shadow_store_of(self, source: JobStore) -> JobStore:

@@ -19,7 +19,7 @@ from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.errors import ConfigError
 from cpsched.kernels import slurm
 from cpsched.model import columns as c
-from cpsched.model.decision import Plan
+from cpsched.model.decision import PlannedStarts
 from cpsched.priority import Basic, Fifo, make_priority
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ class SlurmBackfill(Dispatcher):
         if not later.any():
             return decision
         handles = view.waiting.store.columns[left[later], c.HANDLE]
-        return decision._replace(plan=Plan(handles.tolist(), planned[later].tolist()))
+        return decision._replace(
+            planned_starts=PlannedStarts(handles.tolist(), planned[later].tolist())
+        )
 
     def state(self) -> Mapping[str, Any]:
         """Return when the next backfill pass is due."""

@@ -132,8 +132,8 @@ class Cluster:
         job_id
             What messages call it.
         predicted
-            Runtimes that somebody else has predicted, seconds: priority, plan and bound. Then the
-            predictor is not asked.
+            Runtimes that somebody else has predicted, seconds, in the order of
+            :class:`~cpsched.prediction.Prediction`. Then the predictor is not asked.
         held
             Whether it may not start before :meth:`release`.
 
@@ -161,7 +161,7 @@ class Cluster:
         if self._encoder.num_classes != len(self.machine.eligible):
             self.machine.set_classes(self._encoder.classes())
         if answers is not None:
-            self.machine.store.writable[row, c.PRIORITY : c.BOUND + 1] = answers
+            self.machine.store.writable[row, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
         self.admit(row, row + 1, now, held=(row,) if held else (), predicted=answers is not None)
         return row
 

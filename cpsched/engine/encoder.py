@@ -167,7 +167,7 @@ class JobEncoder:
         """Return the requests so far, as arrays and lists."""
         store = self._store
         return {
-            "submitted": store.columns[: store.size, : c.PRIORITY].copy(),
+            "submitted": store.columns[: store.size, : c.RANKING_ESTIMATE].copy(),
             "shapes": store.shapes.copy(),
             "labels": {label: list(strings) for label, strings in store.labels.items()},
             "groups": [list(groups) for groups in self._class_of],
@@ -192,7 +192,9 @@ class JobEncoder:
             self._store.add_strings(label, texts)
             self._codes[label] = {text: code for code, text in enumerate(texts)}
         self._store.add_shapes(shapes)
-        known = {name: submitted[:, at] for name, at in SUBMIT_COLUMNS.items() if at < c.PRIORITY}
+        known = {
+            name: submitted[:, at] for name, at in SUBMIT_COLUMNS.items() if at < c.RANKING_ESTIMATE
+        }
         self._store.append(submit_rows(len(submitted), known))
 
     def _check_queue(self, request: Request) -> None:
@@ -299,7 +301,7 @@ def _check_saved(
     shapes: IntArray, submitted: IntArray, num_codes: list[int], num_kinds: int
 ) -> None:
     """Check that saved requests are such as kernels can work with."""
-    columns, width = c.PRIORITY, c.SHAPE_REQUEST + 3 * num_kinds
+    columns, width = c.RANKING_ESTIMATE, c.SHAPE_REQUEST + 3 * num_kinds
     good = (
         shapes.dtype == submitted.dtype == np.int64
         and shapes.ndim == submitted.ndim == 2

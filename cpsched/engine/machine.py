@@ -294,7 +294,7 @@ class Machine:
         held = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
         kinds = len(store.resources)
         return {
-            "columns": store.columns[: store.size, c.PRIORITY :].copy(),
+            "columns": store.columns[: store.size, c.RANKING_ESTIMATE :].copy(),
             "reordered": store.reordered,
             "node_count": np.array([len(one.node) for one in held], dtype=np.int64),
             "node": _joined([one.node for one in held]),
@@ -317,7 +317,7 @@ class Machine:
         store = self.store
         columns = _checked(saved["columns"], store.size)
         states, ends = (
-            columns[:, column - c.PRIORITY].copy() for column in (c.STATE, c.EXPECTED_END)
+            columns[:, column - c.RANKING_ESTIMATE].copy() for column in (c.STATE, c.EXPECTED_END)
         )
         running = np.flatnonzero(states == c.RUNNING)
         running = running[np.argsort(ends[running], kind="stable")]
@@ -325,7 +325,9 @@ class Machine:
         if len(counts) != len(running) or (counts < 1).any() or counts.sum() != len(saved["node"]):
             raise RunError("the state gives running jobs other nodes than it has jobs running")
         target = store.writable[: store.size]
-        target[:, c.PRIORITY : c.ALLOC_FIRST] = columns[:, : c.ALLOC_FIRST - c.PRIORITY]
+        target[:, c.RANKING_ESTIMATE : c.ALLOC_FIRST] = columns[
+            :, : c.ALLOC_FIRST - c.RANKING_ESTIMATE
+        ]
         target[running, c.STATE] = c.WAITING
         last = np.cumsum(counts)
         try:
@@ -403,18 +405,18 @@ def _joined(parts: list[IntArray]) -> IntArray:
 
 
 def _checked(columns: Any, num_jobs: int) -> IntArray:
-    """Return saved columns (those from PRIORITY on) if they can be those of so many jobs."""
-    shape = (num_jobs, c.NUM_COLUMNS - c.PRIORITY)
+    """Return saved columns (from RANKING_ESTIMATE on) if they can be those of so many jobs."""
+    shape = (num_jobs, c.NUM_COLUMNS - c.RANKING_ESTIMATE)
     if getattr(columns, "dtype", None) != _INT64 or columns.shape != shape:
         raise RunError(f"the state is not of {num_jobs} jobs")
     for first, end, least, most in (
-        (c.PRIORITY, c.BOUND + 1, 0, MAX_TIME),
+        (c.RANKING_ESTIMATE, c.RUNTIME_BOUND + 1, 0, MAX_TIME),
         (c.ATTEMPTS, c.ATTEMPTS + 1, 0, MAX_TIME),
         (c.START, c.EXPECTED_END + 1, -MAX_TIME, 2 * MAX_TIME),
     ):
-        part = columns[:, first - c.PRIORITY : end - c.PRIORITY]
+        part = columns[:, first - c.RANKING_ESTIMATE : end - c.RANKING_ESTIMATE]
         if len(part) and not (least <= part.min() and part.max() <= most):
             raise RunError("the state has jobs with impossible times")
-    if not np.isin(columns[:, c.STATE - c.PRIORITY], _STATES).all():
+    if not np.isin(columns[:, c.STATE - c.RANKING_ESTIMATE], _STATES).all():
         raise RunError("the state has jobs that neither wait nor run, are held or have ended")
     return np.asarray(columns)

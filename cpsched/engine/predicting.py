@@ -36,12 +36,12 @@ def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: i
     if listens(predictor, "on_submit"):
         predictor.on_submit(jobs, now)
     answers = answers_of(predictor, predictor.predict(jobs, now), jobs)
-    store.writable[jobs.rows, c.PRIORITY : c.BOUND + 1] = answers
+    store.writable[jobs.rows, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
 
 
 def checked_prediction(predicted: Sequence[int]) -> list[int]:
     """
-    Return priority, plan and bound that calling code predicts for one job.
+    Return the three runtimes that calling code predicts for one job.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def checked_prediction(predicted: Sequence[int]) -> list[int]:
     if len(answers) != 3 or min(answers) < 0 or max(answers) > MAX_TIME:
         raise ConfigError(
             f"is {predicted!r:.80}, must be three whole numbers of seconds from 0 to {MAX_TIME}:"
-            " priority, plan and bound",
+            " ranking_estimate, runtime_estimate, runtime_bound",
             where="Cluster.submit",
             key="predicted",
         )

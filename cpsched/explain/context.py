@@ -68,7 +68,7 @@ class DecisionContext:
 
     def end_of(self, row: int, start: int) -> int:
         """Return when a waiting job would be expected to end."""
-        return start + max(int(self.columns[row, c.PLAN]), 1)
+        return start + max(int(self.columns[row, c.RUNTIME_ESTIMATE]), 1)
 
     def other(
         self,

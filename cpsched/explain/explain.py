@@ -184,7 +184,7 @@ def _explanation(
     next_decision = _next_decision(simulator, common["time"]) if waits else None
     about = Explanation(
         decided=moment.decided,
-        job=_asked(workload, row, int(simulator.machine.store.columns[handle, c.PLAN])),
+        job=_asked(workload, row, int(simulator.machine.store.columns[handle, c.RUNTIME_ESTIMATE])),
         state=state,
         summary="",
         rank=snapshot.rank if snapshot else None,

@@ -57,7 +57,7 @@ from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
     EXPECTED_END,
-    PLAN,
+    RUNTIME_ESTIMATE,
     SHAPE,
     SHAPE_REQUEST,
 )
@@ -82,7 +82,7 @@ def _starts_by_end(now, cols, log, used):
     at = 0
     for i in range(count):
         places[i] = at
-        ends[i] = now + max(cols[log[at], PLAN], 1)
+        ends[i] = now + max(cols[log[at], RUNTIME_ESTIMATE], 1)
         at += 2 + 2 * log[at + 1]
     sort_by(ends, places, count)
     return places, ends

@@ -11,8 +11,8 @@ from cpsched.model.columns import (
     EXPECTED_END,
     NODES_MAX,
     NODES_MIN,
-    PLAN,
     RUNNING,
+    RUNTIME_ESTIMATE,
     SHAPE,
     SHAPE_CLASS,
     SHAPE_CONTIGUOUS,
@@ -142,7 +142,7 @@ def claim(
     cols[row, ALLOC_COUNT] = len(node)
     cols[row, STATE] = RUNNING
     cols[row, START] = now
-    expect_end(cols, running, count, row, now + max(cols[row, PLAN], 1))
+    expect_end(cols, running, count, row, now + max(cols[row, RUNTIME_ESTIMATE], 1))
     return 0
 
 

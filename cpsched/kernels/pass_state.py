@@ -30,8 +30,8 @@ from cpsched.model.columns import (
     EXPECTED_WAIT,
     NODES_MAX,
     NODES_MIN,
-    PLAN,
-    PRIORITY,
+    RANKING_ESTIMATE,
+    RUNTIME_ESTIMATE,
     SHAPE,
     SHAPE_REQUEST,
     UNITS,
@@ -457,7 +457,7 @@ def within_counts(state, row, slot):
 
 @inner
 def _class_columns():
-    return (SHAPE, UNITS, NODES_MIN, NODES_MAX, EXPECTED_WAIT, PRIORITY, PLAN)
+    return (SHAPE, UNITS, NODES_MIN, NODES_MAX, EXPECTED_WAIT, RANKING_ESTIMATE, RUNTIME_ESTIMATE)
 
 
 @inner

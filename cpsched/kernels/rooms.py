@@ -11,7 +11,7 @@ from cpsched.kernels.compiling import kernel
 from cpsched.model.columns import (
     NODES_MAX,
     NODES_MIN,
-    PLAN,
+    RUNTIME_ESTIMATE,
     SHAPE,
     SHAPE_CLASS,
     SHAPE_EXCLUSIVE,
@@ -70,7 +70,7 @@ class Groups(NamedTuple):
 def request_of(cols, row):
     """Return what a job of the store asks for; predictions count as a second at least."""
     return Request(
-        cols[row, SHAPE], cols[row, UNITS], max(cols[row, PLAN], 1),
+        cols[row, SHAPE], cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1),
         cols[row, NODES_MIN], cols[row, NODES_MAX],
     )  # fmt: skip
 

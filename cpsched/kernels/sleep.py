@@ -17,7 +17,7 @@ from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
     EXPECTED_END,
-    PLAN,
+    RUNTIME_ESTIMATE,
     SHAPE,
     SHAPE_REQUEST,
     UNITS,
@@ -46,7 +46,7 @@ def horizon(now, jobs, cols, shapes, free, running, arena_amount):
     for job in jobs:
         for r in range(num_kinds):
             need = float(cols[job, UNITS]) * shapes[cols[job, SHAPE], SHAPE_REQUEST + r]
-            work[r] += _MARGIN * need * max(cols[job, PLAN], 1)
+            work[r] += _MARGIN * need * max(cols[job, RUNTIME_ESTIMATE], 1)
             widest[r] = max(widest[r], need)
     second = float(now)
     for job in running:

@@ -18,26 +18,20 @@ QUEUE = 8
 USER = 9
 NAME = 10
 GROUP = 11
-JOB_TYPE = 12
-UNITS_MIN = 13
-UNITS_MAX = 14
-URGENT = 15
-DEADLINE = 16
-NOT_BEFORE = 17
-ASSUMED = 18
+NOT_BEFORE = 12
 # Predicted runtimes; the requested time until a predictor has answered.
-PRIORITY = 19
-PLAN = 20
-BOUND = 21
+RANKING_ESTIMATE = 13
+RUNTIME_ESTIMATE = 14
+RUNTIME_BOUND = 15
 #: Columns below this number are set at submit; those from here on by who runs the jobs.
-NUM_SUBMIT = 22
-ATTEMPTS = 22
-STATE = 23
-START = 24
-EXPECTED_END = 25
-ALLOC_FIRST = 26
-ALLOC_COUNT = 27
-NUM_COLUMNS = 28
+NUM_SUBMIT = 16
+ATTEMPTS = 16
+STATE = 17
+START = 18
+EXPECTED_END = 19
+ALLOC_FIRST = 20
+ALLOC_COUNT = 21
+NUM_COLUMNS = 22
 
 # Values of STATE.
 WAITING = 0

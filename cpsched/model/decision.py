@@ -44,7 +44,7 @@ class Kill(NamedTuple):
 Action = Start | Resize | Suspend | Kill
 
 
-class Plan(NamedTuple):
+class PlannedStarts(NamedTuple):
     """
     Planned starts of waiting jobs.
 
@@ -72,7 +72,7 @@ class Decision(NamedTuple):
     ----------
     actions
         Carried out in this order; each is checked first.
-    plan
+    planned_starts
         Where the dispatcher plans ahead.
     again_at
         Wake the dispatcher at this second even if nothing happens until then.
@@ -81,7 +81,7 @@ class Decision(NamedTuple):
     """
 
     actions: Sequence[Action] = ()
-    plan: Plan | None = None
+    planned_starts: PlannedStarts | None = None
     again_at: int | None = None
     stats: Mapping[str, float] = _EMPTY
 

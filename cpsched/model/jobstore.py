@@ -39,16 +39,10 @@ SUBMIT_COLUMNS = {
     "user": c.USER,
     "name": c.NAME,
     "group": c.GROUP,
-    "job_type": c.JOB_TYPE,
-    "units_min": c.UNITS_MIN,
-    "units_max": c.UNITS_MAX,
-    "urgent": c.URGENT,
-    "deadline": c.DEADLINE,
     "not_before": c.NOT_BEFORE,
-    "requested_time_assumed": c.ASSUMED,
-    "priority": c.PRIORITY,
-    "plan": c.PLAN,
-    "bound": c.BOUND,
+    "ranking_estimate": c.RANKING_ESTIMATE,
+    "runtime_estimate": c.RUNTIME_ESTIMATE,
+    "runtime_bound": c.RUNTIME_BOUND,
 }
 #: What a column is where nothing is said; or which other column it is then equal to.
 _NEUTRAL: Mapping[str, int | str] = {
@@ -56,13 +50,10 @@ _NEUTRAL: Mapping[str, int | str] = {
     "nodes_max": UNBOUNDED,
     "expected_wait": -1,
     **dict.fromkeys(LABELS, -1),
-    "units_min": "units",
-    "units_max": "units",
-    "deadline": MISSING,
     "not_before": MISSING,
-    "priority": "requested_time",
-    "plan": "requested_time",
-    "bound": "requested_time",
+    "ranking_estimate": "requested_time",
+    "runtime_estimate": "requested_time",
+    "runtime_bound": "requested_time",
 }
 
 

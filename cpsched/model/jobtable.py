@@ -87,9 +87,9 @@ class JobTable:
             ``queue``, ``user``, ``name``, ``group``: one string a job ('' where unknown).
         more
             ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``, ``exclusive``,
-            ``eligible_class``, ``expected_wait``, ``priority``, ``plan``, ``bound``,
-            ``attempts``, ``not_before``, ``job_type``, ``units_min``, ``units_max``, ``urgent``,
-            ``deadline``: shape ``(n,)``. Predictions left out are the requested time.
+            ``eligible_class``, ``expected_wait``, ``ranking_estimate``,
+            ``runtime_estimate``, ``runtime_bound``, ``attempts``, ``not_before``: shape
+            ``(n,)``. Predictions left out are the requested time.
 
         Raises
         ------
@@ -189,24 +189,9 @@ class JobTable:
         return self.column(c.REQUESTED_TIME)
 
     @property
-    def requested_time_assumed(self) -> IntArray:
-        """1 where the limit is a default, not the user's."""
-        return self.column(c.ASSUMED)
-
-    @property
     def units(self) -> IntArray:
         """Number of identical units."""
         return self.column(c.UNITS)
-
-    @property
-    def units_min(self) -> IntArray:
-        """Fewest units a moldable or malleable job can do with."""
-        return self.column(c.UNITS_MIN)
-
-    @property
-    def units_max(self) -> IntArray:
-        """Most units a moldable or malleable job can use."""
-        return self.column(c.UNITS_MAX)
 
     @property
     def nodes_min(self) -> IntArray:
@@ -224,19 +209,19 @@ class JobTable:
         return self.column(c.EXPECTED_WAIT)
 
     @property
-    def priority(self) -> IntArray:
+    def ranking_estimate(self) -> IntArray:
         """Predicted runtime to rank jobs by, seconds."""
-        return self.column(c.PRIORITY)
+        return self.column(c.RANKING_ESTIMATE)
 
     @property
-    def plan(self) -> IntArray:
+    def runtime_estimate(self) -> IntArray:
         """Predicted runtime to plan reservations with, seconds."""
-        return self.column(c.PLAN)
+        return self.column(c.RUNTIME_ESTIMATE)
 
     @property
-    def bound(self) -> IntArray:
+    def runtime_bound(self) -> IntArray:
         """Predicted upper bound of the runtime, seconds."""
-        return self.column(c.BOUND)
+        return self.column(c.RUNTIME_BOUND)
 
     @property
     def attempts(self) -> IntArray:
@@ -247,21 +232,6 @@ class JobTable:
     def not_before(self) -> IntArray:
         """Second before which the job may not start, or ``MISSING``."""
         return self.column(c.NOT_BEFORE)
-
-    @property
-    def deadline(self) -> IntArray:
-        """Second by which the job should have ended, or ``MISSING``."""
-        return self.column(c.DEADLINE)
-
-    @property
-    def urgent(self) -> IntArray:
-        """1 for urgent jobs."""
-        return self.column(c.URGENT)
-
-    @property
-    def job_type(self) -> IntArray:
-        """:class:`~cpsched.model.types.JobType` of each job."""
-        return self.column(c.JOB_TYPE)
 
     @property
     def shape(self) -> IntArray:
@@ -381,21 +351,25 @@ _DEFAULTS = {
     "exclusive": 0,
     "attempts": 0,
 }
-_GIVEN = {*_DEFAULTS, *SUBMIT_COLUMNS} - {*LABELS, "handle", "submit", "requested_time", "units"}
-_GIVEN -= {"shape", "requested_time_assumed"}
+_GIVEN = {*_DEFAULTS, *SUBMIT_COLUMNS} - {
+    *LABELS,
+    "handle",
+    "submit",
+    "requested_time",
+    "units",
+    "shape",
+}
 #: The smallest value a column may hold.
 _LEAST = {
     "requested_time": 0,
     "units": 1,
-    "units_min": 1,
-    "units_max": 1,
     "nodes_min": 1,
     "eligible_class": 0,
     "split": 0,
     "contiguous": 0,
     "exclusive": 0,
     "attempts": 0,
-    "priority": 0,
-    "plan": 0,
-    "bound": 0,
+    "ranking_estimate": 0,
+    "runtime_estimate": 0,
+    "runtime_bound": 0,
 }

@@ -70,7 +70,7 @@ class Schedule:
         Seconds, or ``MISSING``; ``(J,)``. A job cancelled in the queue has an end, no start.
     outcome
         :class:`JobOutcome` codes.
-    priority, plan, bound
+    ranking_estimate, runtime_estimate, runtime_bound
         The runtime predicted at submit, seconds; ``MISSING`` for rejected jobs.
     segments
         Allocations, by (start, job, node).
@@ -85,9 +85,9 @@ class Schedule:
     start: IntArray
     end: IntArray
     outcome: IntArray
-    priority: IntArray
-    plan: IntArray
-    bound: IntArray
+    ranking_estimate: IntArray
+    runtime_estimate: IntArray
+    runtime_bound: IntArray
     segments: Segments
     rejected: Mapping[int, str]
     overrun: str

@@ -57,15 +57,6 @@ class Topology:
             return np.zeros(self.num_nodes, dtype=np.int64)
         raise ValueError(f"level {level} of {self.num_levels}")
 
-    def distance(self, a: int, b: int) -> int:
-        """Return the level of the lowest switch above both nodes plus one; 0 for one node."""
-        if a == b:
-            return 0
-        for level, size in enumerate(self.level_sizes):
-            if a // size == b // size:
-                return level + 1
-        return self.num_levels
-
     def common_level(self, a: IntArray, b: IntArray) -> IntArray:
         """
         Return the level of the lowest switch above both nodes of each pair (0 = leaf switches).

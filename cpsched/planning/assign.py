@@ -34,8 +34,8 @@ def assign(instance: Instance, decision: Decision, start: IntArray) -> dict[int,
     decided = {
         action.handle: action.allocation for action in decision.actions if isinstance(action, Start)
     }
-    named = decision.plan.nodes if decision.plan is not None else {}
-    units = decision.plan.units if decision.plan is not None else {}
+    named = decision.planned_starts.nodes if decision.planned_starts is not None else {}
+    units = decision.planned_starts.units if decision.planned_starts is not None else {}
     free = np.array(view.free)
     placed: dict[int, Allocation] = {}
     running: list[tuple[int, int]] = []

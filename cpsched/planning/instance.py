@@ -154,7 +154,7 @@ def instance_of(
         view=view,
         row=row,
         release=(shifted if keep_submits else at_once).submit[row],
-        duration=np.maximum(view.waiting.plan, 1),
+        duration=np.maximum(view.waiting.runtime_estimate, 1),
         demand=pooled_demand(view, view.waiting, allocator),
         expected_wait=view.waiting.expected_wait,
     )

@@ -175,8 +175,8 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
 def _starts(decision: Decision, num_jobs: int) -> IntArray:
     """Return the start of every job of a decision on all of them, ``MISSING`` if not planned."""
     start = np.full(num_jobs, MISSING, dtype=np.int64)
-    if decision.plan is not None:
-        start[list(decision.plan.handle)] = list(decision.plan.start)
+    if decision.planned_starts is not None:
+        start[list(decision.planned_starts.handle)] = list(decision.planned_starts.start)
     start[[action.handle for action in decision.actions if isinstance(action, Start)]] = 0
     return start
 

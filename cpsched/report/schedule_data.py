@@ -159,7 +159,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
         "end": schedule.end[chosen],
         "cores": system.width(schedule)[chosen],
         "requested": workload.requested_time[chosen],
-        "predicted": schedule.plan[chosen],
+        "predicted": schedule.runtime_estimate[chosen],
     }
     return {
         "texts": texts,

@@ -90,7 +90,7 @@ class RuntimeHistory:
         self._remember(started, np.full(len(started), view.now, dtype=np.int64))
 
     def _remember(self, jobs: JobTable, start: IntArray) -> None:
-        plan, limit = np.maximum(jobs.plan, 1), np.maximum(jobs.requested_time, 1)
+        plan, limit = np.maximum(jobs.runtime_estimate, 1), np.maximum(jobs.requested_time, 1)
         columns = (jobs.handle, self.users(jobs), plan, limit, start)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for handle, user, predicted, most, begin in rows:

@@ -131,7 +131,7 @@ class Judge:
         elapsed = state.now - running.start
         likely = self._history.likely(
             self._history.users(running),
-            np.maximum(running.plan, 1),
+            np.maximum(running.runtime_estimate, 1),
             np.maximum(running.requested_time, 1),
         )
         expected = running.expected_end - running.start

@@ -124,9 +124,9 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
         "units": arrow.numbers(workload.units),
         "requested_time": arrow.numbers(workload.requested_time),
         "runtime": arrow.numbers(workload.runtime),
-        "predicted": _optional(schedule.plan),
-        "predicted_priority": _optional(schedule.priority),
-        "predicted_bound": _optional(schedule.bound),
+        "predicted": _optional(schedule.runtime_estimate),
+        "predicted_priority": _optional(schedule.ranking_estimate),
+        "predicted_bound": _optional(schedule.runtime_bound),
         "outcome": arrow.coded(
             schedule.outcome - min(JobOutcome),
             [outcome.name.lower() for outcome in sorted(JobOutcome)],

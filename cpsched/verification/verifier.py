@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Rule", "Violation", "verify"]
 
-_JOB_COLUMNS = ("start", "end", "outcome", "priority", "plan", "bound")
+_JOB_COLUMNS = ("start", "end", "outcome", "ranking_estimate", "runtime_estimate", "runtime_bound")
 _SEGMENT_COLUMNS = tuple(f"segments.{name}" for name in ("start", "end", "node", "count", "units"))
 
 

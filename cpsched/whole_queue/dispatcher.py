@@ -28,7 +28,7 @@ from cpsched.dispatch.passes import (
 )
 from cpsched.errors import check_range
 from cpsched.kernels import planning
-from cpsched.model.decision import NOTHING, Decision, Plan
+from cpsched.model.decision import NOTHING, Decision, PlannedStarts
 from cpsched.whole_queue.planner import Planner
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class WholeQueue(Dispatcher):
         self._planner.last = dict(zip(handles.tolist(), start.tolist(), strict=True))
         later = start > view.now
         return decision_of(view, packed)._replace(
-            plan=Plan(handles[later].tolist(), start[later].tolist()),
+            planned_starts=PlannedStarts(handles[later].tolist(), start[later].tolist()),
             stats={stats.PLANNED: 1, **numbers},
         )
 

@@ -12,6 +12,7 @@ from accasim_runs import in_process, needs_accasim
 from tiny import machine
 
 from cpsched.errors import ConfigError, DispatchError
+from cpsched.model import columns
 from cpsched.model.decision import NOTHING
 
 pytestmark = [needs_accasim, pytest.mark.slow]
@@ -133,7 +134,7 @@ def test_a_start_that_accasim_refuses_waits_again(world):
     answers, _ = made.scheduling_method(1, [job], _all(job))
     assert answers[0][0] == 1
     state = made.cluster.machine
-    assert state.store.columns[: state.store.size, 22].tolist() == [1]
+    assert state.store.columns[: state.store.size, columns.ATTEMPTS].tolist() == [1]
     assert state.num_waiting == 0
 
 

@@ -74,7 +74,7 @@ def started(decision):
 
 def later(decision):
     """Return the planned later starts."""
-    return dict(zip(decision.plan.handle, decision.plan.start, strict=True))
+    return dict(zip(decision.planned_starts.handle, decision.planned_starts.start, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["cph", "cp"])
@@ -262,7 +262,10 @@ def _bytes(decision):
         (action.handle, *(part.tobytes() for part in action.allocation))
         for action in decision.actions
     ]
-    plan = decision.plan and (list(decision.plan.handle), list(decision.plan.start))
+    plan = decision.planned_starts and (
+        list(decision.planned_starts.handle),
+        list(decision.planned_starts.start),
+    )
     return repr((actions, plan, sorted(decision.stats.items()))).encode()
 
 

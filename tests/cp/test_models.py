@@ -110,7 +110,7 @@ def places_at(state, latest=None):
     last = np.full(len(waiting), timeline.times[-1]) if latest is None else np.array(latest)
     near = timeline.until(int(last.max()))
     requests = requests_of(near, waiting, last)
-    duration = np.maximum(waiting.plan, 1)
+    duration = np.maximum(waiting.runtime_estimate, 1)
     listed = timeline.listed(waiting.rows, duration, np.arange(len(waiting)))
     return places_of(near, requests, listed.takes), requests
 

@@ -18,7 +18,7 @@ def decide(dispatcher, state):
     view = ref.view_of(state)
     dispatcher.reset(view.system, 0)
     decision = dispatcher.decide(view)
-    plan = decision.plan
+    plan = decision.planned_starts
     return (
         [start.handle for start in decision.actions],
         dict(zip(plan.handle, plan.start, strict=True)) if plan else {},
@@ -202,7 +202,7 @@ class Plans(Observer):
         self.seen = []
 
     def on_decision(self, view, decision, seconds):
-        plan = decision.plan
+        plan = decision.planned_starts
         self.seen.append(dict(zip(plan.handle, plan.start, strict=True)) if plan else {})
 
 

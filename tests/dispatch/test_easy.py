@@ -128,7 +128,7 @@ def decide(state):
     dispatcher = Easy()
     dispatcher.reset(view.system, 0)
     decision = dispatcher.decide(view)
-    plan = decision.plan
+    plan = decision.planned_starts
     return [start.handle for start in decision.actions], plan and (
         *plan.handle, *plan.start, *(nodes.tolist() for nodes in plan.nodes.values())
     )  # fmt: skip
@@ -203,8 +203,10 @@ class Promises(Observer):
         self.promised: dict[int, list[int]] = {}
 
     def on_decision(self, view, decision, seconds):
-        if decision.plan:
-            for handle, start in zip(decision.plan.handle, decision.plan.start, strict=True):
+        if decision.planned_starts:
+            for handle, start in zip(
+                decision.planned_starts.handle, decision.planned_starts.start, strict=True
+            ):
                 self.promised.setdefault(handle, []).append(start)
 
 

@@ -38,10 +38,10 @@ def same(decision, other):
     """Tell whether two decisions are the same to the last unit."""
 
     def plain(one):
-        plan = one.plan and (
-            list(one.plan.handle),
-            list(one.plan.start),
-            {handle: nodes.tolist() for handle, nodes in one.plan.nodes.items()},
+        plan = one.planned_starts and (
+            list(one.planned_starts.handle),
+            list(one.planned_starts.start),
+            {handle: nodes.tolist() for handle, nodes in one.planned_starts.nodes.items()},
         )
         return [
             (start.handle, *(a.tolist() for a in start.allocation)) for start in one.actions

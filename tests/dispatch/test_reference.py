@@ -40,7 +40,7 @@ def decide(dispatcher, state):
 
 def planned(decision):
     """Return the planned start of each job."""
-    plan = decision.plan
+    plan = decision.planned_starts
     return dict(zip(plan.handle, plan.start, strict=True)) if plan else {}
 
 
@@ -76,7 +76,7 @@ def test_easy(state, policy, backfill):
     assert started == expected.starts
     assert planned(decision) == expected.planned
     if expected.nodes is not None:
-        (nodes,) = decision.plan.nodes.values()
+        (nodes,) = decision.planned_starts.nodes.values()
         assert nodes.tolist() == np.flatnonzero(expected.nodes).tolist()
 
 
@@ -239,7 +239,7 @@ class ByTwoKeys(Priority):
 
     def keys(self, jobs, now):
         """Return minus the units, and the prediction."""
-        return (-jobs.units, jobs.priority)
+        return (-jobs.units, jobs.ranking_estimate)
 
 
 class Anew(Observer):

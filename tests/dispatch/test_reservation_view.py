@@ -93,8 +93,10 @@ class Promises(Observer):
         self.handle, self.seen = handle, []
 
     def on_decision(self, view, decision, seconds):
-        if decision.plan is not None:
-            for handle, start in zip(decision.plan.handle, decision.plan.start, strict=True):
+        if decision.planned_starts is not None:
+            for handle, start in zip(
+                decision.planned_starts.handle, decision.planned_starts.start, strict=True
+            ):
                 if handle == self.handle:
                     self.seen.append((view.now, int(start)))
 
@@ -215,8 +217,8 @@ class AskedAnew(Observer):
         assert [start.handle for start in decision.actions] == [
             start.handle for start in again.actions
         ]
-        assert (decision.plan and list(decision.plan.start)) == (
-            again.plan and list(again.plan.start)
+        assert (decision.planned_starts and list(decision.planned_starts.start)) == (
+            again.planned_starts and list(again.planned_starts.start)
         )
 
 
@@ -240,7 +242,7 @@ def test_the_view_is_left_as_it_is():
             columns = view.waiting.store.columns
             ends = columns[view.running.rows, c.EXPECTED_END].tolist()
             assert ends == sorted(ends)
-            assert set(view.running.plan.tolist()) <= {10, 5, 4}
+            assert set(view.running.runtime_estimate.tolist()) <= {10, 5, 4}
 
     run(A_B_C, machine((4,)), "easy:reserve=bound", SAID, [Unchanged()])
 

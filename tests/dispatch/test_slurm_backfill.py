@@ -236,7 +236,7 @@ class Seen(Observer):
         self.seen = []
 
     def on_decision(self, view, decision, seconds):
-        plan = decision.plan
+        plan = decision.planned_starts
         planned = dict(zip(plan.handle, plan.start, strict=True)) if plan else {}
         self.seen.append((view.now, planned, decision.again_at))
 
@@ -286,7 +286,7 @@ def decide(state, *, sizes=(), order=None, **options):
     dispatcher = SlurmBackfill(topology="tree" if sizes else "line", **options)
     dispatcher.reset(view.system, 0)
     decision = dispatcher.decide(view)
-    plan = decision.plan
+    plan = decision.planned_starts
     return (
         {start.handle: ref.takes_of(start.allocation, num) for start in decision.actions},
         dict(zip(plan.handle, plan.start, strict=True)) if plan else {},

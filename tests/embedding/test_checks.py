@@ -14,7 +14,7 @@ from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
-from cpsched.model.decision import Decision, Plan, Start
+from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.spec import build
 from cpsched.verification import verify
 
@@ -125,7 +125,7 @@ class Promises(Fifo):
     def decide(self, view):
         decision = super().decide(view)
         heads = view.waiting.handle.tolist()
-        return decision._replace(plan=Plan(heads, [view.now] * len(heads)))
+        return decision._replace(planned_starts=PlannedStarts(heads, [view.now] * len(heads)))
 
 
 class RanksTwice(Fifo):

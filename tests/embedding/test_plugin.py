@@ -88,7 +88,7 @@ def test_its_names_work_on_the_command_line(installed, tmp_path):
         "import sys; from cpsched.api import load_run\n"
         "run = load_run(sys.argv[1])\n"
         "print(run.about['dispatcher'], run.about['predictor'], run.schedule.start.tolist(),"
-        " run.schedule.plan.tolist())"
+        " run.schedule.runtime_estimate.tolist())"
     )
     assert _run(installed, "-c", code, run) == f"{spec} half [0, 10, 5] [4, 4, 4]\n"
 

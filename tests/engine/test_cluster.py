@@ -346,7 +346,7 @@ def test_predictions_of_others_are_checked(predicted):
         cluster.submit(_request(), 0, predicted=predicted)
     assert len(cluster.view(0).waiting) == 0
     assert cluster.submit(_request(), 0, predicted=(1, np.int64(2), 3)) == 0
-    assert cluster.view(0).waiting.bound.tolist() == [3]
+    assert cluster.view(0).waiting.runtime_bound.tolist() == [3]
 
 
 def test_held_jobs():
@@ -441,7 +441,7 @@ def test_a_saved_cluster_goes_on():
     same = [(one.view(50).waiting, one.view(50).running) for one in (whole, again)]
     for left, right in zip(*same, strict=True):
         assert left.column(0).tolist() == right.column(0).tolist()
-        assert left.plan.tolist() == right.plan.tolist()
+        assert left.runtime_estimate.tolist() == right.runtime_estimate.tolist()
         assert left.strings("user") == right.strings("user")
     assert whole.view(50).free.tolist() == again.view(50).free.tolist()
 

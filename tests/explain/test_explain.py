@@ -15,7 +15,7 @@ from cpsched.explain.model import JobState
 from cpsched.explain.moment import halt
 from cpsched.explain.text import text
 from cpsched.mapping import fit
-from cpsched.model.decision import Decision, Plan
+from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import build
@@ -267,7 +267,7 @@ def test_the_plan_of_a_dispatcher_of_ones_own():
         def decide(self, view):
             handle = int(view.waiting.handle[0])
             where = {handle: np.array([0])}
-            return Decision(plan=Plan((handle,), (7,), where))
+            return Decision(planned_starts=PlannedStarts((handle,), (7,), where))
 
     fitted = fit(jobs((0, 1, 3), job_id=["A"]), machine((4,), (4,)))
     about = explain(fitted, job="A", time=0, dispatcher=Talker())

@@ -54,9 +54,9 @@ def lying(system, *where, seconds=None, units=1, **columns):
         start=np.zeros(len(where), dtype=np.int64),
         end=end,
         outcome=np.full(len(where), JobOutcome.COMPLETED, dtype=np.int64),
-        priority=end,
-        plan=end,
-        bound=end,
+        ranking_estimate=end,
+        runtime_estimate=end,
+        runtime_bound=end,
         segments=Segments(
             job=job,
             start=np.zeros(len(job), dtype=np.int64),

@@ -15,7 +15,7 @@ from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Decision, Plan
+from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.planning import plan, write
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import instance_of
@@ -215,7 +215,9 @@ def test_the_list_plan_is_kept_where_it_is_better_and_finds_nodes():
             return None
 
         def decide(self, view):
-            return Decision(plan=Plan((0, 1, 2), (0, 5, 10)), stats={"solver_calls": 1})
+            return Decision(
+                planned_starts=PlannedStarts((0, 1, 2), (0, 5, 10)), stats={"solver_calls": 1}
+            )
 
     workload = jobs((0, 1, 5), (0, 2, 5), (0, 1, 5), request=[[1], [2], [4]], job_id=list("ABC"))
     made = planned(Slow(), workload, machine((4,), (2,)))
@@ -247,7 +249,7 @@ def test_nodes_that_a_plan_names_are_kept():
             return None
 
         def decide(self, view):
-            return Decision(plan=Plan((0, 1), (1, 9), {1: np.array([1])}))
+            return Decision(planned_starts=PlannedStarts((0, 1), (1, 9), {1: np.array([1])}))
 
     made = planned(Exact(), jobs((0, 1, 5), (0, 1, 5)), machine((1,), (1,)))
     assert made.nodes == ("n0", "n1")
@@ -259,13 +261,13 @@ class Lister(Dispatcher):
     name = "lister"
 
     def __init__(self, nodes, units):
-        self.plan = Plan([0], [0], {0: nodes}, {0: units})
+        self.planned = PlannedStarts([0], [0], {0: nodes}, {0: units})
 
     def build(self, view):
         return None
 
     def decide(self, view):
-        return Decision(plan=self.plan)
+        return Decision(planned_starts=self.planned)
 
 
 def test_units_that_a_plan_names_are_kept():
@@ -349,7 +351,9 @@ def test_a_dispatcher_that_breaks_an_invariant_is_caught():
 
         def decide(self, view):
             handles = view.waiting.handle.tolist()
-            return Decision(plan=Plan(handles, [1] * len(handles)), stats={"solver_calls": 1})
+            return Decision(
+                planned_starts=PlannedStarts(handles, [1] * len(handles)), stats={"solver_calls": 1}
+            )
 
     with pytest.raises(DispatchError, match="takes 6 core of the machine at second 1"):
         planned(Greedy())

@@ -76,7 +76,7 @@ def test_writes_all_predictions(files, cpsched, name):
     assert f"{name}: all predictions" in out
     table = pq.read_table(name) if name.endswith("parquet") else pc.read_csv(name)
     assert table.num_rows == 10
-    assert table["plan"].to_pylist()[:5] == [100, 4, 4, 40, 100]
+    assert table["runtime_estimate"].to_pylist()[:5] == [100, 4, 4, 40, 100]
     assert sorted(path.name for path in files.iterdir()) == sorted([name, "four.toml", "log.swf"])
     code, _, err = cpsched(*arguments)
     assert code == 2

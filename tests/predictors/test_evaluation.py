@@ -77,7 +77,7 @@ def test_a_job_learns_nothing_from_one_that_ends_a_second_later():
             (0, 1, 5, 50), (submit, 1, 9, 50), user=["ann"] * 2, recorded_start=[0, submit]
         )
         found = evaluate(fit(workload, machine((4,))), starts_of(unmapped(workload)), "last")
-        assert found.plan.tolist() == [50, wanted]
+        assert found.runtime_estimate.tolist() == [50, wanted]
 
 
 def test_starts():
@@ -123,7 +123,7 @@ def test_rejected_jobs_are_left_out():
     fitted = fit(workload, machine((4,)))
     found = evaluate(fitted, starts_of(fitted), "last", warmup=0)
     assert found.rows.tolist() == [0, 2]
-    assert found.plan.tolist() == [50, 5]
+    assert found.runtime_estimate.tolist() == [50, 5]
 
 
 def test_actual_has_no_error_and_keeps_a_zero():
@@ -132,14 +132,14 @@ def test_actual_has_no_error_and_keeps_a_zero():
     found = evaluate(fitted, starts_of(fitted), "actual")
     assert found.overall.mean_error_s == 0
     assert (found.overall.close, found.overall.under) == (1, 0)
-    assert found.plan.min() == 0
+    assert found.runtime_estimate.min() == 0
 
 
 def test_equal_evaluations_are_equal():
     """All but the time they took."""
     fitted = sample()
     first, second = (evaluate(fitted, starts_of(fitted), "user-history-plus") for _ in range(2))
-    assert first.plan.tolist() == second.plan.tolist()
+    assert first.runtime_estimate.tolist() == second.runtime_estimate.tolist()
     assert (first.overall, first.stats) == (second.overall, second.stats)
 
 
@@ -150,7 +150,7 @@ def test_columns_have_a_row_for_each_job_and_predictor():
     items = [evaluate(fitted, starts, spec) for spec in ("requested", "last:limit=3")]
     columns = {name: column.to_pylist() for name, column in to_columns(fitted, items).items()}
     assert columns["predictor"] == ["requested"] * 20 + ["last:limit=3"] * 20
-    assert columns["plan"][:20] == columns["requested_time"][:20]
+    assert columns["runtime_estimate"][:20] == columns["requested_time"][:20]
     assert columns["scored"][:4] == [False, False, True, True]
     assert columns["runtime"][20:] == fitted.workload.runtime.tolist()
 

@@ -50,7 +50,7 @@ def told(predictor, *pairs):
 
 
 def answer(predictor, *rows):
-    return predictor.predict(table(*rows), 0).plan.tolist()
+    return predictor.predict(table(*rows), 0).runtime_estimate.tolist()
 
 
 def rules_used(predictor):
@@ -204,14 +204,14 @@ def test_controls_are_shares():
     workload = jobs((0, 1, 3, 99), (0, 1, 1, 5))
     for spec, wanted in (("scaled", [9, 1]), ("actual:factor=0.5", [1, 0]), ("actual", [3, 1])):
         schedule = run(workload, machine((4,)), "fifo", spec).schedule
-        assert schedule.plan.tolist() == wanted, spec
+        assert schedule.runtime_estimate.tolist() == wanted, spec
 
 
 def test_answers_are_clipped_to_the_request():
     """A job that ran beyond its request teaches more than any later job may be told."""
     workload = jobs((0, 1, 50, 10), (60, 1, 1, 10), user=["ann", "ann"])
     schedule = run(workload, machine((4,)), "fifo", "last", overrun="extend").schedule
-    assert schedule.plan.tolist() == [10, 10]
+    assert schedule.runtime_estimate.tolist() == [10, 10]
 
 
 def test_a_run_shows_the_rules_used(tmp_path):
@@ -224,7 +224,7 @@ def test_a_run_shows_the_rules_used(tmp_path):
     workload = jobs((0, 1, 3, 9), (5, 1, 4, 9), (6, 1, 2, 9), user=["ann"] * 3)
     done = run(workload, machine((4,)), "fifo", "user-history")
     assert list(done.predictions.values()) == [2, 0, 0, 0, 0, 1]
-    assert done.schedule.plan.tolist() == [9, 3, 3]
+    assert done.schedule.runtime_estimate.tolist() == [9, 3, 3]
     save_run(done, tmp_path / "run")
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     assert about["predictions"]["rule 1: full profile"] == 2
@@ -359,7 +359,7 @@ def test_a_killed_simulation_goes_on_with_what_was_learnt(spec, tmp_path):
     again.restore(checkpoint.read(tmp_path / "state.npz", "me"))
     again.run()
     assert again.start_time.tolist() == whole.start_time.tolist()
-    predicted = slice(columns.PRIORITY, columns.BOUND + 1)
+    predicted = slice(columns.RANKING_ESTIMATE, columns.RUNTIME_BOUND + 1)
     assert np.array_equal(
         again.machine.store.columns[:, predicted], whole.machine.store.columns[:, predicted]
     )
@@ -375,4 +375,4 @@ def test_replay_and_simulation_show_the_same():
         schedule = run(fitted, fitted.system, "easy", spec, overrun="extend").schedule
         replay = Replay(fitted, schedule.start, build("predictors", spec))
         replay.run()
-        assert replay.answers[:, 1].tolist() == schedule.plan.tolist()
+        assert replay.answers[:, 1].tolist() == schedule.runtime_estimate.tolist()

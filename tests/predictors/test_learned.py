@@ -67,7 +67,7 @@ def test_the_history_answers_until_there_is_a_model(name):
     plain = evaluate(fitted, starts, "user-history-plus")
     cold = evaluate(fitted, starts, name)
     # Logarithms come back as seconds; a median of two may round the other way.
-    assert np.abs(plain.plan - cold.plan).max() <= 1
+    assert np.abs(plain.runtime_estimate - cold.runtime_estimate).max() <= 1
     assert cold.stats["answered by the model"] == 0
     assert cold.stats["answered by history"] == 300
 
@@ -92,7 +92,7 @@ def test_quantiles_cover_what_they_promise():
     assert 0.06 < done.overall.bound_exceeded < 0.14
     # 0.6 lie below the plan; those cut at the requested time cannot lie above it.
     assert 0.25 < done.overall.under < 0.45
-    assert (done.bound >= done.plan).all()
+    assert (done.runtime_bound >= done.runtime_estimate).all()
 
 
 def test_learned_is_better_than_the_request():
@@ -112,7 +112,7 @@ def test_stack_weighs_and_counts():
     done = evaluate(fitted, starts_of(fitted), "stack:trees=10,start=100,window=800")
     chosen = sum(count for name, count in done.stats.items() if name.startswith("mostly"))
     assert chosen == done.stats["answered by the model"] > 300
-    assert (done.priority != done.plan).any()
+    assert (done.ranking_estimate != done.runtime_estimate).any()
 
 
 def test_stack_is_the_median_weighted_by_losses():

@@ -59,7 +59,10 @@ class Transcript(Observer):
             (action.handle, *(part.tolist() for part in action.allocation))
             for action in decision.actions
         ]
-        plan = decision.plan and (list(decision.plan.handle), list(decision.plan.start))
+        plan = decision.planned_starts and (
+            list(decision.planned_starts.handle),
+            list(decision.planned_starts.start),
+        )
         self.lines.append(
             (view.now, tables, known, view.waiting.store.size, view.waiting.store.shapes.tolist(),
              view.free.tolist(), view.eligible.tolist(), actions, plan, decision.again_at,

@@ -112,7 +112,10 @@ class Wrong(RuntimePredictor):
 @pytest.mark.parametrize(
     ("predictor", "message"),
     [
-        (Wrong(float("nan")), "'wrong' answers with float64 for priority, must be whole seconds"),
+        (
+            Wrong(float("nan")),
+            "'wrong' answers with float64 for ranking_estimate, must be whole seconds",
+        ),
         (Wrong(2**62, clipped=False), "'wrong' answers 4611686018427387904 s, must be from 0 to"),
         (Wrong(-1, clipped=False), "'wrong' answers -1 s, must be from 0 to"),
     ],
@@ -136,12 +139,21 @@ class One(Wrong):
     [
         (
             Prediction.point(np.array([5])),
-            r"answers with shape \(1,\) for priority, .* each of the 2 jobs",
+            r"answers with shape \(1,\) for ranking_estimate, .* each of the 2 jobs",
         ),
-        (Prediction.point(5), r"answers with shape \(\) for priority, .* each of the 2 jobs"),
-        (Prediction.point([1.5, 2.0]), "answers with float64 for priority, must be whole seconds"),
-        (Prediction.point(None), "answers with object for priority, must be whole seconds"),
-        (Prediction([1, 2], [1, 2], [1, 2]), "answers with list for priority, must be whole"),
+        (
+            Prediction.point(5),
+            r"answers with shape \(\) for ranking_estimate, .* each of the 2 jobs",
+        ),
+        (
+            Prediction.point([1.5, 2.0]),
+            "answers with float64 for ranking_estimate, must be whole seconds",
+        ),
+        (Prediction.point(None), "answers with object for ranking_estimate, must be whole seconds"),
+        (
+            Prediction([1, 2], [1, 2], [1, 2]),
+            "answers with list for ranking_estimate, must be whole",
+        ),
         (None, "answers with NoneType, must be a Prediction"),
     ],
 )

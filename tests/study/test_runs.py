@@ -45,7 +45,14 @@ def test_everything_is_read_back(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     assert {path.name for path in (tmp_path / "r").iterdir()} == FILES
     back = load_run(tmp_path / "r").schedule
-    for name in ("start", "end", "outcome", "priority", "plan", "bound"):
+    for name in (
+        "start",
+        "end",
+        "outcome",
+        "ranking_estimate",
+        "runtime_estimate",
+        "runtime_bound",
+    ):
         assert np.array_equal(getattr(back, name), getattr(simulated.schedule, name)), name
     for name in type(back.segments).__slots__:
         found, written = (getattr(s.segments, name) for s in (back, simulated.schedule))

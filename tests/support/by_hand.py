@@ -128,9 +128,9 @@ def schedule(workload: Workload, system: System) -> Schedule:
         start=start,
         end=end,
         outcome=outcome,
-        priority=known,
-        plan=known.copy(),
-        bound=known.copy(),
+        ranking_estimate=known,
+        runtime_estimate=known.copy(),
+        runtime_bound=known.copy(),
         segments=Segments(
             job=job,
             start=start[job],

@@ -90,7 +90,9 @@ def dispatcher_for(spec: str, view):
 def planned_starts(decision, state: State) -> list[int]:
     """Return the starts of a decision's plan: later ones as planned, all others now."""
     later = (
-        dict(zip(decision.plan.handle, decision.plan.start, strict=True)) if decision.plan else {}
+        dict(zip(decision.planned_starts.handle, decision.planned_starts.start, strict=True))
+        if decision.planned_starts
+        else {}
     )
     return [later.get(job, state.now) - state.now for job in range(len(state.waiting))]
 

@@ -95,9 +95,18 @@ class Plans(Observer):
         self.plans = []
 
     def on_decision(self, view, decision, seconds):
-        if decision.plan:
+        if decision.planned_starts:
             self.plans.append(
-                (view.now, dict(zip(decision.plan.handle, decision.plan.start, strict=True)))
+                (
+                    view.now,
+                    dict(
+                        zip(
+                            decision.planned_starts.handle,
+                            decision.planned_starts.start,
+                            strict=True,
+                        )
+                    ),
+                )
             )
 
 
