@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 
 #: Later than any second, more than any amount.
 FAR = np.int64(2**62)
+
+# numba compiles a kernel once more for each *literal* whole number that it is called with; these
+# are not literals.
+ZERO, ONE, NONE = np.int64(0), np.int64(1), np.int64(-1)
 
 
 @kernel
@@ -42,7 +47,7 @@ def sort_by(key, order, count):
         width *= 2
 
 
-@kernel
+@inner
 def filled(length, value):
     """Return an array of one value."""
     array = np.empty(length, dtype=np.int64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, filled, sort_by
+from cpsched.kernels.arrays import FAR, NONE, ZERO, filled, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner
 from cpsched.kernels.list_pass import start_now
@@ -64,15 +64,16 @@ from cpsched.model.columns import (
 
 #: The segments of the profile: now, and from the reservation on.
 NOW, THEN = np.int64(0), np.int64(1)
+_SEGMENTS = np.int64(2)
 
 #: So many running jobs are looked at first, those that end first.
 _FIRST_ENDS = 16
 
 
-@kernel
+@inner
 def _starts_by_end(now, cols, log, used):
     """Return the places in the log of the jobs that start now, and their ends, by end."""
-    count = 0
+    count = ZERO
     at = 0
     while at < used:
         count += 1
@@ -88,7 +89,7 @@ def _starts_by_end(now, cols, log, used):
     return places, ends
 
 
-@kernel
+@inner
 def _mark_starts(begins, log, used):
     """Mark where what starts now begins and ends, as ``mark_allocations`` does for what runs."""
     at = 0
@@ -103,7 +104,7 @@ def _mark_starts(begins, log, used):
         at = end
 
 
-@kernel
+@inner
 def _profile_now(now, work, same, cols, running, arena_node, arena_amount, log, used):
     """
     Return the profile of two segments in which what is free stays so.
@@ -116,7 +117,7 @@ def _profile_now(now, work, same, cols, running, arena_node, arena_amount, log, 
         begins[n] = same[n] == 0
     mark_allocations(begins, cols, running, arena_node, arena_amount)
     _mark_starts(begins, log, used)
-    profile = grouped(now, begins, np.zeros(num_nodes, dtype=np.bool_), work, 2, SPARE)
+    profile = grouped(now, begins, np.zeros(num_nodes, dtype=np.bool_), work, _SEGMENTS, SPARE)
     profile.num[SEGMENTS] = 2
     profile.rows[THEN] = THEN
     for g in range(profile.num[GROUPS]):
@@ -125,7 +126,7 @@ def _profile_now(now, work, same, cols, running, arena_node, arena_amount, log, 
     return profile
 
 
-@kernel
+@inner
 def _first_second(
     machine, request, now, profile, sums, summed, cols, running, arena_node, arena_amount, log,
     used,
@@ -157,7 +158,7 @@ def _first_second(
     then = profile.levels[THEN]
     gained = np.zeros((num_groups, num_kinds), dtype=np.int64)
     rooms = np.empty(num_groups, dtype=np.int64)
-    group_at = filled(num_nodes, -1)
+    group_at = filled(num_nodes, NONE)
     for g in range(num_groups):
         group_at[first[g]] = g
     places, ends = _starts_by_end(now, cols, log, used)
@@ -258,14 +259,14 @@ def _reserve(machine, state, request, now, running, arena_node, arena_amount, lo
         count *= 8
 
 
-@kernel
+@inner
 def _nodes_of(row, first, pieces):
     """Return the nodes of a placement on whole groups, in order."""
-    log, used = note_start(np.empty(0, dtype=np.int64), 0, row, first, pieces)
+    log, used = note_start(np.empty(0, dtype=np.int64), ZERO, row, first, pieces)
     return log[2:used:2].copy()
 
 
-@kernel
+@inner
 def _use_first(level, groups, num_kinds):
     """Return what is reserved of what is free now: what jobs that end in time use up first."""
     reserved = np.zeros((len(groups.first), num_kinds), dtype=np.int64)
@@ -275,7 +276,7 @@ def _use_first(level, groups, num_kinds):
     return reserved
 
 
-@kernel
+@inner
 def _free_throughout(level, groups, num_kinds):
     """Return what is free now and beside the reservation too."""
     least = np.empty((len(groups.first), num_kinds), dtype=np.int64)
@@ -422,7 +423,7 @@ def easy_pass(
     this_pass = state.head[PASS]
     capacity = state.node_tables[CAPACITY]
     log = np.empty(64, dtype=np.int64)
-    used = 0
+    used = ZERO
     head = -1
     shadow = 0
     hopeless = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import filled
+from cpsched.kernels.arrays import NONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner
 from cpsched.kernels.pass_state import (
@@ -127,14 +127,14 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, job_clas
     state = state_of(memory, job_classes, free, cols, shapes, eligible)
     begin_pass(state, free)
     log = np.empty(64, dtype=np.int64)
-    used = 0
+    used = ZERO
     for row in rows:
         before = used
         log, used = start_now(policy, state, row, log, used)
         if used == before and stop:
             break
     nothing = np.empty(0, dtype=np.int64)
-    return packed(log, used, cols, shapes, state.node_tables[CAPACITY], -1, 0, nothing)
+    return packed(log, used, cols, shapes, state.node_tables[CAPACITY], NONE, ZERO, nothing)
 
 
 @kernel
@@ -153,12 +153,12 @@ def fits_now(rows, cols, shapes, eligible, memory, free, job_classes):
     state = state_of(memory, job_classes, free, cols, shapes, eligible)
     begin_pass(state, free)
     fits = np.empty(len(rows), dtype=np.bool_)
-    known = filled(len(shapes), -1)
+    known = filled(len(shapes), NONE)
     for i in range(len(rows)):
         shape = cols[rows[i], SHAPE]
         if known[shape] < 0:
             known[shape] = state.job_classes[shape, ROOM]
             if known[shape] < 0:
-                known[shape] = room_now(state, shape, -1)
+                known[shape] = room_now(state, shape, NONE)
         fits[i] = known[shape] >= cols[rows[i], UNITS]
     return fits

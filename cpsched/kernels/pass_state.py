@@ -57,7 +57,7 @@ ROOM, ASKED, SLOT, BESIDE, BESIDE_PASS, BESIDE_LOG, TRACK = range(12, 19)
 CLASS_WIDTH = 19
 
 #: How many shapes have their nodes counted by room, and by how many units; more count as so many.
-SLOTS, MOST = 64, 129
+SLOTS, MOST = 64, np.int64(129)
 
 #: Shapes nobody has asked for in so many passes are not kept up any longer.
 _PATIENCE = 64
@@ -126,7 +126,7 @@ def first_slot(num_nodes: int, num_kinds: int) -> int:
 
 def memory_size(num_nodes: int, num_kinds: int) -> int:
     """Return the length of ``memory``."""
-    return first_slot(num_nodes, num_kinds) + SLOTS * (2 * MOST + 3)
+    return first_slot(num_nodes, num_kinds) + SLOTS * (2 * int(MOST) + 3)
 
 
 @inner

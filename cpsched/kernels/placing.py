@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import sort_by
+from cpsched.kernels.arrays import ZERO, sort_by
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.kernels.rooms import MANY, Machine, request_of, room_on, single_nodes, within_bounds
 from cpsched.model.columns import (
     SHAPE_CONTIGUOUS,
@@ -27,7 +28,7 @@ FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
 # --- in which order ------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _waste(policy, asked, scarce, whole, free, num_kinds):
     """
     Return what it counts against a node that it has more of a kind than a unit of a job needs.
@@ -42,7 +43,7 @@ def _waste(policy, asked, scarce, whole, free, num_kinds):
     return always + 1.0 if policy == FRUGAL and free > scarce else always
 
 
-@kernel
+@inner
 def _preference(policy, wasted, idle, num_kinds):
     """Return by what nodes are sorted that waste so much and are idle by a sum of shares."""
     if policy == CONSOLIDATE:
@@ -53,7 +54,7 @@ def _preference(policy, wasted, idle, num_kinds):
     return wasted * (num_kinds + 1) + idle
 
 
-@kernel
+@inner
 def rank(machine, level, groups, shape, caps, order):
     """
     Put the groups that hold a unit or more on a node into ``order`` as an allocator has them.
@@ -65,7 +66,7 @@ def rank(machine, level, groups, shape, caps, order):
     first = groups.first
     num_kinds = capacity.shape[1]
     per_node = SHAPE_REQUEST + num_kinds
-    count = 0
+    count = ZERO
     for g in groups.line:
         caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
         if caps[g] > 0:
@@ -95,7 +96,7 @@ def rank(machine, level, groups, shape, caps, order):
 # --- how many units on each ----------------------------------------------------------------------
 
 
-@kernel
+@inner
 def fill_greedily(size, request, caps, order, count, pieces):
     """Fill groups in order, leaving a unit for each node still owed; return the pieces used."""
     left = request.units
@@ -138,7 +139,7 @@ def fill_greedily(size, request, caps, order, count, pieces):
     return 0
 
 
-@kernel
+@inner
 def split_evenly(size, request, caps, order, count, pieces):
     """Put the same number of units on each of as few nodes as the bounds allow."""
     usable = 0
@@ -164,7 +165,7 @@ def split_evenly(size, request, caps, order, count, pieces):
     return 0
 
 
-@kernel
+@inner
 def _pieces_of(takes, size, order, count, pieces):
     """
     Collect pieces from the units on each of the nodes of some groups, one group after another.
@@ -193,7 +194,7 @@ def _pieces_of(takes, size, order, count, pieces):
     return k
 
 
-@kernel
+@inner
 def use_a_run(groups, request, caps, even, num_nodes, pieces):
     """Use the shortest, then first run of consecutive nodes that holds the job; all are used."""
     of_node = np.zeros(num_nodes, dtype=np.int64)
@@ -212,7 +213,7 @@ def use_a_run(groups, request, caps, even, num_nodes, pieces):
     return _pieces_of(takes, size, line, len(line), pieces)
 
 
-@kernel
+@inner
 def _take_run(caps, units, nodes_min, nodes_max, even, takes):
     num_nodes = len(caps)
     most = min(nodes_max, units, num_nodes)
@@ -254,7 +255,7 @@ def _take_run(caps, units, nodes_min, nodes_max, even, takes):
     return True
 
 
-@kernel
+@inner
 def fill_with_lookahead(size, request, caps, order, count, pieces):
     """
     Take each node in order beside which the roomiest behind it can still hold what is left.
@@ -277,7 +278,7 @@ def fill_with_lookahead(size, request, caps, order, count, pieces):
     return _pieces_of(takes, size, order, count, pieces)
 
 
-@kernel
+@inner
 def _look_ahead(caps, units, nodes_min, nodes_max, takes):
     """
     Do so for single nodes, in order of preference.
@@ -340,7 +341,7 @@ def _look_ahead(caps, units, nodes_min, nodes_max, takes):
     return True
 
 
-@kernel
+@inner
 def fill_in_order(groups, request, caps, order, count, even, run, num_nodes, pieces):
     """
     Put a job's units on groups in order of preference; return the pieces used.
@@ -363,18 +364,18 @@ def fill_in_order(groups, request, caps, order, count, even, run, num_nodes, pie
     return fill_with_lookahead(size, request, caps, order, count, pieces)
 
 
-@kernel
+@inner
 def _fill_preferring(size, request, caps, inside, order, count, pieces):
     """Fill what is to be used first of each node (``inside``), in order; then the rest."""
     left = request.units
-    usable = 0
+    usable = ZERO
     for i in range(count):
         if inside[order[i]] > 0:
             left -= min(left, inside[order[i]] * size[order[i]])
             usable += 1
     if left == 0:
         first = np.empty(usable, dtype=np.int64)
-        usable = 0
+        usable = ZERO
         for i in range(count):
             if inside[order[i]] > 0:
                 first[usable] = order[i]
@@ -404,19 +405,19 @@ def _fill_preferring(size, request, caps, inside, order, count, pieces):
 # --- both ----------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def is_run(machine, request):
     """Say whether a job must have consecutive nodes."""
     return machine.shapes[request.shape, SHAPE_CONTIGUOUS] != 0
 
 
-@kernel
+@inner
 def is_even(machine, request):
     """Say whether a job must have the same number of units on each of its nodes."""
     return machine.shapes[request.shape, SHAPE_SPLIT] != 0
 
 
-@kernel
+@inner
 def choose(machine, level, groups, request):
     """Place a job on what is free on groups; return its pieces, none if it does not fit."""
     width = len(groups.first)
@@ -432,7 +433,7 @@ def choose(machine, level, groups, request):
     return pieces[:k]
 
 
-@kernel
+@inner
 def _may_spread(machine, request):
     """Say whether a job's units may lie on nodes in any way, and take what they ask for only."""
     num_nodes, num_kinds = machine.capacity.shape
@@ -446,7 +447,7 @@ def _may_spread(machine, request):
     return loose and shapes[shape, SHAPE_EXCLUSIVE] == 0
 
 
-@kernel
+@inner
 def choose_preferring(machine, level, preferred, groups, request):
     """
     Place a job on groups, using up ``preferred`` (a part of what is free) first.
@@ -478,15 +479,11 @@ def choose_preferring(machine, level, preferred, groups, request):
     # Those where a unit fits inside first; the others, in their order too, behind them.
     order = np.empty(count, dtype=np.int64)
     k = 0
-    behind = 0
-    for i in range(count):
-        if inside[ranked[i]] > 0:
-            order[k] = ranked[i]
-            k += 1
-        else:
-            ranked[behind] = ranked[i]
-            behind += 1
-    order[k:] = ranked[:behind]
+    for outside in range(2):
+        for i in range(count):
+            if (inside[ranked[i]] == 0) == (outside == 1):
+                order[k] = ranked[i]
+                k += 1
     k = fill_in_order(
         groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
         len(capacity), pieces,
@@ -497,7 +494,7 @@ def choose_preferring(machine, level, preferred, groups, request):
 # --- for Python ----------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def _spread(pieces, takes):
     """Write the units on each node, each a group of its own; say whether there are any."""
     takes[:] = 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, filled
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
@@ -41,7 +42,7 @@ from cpsched.kernels.windows import find_window
 from cpsched.model.columns import NODES_MAX, NODES_MIN, SHAPE, SHAPE_REQUEST, UNITS
 
 
-@kernel
+@inner
 def _totals_now(machine, profile, distinct):
     """Return how many units of each request fit now."""
     totals = np.zeros(len(distinct), dtype=np.int64)
@@ -59,7 +60,7 @@ def _totals_now(machine, profile, distinct):
     return totals
 
 
-@kernel
+@inner
 def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
     """Add what fits now on the groups of a placement to the totals of requests still to come."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -74,7 +75,7 @@ def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
                 totals[d] += sign * room * pieces[p, 1]
 
 
-@kernel
+@inner
 def _last_candidate(first, last, jobs, number, cols, totals, pending):
     """
     Return the last place up to ``last`` and behind ``first`` whose job could start now, alone.
@@ -115,10 +116,10 @@ def plan_pass(
     """
     num_nodes, num_kinds = free.shape
     machine = Machine(policy, shapes, eligible, capacity, scarce)
-    planned = filled(len(jobs), -1)
+    planned = filled(len(jobs), NONE)
     log = np.empty(64, dtype=np.int64)
     nothing = np.empty(0, dtype=np.int64)
-    used = 0
+    used = ZERO
     begins = group_starts(
         jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount
     )
@@ -132,9 +133,9 @@ def plan_pass(
         pending[d] += 1
     last = len(jobs) - 1
     if full == 0:
-        last = _last_candidate(-1, last, jobs, number, cols, totals, pending)
+        last = _last_candidate(NONE, last, jobs, number, cols, totals, pending)
     if last < 0:
-        return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
+        return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), planned
     add_ends(profile, cols, running, arena_node, arena_amount, num_nodes)
     asks = asks_of(number, distinct, len(profile.times))
     most, seen, num_seen = asks.most, asks.seen, asks.num_seen
@@ -181,16 +182,16 @@ def plan_pass(
             occupy_known(profile, most, at, request, pieces, shapes, capacity)
             reserved += at > 0
         else:
-            _add_totals(-1, totals, pending, machine, profile, distinct, pieces)
+            _add_totals(NONE, totals, pending, machine, profile, distinct, pieces)
             occupy_known(profile, most, at, request, pieces, shapes, capacity)
-            _add_totals(1, totals, pending, machine, profile, distinct, pieces)
+            _add_totals(ONE, totals, pending, machine, profile, distinct, pieces)
             last = _last_candidate(i, last, jobs, number, cols, totals, pending)
         if at == 0:
             log, used = note_start(log, used, row, profile.first, pieces)
-    return packed(log, used, cols, shapes, capacity, -1, 0, nothing), planned
+    return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), planned
 
 
-@kernel
+@inner
 def _of_nodes(times, rows, levels, room, count):
     """Return a profile whose groups are single nodes."""
     num_nodes = levels.shape[1]

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import ZERO
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.model.columns import ALLOC_COUNT, ALLOC_FIRST, EXPECTED_END
 
 
@@ -65,7 +67,7 @@ def given_back(running, cols, arena_amount):
     return back
 
 
-@kernel
+@inner
 def find_window(begin, duration, need, times, level, count):
     """Return the first segment from ``begin`` on where a job fits for its duration, or -1."""
     num_kinds = level.shape[1]
@@ -82,7 +84,7 @@ def find_window(begin, duration, need, times, level, count):
     return -1
 
 
-@kernel
+@inner
 def copied(times, level, more):
     """Return a timeline's copy with room for ``more`` segments, and its length."""
     count = len(times)
@@ -95,7 +97,7 @@ def copied(times, level, more):
     return own_times, own_level, count
 
 
-@kernel
+@inner
 def split_at(time, begin, times, level, count):
     """
     Let a segment begin at a time.
@@ -118,7 +120,7 @@ def split_at(time, begin, times, level, count):
     return at, count
 
 
-@kernel
+@inner
 def occupy_pool(at, end, need, times, level, count):
     """Take a job's needs off a timeline from segment ``at`` to ``end``; return its new length."""
     last, count = split_at(end, at, times, level, count)
@@ -152,7 +154,7 @@ def list_plan(order, duration, demand, ready, times, level):
     for j in range(len(start)):
         start[j] = -1
     for job in order:
-        begin, count = split_at(ready[job], 0, own_times, own_level, count)
+        begin, count = split_at(ready[job], ZERO, own_times, own_level, count)
         at = find_window(begin, duration[job], demand[job], own_times, own_level, count)
         if at >= 0:
             start[job] = own_times[at]
@@ -182,6 +184,6 @@ def pool_left(start, duration, demand, taken, times, level):
     own_times, own_level, count = copied(times, level, 2 * len(start))
     for j in range(len(start)):
         if taken[j] and start[j] >= 0:
-            at, count = split_at(start[j], 0, own_times, own_level, count)
+            at, count = split_at(start[j], ZERO, own_times, own_level, count)
             count = occupy_pool(at, start[j] + duration[j], demand[j], own_times, own_level, count)
     return own_times[:count], own_level[:count]

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import filled
+from cpsched.kernels.arrays import NONE, filled
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.kernels.rooms import Groups, amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
@@ -102,7 +103,7 @@ def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_no
     return begins
 
 
-@kernel
+@inner
 def mark_allocations(begins, cols, running, arena_node, arena_amount):
     """
     Mark where what running jobs hold begins and ends as beginnings of groups.
@@ -183,7 +184,7 @@ def grouped(now, begins, asleep, free, segments, spare):
     return Profile(num, times, rows, levels, room, falls, fallen, first, size, line)
 
 
-@kernel
+@inner
 def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     """
     Add what running jobs give back, in order of their expected ends, to a profile of one segment.
@@ -194,7 +195,7 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     rows, size = profile.rows, profile.size
     num_kinds = room.shape[1]
     num_groups = num[GROUPS]
-    group_at = filled(num_nodes, -1)
+    group_at = filled(num_nodes, NONE)
     for g in range(num_groups):
         group_at[profile.first[g]] = g
     last = 0
@@ -219,7 +220,7 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     num[SEGMENTS] = last + 1
 
 
-@kernel
+@inner
 def grow(profile, spare):
     """Return a profile with room for more groups."""
     num_groups = profile.num[GROUPS]
@@ -245,7 +246,7 @@ def grow(profile, spare):
     )  # fmt: skip
 
 
-@kernel
+@inner
 def _split(profile, g, count):
     """Leave a group its first ``count`` nodes, and return the new group of the others."""
     num, levels, line, fallen = profile.num, profile.levels, profile.line, profile.fallen
@@ -267,7 +268,7 @@ def _split(profile, g, count):
     return new
 
 
-@kernel
+@inner
 def _num_splits(profile, pieces):
     """Return how many groups :func:`_split_pieces` will add."""
     count = 0
@@ -281,7 +282,7 @@ def _num_splits(profile, pieces):
     return count
 
 
-@kernel
+@inner
 def _split_pieces(profile, pieces):
     """
     Split the groups that a placement uses in part, and say what it has on each.
@@ -303,7 +304,7 @@ def _split_pieces(profile, pieces):
         rest = _split(profile, g, pieces[i, 1]) if pieces[i, 1] < profile.size[g] else -1
 
 
-@kernel
+@inner
 def split_groups(profile, pieces):
     """Return a profile, with more room where there is too little, after :func:`_split_pieces`."""
     needed = profile.num[GROUPS] + _num_splits(profile, pieces)
@@ -313,7 +314,7 @@ def split_groups(profile, pieces):
     return profile
 
 
-@kernel
+@inner
 def take_off(profile, row, pieces, shape, shapes, capacity):
     """Take a placement on whole groups off one row of a profile."""
     levels, room, first = profile.levels, profile.room, profile.first
@@ -326,7 +327,7 @@ def take_off(profile, row, pieces, shape, shapes, capacity):
                 room[row, r] -= amount * nodes
 
 
-@kernel
+@inner
 def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
     """
     Take a placement on whole groups off a profile, from segment ``at`` until ``end``.

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR
+from cpsched.kernels.arrays import FAR, ZERO
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.model.columns import (
     NODES_MAX,
     NODES_MIN,
@@ -66,7 +67,7 @@ class Groups(NamedTuple):
     line: IntArray
 
 
-@kernel
+@inner
 def request_of(cols, row):
     """Return what a job of the store asks for; predictions count as a second at least."""
     return Request(
@@ -75,7 +76,7 @@ def request_of(cols, row):
     )  # fmt: skip
 
 
-@kernel
+@inner
 def single_nodes(num_nodes):
     """Return every node as a group of its own."""
     first = np.empty(num_nodes, dtype=np.int64)
@@ -86,7 +87,7 @@ def single_nodes(num_nodes):
     return Groups(first, size, first)
 
 
-@kernel
+@inner
 def room_on(level, g, node, capacity, eligible, shapes, shape, most):
     """
     Return how many units of a request fit on one node of a group, ``most`` if more do.
@@ -138,7 +139,7 @@ def unit_capacity(free, capacity, eligible, shapes, shape, caps):
     return total
 
 
-@kernel
+@inner
 def group_total(machine, level, groups, shape):
     """Return how many units of a request fit on all nodes together."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -183,7 +184,7 @@ def shortage(machine, level, groups, request, rooms):
     return FITS if within_bounds(groups, rooms, request) else FAR
 
 
-@kernel
+@inner
 def _roomiest(groups, rooms, most, request):
     """Say whether the roomiest ``nodes_max`` nodes hold a job; ``most`` is the largest room."""
     left = request.nodes_max
@@ -207,11 +208,11 @@ def _roomiest(groups, rooms, most, request):
     return held >= request.units
 
 
-@kernel
+@inner
 def within_bounds(groups, rooms, request):
     """Say whether nodes with room for all units together are enough, and not too many."""
     count = 0
-    most = 0
+    most = ZERO
     for g in groups.line:
         if rooms[g] > 0:
             count += groups.size[g]

@@ -11,6 +11,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, sort_by
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
@@ -18,7 +19,7 @@ _TAU = 10
 _OVERDUE = 10.0
 
 
-@kernel
+@inner
 def _fits(demand, job, free):
     """Return whether what a job takes is free."""
     # Not the job's row: a slice is counted, which takes longer than the comparison.
@@ -67,7 +68,7 @@ def plan_cost(start, duration, submit, patience):
     return total
 
 
-@kernel
+@inner
 def _later(ends, owner, head, count, end, job):
     """Put an end into its place among the sorted ones; return their new number."""
     k = count
@@ -80,7 +81,7 @@ def _later(ends, owner, head, count, end, job):
     return count + 1
 
 
-@kernel
+@inner
 def _candidates(now, submit, typical, demand, room, least, left, waiting, keys, found):
     """
     List the waiting jobs that fit, by slowdown, highest first; return how many there are.
@@ -112,7 +113,7 @@ def _candidates(now, submit, typical, demand, room, least, left, waiting, keys, 
     return count
 
 
-@kernel
+@inner
 def roll_out(
     now, num_waiting, starts, held, shadow, extra, runtime, reserved, typical, submit, demand,
     ready, ends, ending, end_demand, free, least, patience, before, enough,

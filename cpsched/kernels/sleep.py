@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, filled
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.kernels.profile import GROUPS, SEGMENTS, Profile, grouped
 from cpsched.model.columns import (
     ALLOC_COUNT,
@@ -64,7 +65,7 @@ def horizon(now, jobs, cols, shapes, free, running, arena_amount):
     return FAR
 
 
-@kernel
+@inner
 def _until(second, have, work, widest, done):
     """Return when all work will be done if no more is given back, infinity for never."""
     until = second
@@ -118,7 +119,7 @@ def sleeping(edge, now, distinct, cols, shapes, free, running, arena_node):
     return asleep, edge
 
 
-@kernel
+@inner
 def wake(profile, begins, asleep, cols, free, running, arena_node, arena_amount, spare):
     """
     Return a profile with the nodes that slept; nothing is planned on them yet.
@@ -130,7 +131,7 @@ def wake(profile, begins, asleep, cols, free, running, arena_node, arena_amount,
     spare
         Room for so many groups more.
     """
-    others = grouped(profile.times[0], begins, ~asleep, free, 1, 0)
+    others = grouped(profile.times[0], begins, ~asleep, free, ONE, ZERO)
     old, new = profile.num[GROUPS], others.num[GROUPS]
     num_kinds = free.shape[1]
     width = min(len(free), old + new + spare)
@@ -162,14 +163,14 @@ def wake(profile, begins, asleep, cols, free, running, arena_node, arena_amount,
     )  # fmt: skip
 
 
-@kernel
+@inner
 def _fill_levels(
     profile, others, levels, fallen, cols, running, arena_node, arena_amount, num_nodes
 ):
     """Put the levels of a profile side by side with those of other groups, as jobs end on them."""
     old, new = profile.num[GROUPS], others.num[GROUPS]
     num_kinds = profile.room.shape[1]
-    group_at = filled(num_nodes, -1)
+    group_at = filled(num_nodes, NONE)
     for g in range(new):
         group_at[others.first[g]] = g
     has = others.levels[0]

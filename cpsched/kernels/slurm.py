@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, filled
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.kernels.placing import FIRST_FIT
 from cpsched.kernels.profile import (
     GROUPS,
@@ -27,7 +28,7 @@ from cpsched.kernels.windows import find_window
 from cpsched.model.columns import QUEUE, SHAPE, UNITS
 
 
-@kernel
+@inner
 def _close(profile, at, end, pieces):
     """Leave nothing of the nodes of a placement to anybody, from segment ``at`` until ``end``."""
     times, rows, levels, room = profile.times, profile.rows, profile.levels, profile.room
@@ -45,7 +46,7 @@ def _close(profile, at, end, pieces):
         i += 1
 
 
-@kernel
+@inner
 def _append(list_, used, pieces, row):
     """Append a row, a count and that many pieces to a growing list; return it and its length."""
     list_, used = begin_entry(list_, used, row, len(pieces), 3 * len(pieces))
@@ -56,10 +57,10 @@ def _append(list_, used, pieces, row):
     return list_, used
 
 
-@kernel
+@inner
 def _last_that_fits(jobs, cols, shapes, machine, profile):
     """Return the place of the last of some jobs that could start now on its own, or -1."""
-    known = filled(len(shapes), -1)
+    known = filled(len(shapes), NONE)
     last = -1
     for i in range(len(jobs)):
         shape = cols[jobs[i], SHAPE]
@@ -70,7 +71,7 @@ def _last_that_fits(jobs, cols, shapes, machine, profile):
     return last
 
 
-@kernel
+@inner
 def _main_pass(rows, sizes, cols, machine, profile):
     """
     Start jobs in order until one of their queue does not fit, on a profile of one segment.
@@ -88,7 +89,7 @@ def _main_pass(rows, sizes, cols, machine, profile):
     left = np.empty(len(rows), dtype=np.int64)
     num_left = 0
     log = np.empty(64, dtype=np.int64)
-    used = 0
+    used = ZERO
     placed = np.empty(64, dtype=np.int64)
     num_placed = 0
     for row in rows:
@@ -114,7 +115,7 @@ def _main_pass(rows, sizes, cols, machine, profile):
     return profile, log, used, placed[:num_placed], left[:num_left]
 
 
-@kernel
+@inner
 def _again(placed, cols, machine, profile):
     """Return the profile after what the main pass started, placed in the same steps."""
     now = profile.times[0]
@@ -130,7 +131,7 @@ def _again(placed, cols, machine, profile):
     return profile
 
 
-@kernel
+@inner
 def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, log, used):
     """
     Plan jobs in order, each behind those before it, and start those planned now.
@@ -216,7 +217,7 @@ def slurm_pass(
         for n in range(0, num_nodes, sizes[0]):
             begins[n] = True
     asleep = np.zeros(num_nodes, dtype=np.bool_)
-    profile = grouped(now, begins, asleep, free, 1, SPARE)
+    profile = grouped(now, begins, asleep, free, ONE, SPARE)
     profile, log, used, placed, left = _main_pass(rows, sizes, cols, machine, profile)
     started = len(rows) - len(left)
     left = left[:depth]
@@ -224,7 +225,7 @@ def slurm_pass(
     if backfill:
         last = _last_that_fits(left, cols, shapes, machine, profile)
     left = left[: last + 1]
-    planned = filled(len(left), -1)
+    planned = filled(len(left), NONE)
     if last >= 0:
         # The same groups anew, with all that is to come; then what starts now, in the same steps.
         segments = 2 + len(running) + started + len(left)
@@ -235,4 +236,4 @@ def slurm_pass(
             left, now + window, close, sizes, cols, machine, profile, planned, log, used
         )
     nothing = np.empty(0, dtype=np.int64)
-    return packed(log, used, cols, shapes, capacity, -1, 0, nothing), left, planned
+    return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), left, planned

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR
-from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
 from cpsched.kernels.placing import (
     fill_greedily,
     fill_with_lookahead,
@@ -17,7 +17,7 @@ from cpsched.kernels.placing import (
 from cpsched.kernels.rooms import MANY, Request, room_on
 
 
-@kernel
+@inner
 def _parts(groups, caps, least, leaf_size, begin, end, units, nodes):
     """
     Cut the nodes that hold ``least`` units or more into parts; return how many there are.
@@ -45,7 +45,7 @@ def _parts(groups, caps, least, leaf_size, begin, end, units, nodes):
     return count
 
 
-@kernel
+@inner
 def _lowest_switch(groups, request, sizes, count, begin, units, nodes):
     """
     Return the nodes ``[low, high)`` under the lowest switch that can hold a job.
@@ -71,7 +71,7 @@ def _lowest_switch(groups, request, sizes, count, begin, units, nodes):
     return 0, FAR
 
 
-@kernel
+@inner
 def _best_part(count, units, nodes, used, left, owed):
     """Return the tightest part that is enough, the largest where none is; -1 if all are used."""
     best = -1
@@ -89,7 +89,7 @@ def _best_part(count, units, nodes, used, left, owed):
     return best
 
 
-@kernel
+@inner
 def _in_order(groups, caps, least, request, sizes, contiguous, tried, order):
     """
     Put usable groups into the order in which Slurm takes them; return how many there are.
@@ -144,7 +144,7 @@ def _in_order(groups, caps, least, request, sizes, contiguous, tried, order):
     return k
 
 
-@kernel
+@inner
 def _smallest_from(caps, num_groups, least):
     """Return the smallest room of at least ``least``, ``FAR`` if there is none."""
     smallest = FAR
@@ -154,7 +154,7 @@ def _smallest_from(caps, num_groups, least):
     return smallest
 
 
-@kernel
+@inner
 def _split_as_slurm(groups, request, caps, sizes, order, pieces):
     """
     Put the same number of units on each of as few nodes as the bounds allow.
@@ -182,7 +182,7 @@ def _split_as_slurm(groups, request, caps, sizes, order, pieces):
     return 0
 
 
-@kernel
+@inner
 def choose_as_slurm(machine, level, groups, request, sizes):
     """
     Place a job on what is free on groups as Slurm does; see :mod:`cpsched.dispatch.slurm_backfill`.

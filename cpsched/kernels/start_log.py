@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import sort_by
-from cpsched.kernels.compiling import kernel
+from cpsched.kernels.arrays import ZERO, sort_by
+from cpsched.kernels.inner import inner
 from cpsched.kernels.rooms import amount_on
 from cpsched.model.columns import SHAPE
 
@@ -13,7 +13,7 @@ from cpsched.model.columns import SHAPE
 HEADER = 5
 
 
-@kernel
+@inner
 def begin_entry(log, used, row, count, length):
     """
     Append a row and a count to a log, with room for an entry of some length behind them.
@@ -31,7 +31,7 @@ def begin_entry(log, used, row, count, length):
     return log, used + 2
 
 
-@kernel
+@inner
 def note_start(log, used, row, first, pieces):
     """
     Append a started job: its row, its number of nodes, then node and units of each, by node.
@@ -48,7 +48,7 @@ def note_start(log, used, row, first, pieces):
     log, used
         The log (grown if need be) and its new length.
     """
-    count = 0
+    count = ZERO
     before = -1
     ordered = True
     for p in range(len(pieces)):
@@ -75,7 +75,7 @@ def note_start(log, used, row, first, pieces):
     return log, used
 
 
-@kernel
+@inner
 def packed(log, used, cols, shapes, capacity, head, shadow, reserved):
     """
     Put what a pass found into one array: returning many arrays costs more than the pass.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.compiling import kernel
+from cpsched.kernels.arrays import ZERO
+from cpsched.kernels.inner import inner
 from cpsched.kernels.placing import FIRST_FIT, choose, fill_greedily, is_even, is_run
 from cpsched.kernels.profile import SEGMENTS, groups_of
 from cpsched.kernels.rooms import FITS, room_on, shortage, within_bounds
 from cpsched.model.columns import SHAPE_REQUEST
 
 
-@kernel
+@inner
 def _lower(machine, low, level, groups, request, rooms):
     """Lower one level to another, with the rooms on it; return by how much their sum fell."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -31,7 +32,7 @@ def _lower(machine, low, level, groups, request, rooms):
     return fallen
 
 
-@kernel
+@inner
 def _last_too_little(machine, request, known, profile, groups, low, rooms, most):
     """
     Return the last segment from which on a job does not fit until segment ``known``.
@@ -62,7 +63,7 @@ def _last_too_little(machine, request, known, profile, groups, low, rooms, most)
     return s
 
 
-@kernel
+@inner
 def _pool_until(machine, request, at, known, end, profile, most):
     """
     Return up to which segment, from ``known`` on, all nodes together have room until ``end``.
@@ -85,7 +86,7 @@ def _pool_until(machine, request, at, known, end, profile, most):
     return known, True
 
 
-@kernel
+@inner
 def _least(profile, at, known, num_groups, low):
     """Fill ``low`` with the least of the levels from segment ``at`` to before ``known``."""
     rows, levels = profile.rows, profile.levels
@@ -104,7 +105,7 @@ def _least(profile, at, known, num_groups, low):
                         low[g, r] = min(low[g, r], levels[row, g, r])
 
 
-@kernel
+@inner
 def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     """
     Return the first segment behind ``at``, which is too little, that may be enough by itself.
@@ -145,7 +146,7 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     return high
 
 
-@kernel
+@inner
 def _choose_fitting(machine, level, groups, request, rooms):
     """Place a job as ``choose`` does, for less where ``rooms`` is all that matters."""
     bounded = request.nodes_max < request.units
@@ -155,7 +156,7 @@ def _choose_fitting(machine, level, groups, request, rooms):
         return choose(machine, level, groups, request)
     line = groups.line
     order = np.empty(len(line), dtype=np.int64)
-    count = 0
+    count = ZERO
     for i in range(len(line)):
         if rooms[line[i]] > 0:
             order[count] = line[i]
@@ -164,7 +165,7 @@ def _choose_fitting(machine, level, groups, request, rooms):
     return pieces[: fill_greedily(groups.size, request, rooms, order, count, pieces)]
 
 
-@kernel
+@inner
 def find_window(machine, request, begin, until, profile, most, low):
     """
     Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
