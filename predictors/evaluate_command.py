@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,15 +11,19 @@ import typer
 
 from cpsched.atomic_files import check_new_file, replacing
 from cpsched.cli.options import (
+    AsJson,
     First,
     Format,
     From,
+    Overwrite,
+    Seed,
     SkipBadLines,
     To,
     WorkloadFile,
     read_workload,
 )
 from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.progress import display
 from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
 
@@ -32,6 +35,16 @@ if TYPE_CHECKING:
     from predictors.evaluation import Evaluation
     from predictors.replay import Starts
 
+ReplaySystem = Annotated[
+    str | None,
+    typer.Option("--system", help="Take jobs as this system does (cpsched list systems)."),
+]
+ReplayDispatcher = Annotated[
+    str | None,
+    typer.Option(
+        "--dispatcher", "-d", help="Simulate the starts with it, instead of the log's own."
+    ),
+]
 #: Judged where the command line names none.
 _DEFAULT = ("requested", "last-2", "user-history", "user-history-plus")
 
@@ -52,16 +65,8 @@ def evaluate_command(
             callback=with_models,
         ),
     ] = None,
-    system: Annotated[
-        str | None,
-        typer.Option("--system", help="Take jobs as this system does (cpsched list systems)."),
-    ] = None,
-    dispatcher: Annotated[
-        str | None,
-        typer.Option(
-            "--dispatcher", "-d", help="Simulate the starts with it, instead of the log's own."
-        ),
-    ] = None,
+    system: ReplaySystem = None,
+    dispatcher: ReplayDispatcher = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
@@ -70,7 +75,7 @@ def evaluate_command(
         Path | None,
         typer.Option("--plots", help="Folder for figures, SVG and PNG; made if it is not there."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files.")] = False,
+    overwrite: Overwrite = False,
     warmup: Annotated[
         float, typer.Option(help="Share of the jobs, the first, that is not scored.")
     ] = 0.1,
@@ -81,26 +86,19 @@ def evaluate_command(
     first: First = None,
     start: From = None,
     end: To = None,
-    seed: Annotated[int, typer.Option(help="Seed of the predictors.")] = 0,
+    seed: Seed = 0,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the figures as JSON instead of tables.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict every job of a log with what was known at its submit, and print the errors."""
-    from cpsched.cli.progress import progress_bar
     from cpsched.spec import Spec, build
     from predictors.evaluation import evaluate
-    from predictors.replay import starts_of
 
     specs = list(dict.fromkeys(str(Spec.parse(text)) for text in predictor or _DEFAULT))
     for spec in specs:
         build("predictors", spec, truth=lambda handle: handle)
-    if dispatcher is not None:
-        if system is None:
-            raise ConfigError("needs a --system to simulate on", key="--dispatcher")
-        build("dispatchers", dispatcher)
+    check_dispatcher(dispatcher, system)
     if out is not None:
         check_new_file(
             out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
@@ -108,10 +106,8 @@ def evaluate_command(
     if plots is not None:
         _check_plots(plots, overwrite=overwrite)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
-    fitted = fitted_to(_long_enough(jobs, min_runtime), system)
+    fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
-    with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
-        starts = starts_of(fitted, dispatcher, observers)
     evaluations = []
     for spec in specs:
         with job_progress(spec, num_jobs) as progress:
@@ -174,16 +170,36 @@ def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
     return jobs if len(rows) == len(jobs) else jobs.take(rows)
 
 
-def fitted_to(jobs: Workload, system: str | None) -> Fitted:
-    """Return the jobs on the system, where one is named; limits on the time asked for are not."""
+def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
+    """Refuse a dispatcher that cannot simulate the starts, before the log is read."""
+    from cpsched.spec import build
+
+    if dispatcher is not None:
+        if system is None:
+            raise ConfigError("needs a --system to simulate on", key="--dispatcher")
+        build("dispatchers", dispatcher)
+
+
+def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tuple[Fitted, Starts]:
+    """
+    Return the jobs, and when they start.
+
+    Jobs are taken as the system does, where one is named; limits on the time asked for are not.
+    """
     from cpsched import systems
+    from cpsched.cli.progress import progress_bar
     from cpsched.mapping import fit
+    from predictors.replay import starts_of
     from predictors.unmapped import unmapped
 
     if system is None:
-        return unmapped(jobs)
-    # What ran is scored, whether or not a queue's rules as they are written would have let it in.
-    return fit(jobs, systems.load(system), enforce_limits=False)
+        fitted = unmapped(jobs)
+    else:
+        # What ran is scored, whether or not a queue's rules as they are written had let it in.
+        fitted = fit(jobs, systems.load(system), enforce_limits=False)
+    num_jobs = len(fitted.workload) - len(fitted.rejected)
+    with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
+        return fitted, starts_of(fitted, dispatcher, observers)
 
 
 def _check_plots(folder: Path, *, overwrite: bool) -> None:
@@ -228,15 +244,11 @@ def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
 @contextmanager
 def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None] | None]:
     """Give the function that moves a bar on stderr; None where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(title), total=num_jobs)
+    with display("{task.description}", "BarColumn", "TimeRemainingColumn") as bar:
+        if bar is None:
+            yield None
+            return
+        task = bar.add_task(title, total=num_jobs)
         yield lambda done: bar.update(task, completed=done)
 
 

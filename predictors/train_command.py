@@ -13,14 +13,23 @@ from cpsched.cli.options import (
     First,
     Format,
     From,
+    Overwrite,
+    Seed,
     SkipBadLines,
     To,
     WorkloadFile,
     read_workload,
 )
 from cpsched.cli.output import echo, escaped
-from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
+from predictors.evaluate_command import (
+    ReplayDispatcher,
+    ReplaySystem,
+    check_dispatcher,
+    heading,
+    job_progress,
+    replayed,
+)
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -45,57 +54,34 @@ def train_command(
             callback=with_models,
         ),
     ] = "gbm-log",
-    system: Annotated[
-        str | None,
-        typer.Option("--system", help="Take jobs as this system does (cpsched list systems)."),
-    ] = None,
-    dispatcher: Annotated[
-        str | None,
-        typer.Option(
-            "--dispatcher", "-d", help="Simulate the starts with it, instead of the log's own."
-        ),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    system: ReplaySystem = None,
+    dispatcher: ReplayDispatcher = None,
+    overwrite: Overwrite = False,
     first: First = None,
     start: From = None,
     end: To = None,
-    seed: Annotated[int, typer.Option(help="Seed of the predictor.")] = 0,
+    seed: Seed = 0,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
     """Train a predictor on a job log and write its model to a file."""
-    from cpsched.cli.progress import progress_bar
-    from cpsched.spec import build
-    from predictors.evaluate_command import fitted_to, job_progress
-    from predictors.replay import starts_of
     from predictors.training import learner, save, train
 
     learner(predictor)
-    if dispatcher is not None:
-        if system is None:
-            raise ConfigError("needs a --system to simulate on", key="--dispatcher")
-        build("dispatchers", dispatcher)
-    _check_out(out, overwrite=overwrite)
-    fitted = fitted_to(
-        read_workload(workload, format_name, skip_bad_lines, first, start, end), system
-    )
+    check_dispatcher(dispatcher, system)
+    # Refused before minutes are spent.
+    check_new_file(out, overwrite=overwrite, key="--out")
+    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    fitted, starts = replayed(jobs, system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
-    with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
-        starts = starts_of(fitted, dispatcher, observers)
     with job_progress(predictor, num_jobs) as progress:
         training = train(fitted, starts, predictor, seed=seed, progress=progress)
     save(out, training, fitted, predictor)
     _print(fitted, starts, training, out)
 
 
-def _check_out(out: Path, *, overwrite: bool) -> None:
-    """Refuse a file before minutes are spent."""
-    check_new_file(out, overwrite=overwrite, key="--out")
-
-
 def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
     from cpsched.cli.report import width
-    from predictors.evaluate_command import heading
     from predictors.tables import overall
 
     echo(heading(fitted, starts, training.evaluation))

@@ -9,8 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.log_study import complain_about, moment, study_of_log
-from cpsched.cli.options import CorrectionRule, First, Format, From, OverrunRule, SkipBadLines, To
+from cpsched.cli.errors import SOME_FAILED
+from cpsched.cli.log_study import complain_about, study_of_log
+from cpsched.cli.options import (
+    Correction,
+    Dispatchers,
+    DispatchInterval,
+    EnforceLimits,
+    First,
+    Format,
+    From,
+    Overrun,
+    Predictors,
+    RuntimeModel,
+    SkipBadLines,
+    StudyFolder,
+    Systems,
+    To,
+    moment,
+)
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.cli.progress import study_bars
 from cpsched.errors import ConfigError, UnknownNameError
@@ -22,9 +39,6 @@ if TYPE_CHECKING:
     from cpsched.study.study import Study
     from cpsched.study.tables import Tables
 
-#: Some run failed; the others are there.
-_SOME_FAILED = 1
-
 
 def command(
     study: Annotated[
@@ -35,10 +49,7 @@ def command(
             " aucsched-tree; or a job log, with --system.",
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="Folder of the study; goes on with what is there."),
-    ],
+    out: Annotated[Path, StudyFolder],
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.", metavar="N")
     ] = 1,
@@ -46,61 +57,34 @@ def command(
         str | None,
         typer.Option(help="Dask scheduler whose workers do the runs: tcp://HOST:8786."),
     ] = None,
-    system: Annotated[
-        list[str] | None, typer.Option("--system", help="For a log: a system by name or TOML file.")
-    ] = None,
-    dispatcher: Annotated[
-        list[str] | None,
-        typer.Option("--dispatcher", "-d", help="For a log: NAME:KEY=VALUE,...; repeat. [easy]"),
-    ] = None,
-    predictor: Annotated[
-        list[str] | None,
-        typer.Option("--predictor", "-p", help="For a log; repeat. [requested]"),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="For a log: the dispatcher to compare with. [the first]"),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="For a log: repetitions with jittered submits.", metavar="N"),
-    ] = None,
-    jitter: Annotated[
-        int | None,
-        typer.Option(min=0, help="For a log: seconds submits are delayed at most. [5]"),
-    ] = None,
     first: First = None,
     start: From = None,
     end: To = None,
-    overrun: Annotated[
-        OverrunRule | None,
-        typer.Option(help="For a log: what happens at the requested time. [kill]"),
+    system: Systems = None,
+    dispatcher: Dispatchers = None,
+    predictor: Predictors = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="The dispatcher to compare with. [the first]")
     ] = None,
-    correction: Annotated[
-        CorrectionRule | None,
-        typer.Option(
-            help="For a log: expected end of a job that outlives its prediction. [requested]"
-        ),
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions with jittered submits.", metavar="N")
     ] = None,
-    dispatch_interval: Annotated[
-        int | None,
-        typer.Option(min=1, help="For a log: dispatch on a grid of so many seconds.", metavar="S"),
+    jitter: Annotated[
+        int | None, typer.Option(min=0, help="Seconds submits are delayed at most. [5]")
     ] = None,
-    enforce_limits: Annotated[
-        bool | None,
-        typer.Option(
-            "--enforce-limits/--no-enforce-limits",
-            help="For a log: reject jobs that ask for more than their queue allows. [yes]",
-        ),
-    ] = None,
-    runtime_model: Annotated[
-        str | None,
-        typer.Option(help="For a log: how long jobs run, NAME:KEY=VALUE,... [recorded]"),
-    ] = None,
+    overrun: Overrun = None,
+    correction: Correction = None,
+    dispatch_interval: DispatchInterval = None,
+    enforce_limits: EnforceLimits = None,
+    runtime_model: RuntimeModel = None,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Carry out the runs of a study that are missing, and write tables of all."""
+    """
+    Carry out the runs of a study that are missing, and write tables of all.
+
+    Options from --system on are for a job log: a study's file says so itself.
+    """
     from cpsched.study import carry_out, load_study, make_tables, write_tables
 
     given = {
@@ -143,7 +127,7 @@ def command(
     for tables, files in written:
         _print(outcome, tables, files)
     if outcome.failed:
-        raise typer.Exit(_SOME_FAILED)
+        raise typer.Exit(SOME_FAILED)
 
 
 def _is_log(study: str) -> bool:

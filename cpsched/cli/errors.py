@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 #: A dispatcher or a schedule is wrong.
 WRONG = 1
+#: Some run failed; the others are there.
+SOME_FAILED = 1
 INTERRUPTED = 130
 
 

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.cli.options import (
+    AsJson,
     Correction,
+    Dispatcher,
+    DispatchInterval,
     EnforceLimits,
     First,
     Format,
     From,
     Overrun,
+    Predictor,
     RuntimeModel,
+    Seed,
     SkipBadLines,
     SystemName,
     To,
@@ -24,7 +29,6 @@ from cpsched.cli.options import (
     second_of,
 )
 from cpsched.cli.output import echo, escaped
-from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.explain.dump import ModelDump
@@ -37,13 +41,8 @@ def command(
     at: Annotated[
         str, typer.Option("--at", help="When: seconds of the log's clock or a date (UTC).")
     ],
-    dispatcher: Annotated[
-        str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")
-    ] = "easy",
-    predictor: Annotated[
-        str,
-        typer.Option("--predictor", "-p", help="Where runtimes come from.", callback=with_models),
-    ] = "requested",
+    dispatcher: Dispatcher = "easy",
+    predictor: Predictor = "requested",
     dump_model: Annotated[
         Path | None,
         typer.Option(
@@ -54,18 +53,15 @@ def command(
     first: First = None,
     start: From = None,
     end: To = None,
-    overrun: Overrun = "kill",
-    correction: Correction = "requested",
-    dispatch_interval: Annotated[
-        int | None,
-        typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
-    ] = None,
-    enforce_limits: EnforceLimits = True,
-    runtime_model: RuntimeModel = "recorded",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    overrun: Overrun = None,
+    correction: Correction = None,
+    dispatch_interval: DispatchInterval = None,
+    enforce_limits: EnforceLimits = None,
+    runtime_model: RuntimeModel = None,
+    seed: Seed = 0,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Simulate up to a moment and say why a job does not start there, or why it does."""
     from cpsched import systems
@@ -78,11 +74,11 @@ def command(
     from cpsched.spec import Spec, canonical
 
     settings = Settings(
-        overrun=overrun,
-        correction=correction,
+        overrun=overrun or "kill",
+        correction=correction or "requested",
         dispatch_interval=dispatch_interval,
-        enforce_limits=enforce_limits,
-        runtime_model=canonical("runtime_models", runtime_model),
+        enforce_limits=enforce_limits is not False,
+        runtime_model=canonical("runtime_models", runtime_model or "recorded"),
         seed=seed,
     )
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
@@ -92,7 +88,7 @@ def command(
     assert time is not None
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
         about = explain(
-            fit(jobs, machine, enforce_limits=enforce_limits),
+            fit(jobs, machine, enforce_limits=settings.enforce_limits),
             job=job,
             time=time,
             dispatcher=str(Spec.parse(dispatcher)),

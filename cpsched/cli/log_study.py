@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.errors import complain
+from cpsched.cli.options import moment
 from cpsched.cli.output import counted
 from cpsched.errors import ConfigError
 
@@ -69,25 +70,6 @@ def study_of_log(log: str | Path, given: Mapping[str, Any]) -> Study:
     return study.narrowed(
         given.get("first"), moment("--from", given.get("from")), moment("--to", given.get("to"))
     )
-
-
-def moment(option: str, text: str | None) -> int | str | None:
-    """Return seconds, or a date as it was given."""
-    from datetime import datetime
-
-    if text is None:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text).isoformat()
-    except ValueError:
-        raise ConfigError(
-            f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00",
-            key=option,
-        ) from None
 
 
 def complain_about(outcome: Outcome) -> None:

@@ -74,6 +74,7 @@ def build(arguments: list[str]) -> Any:
         try:
             registry.load("commands", name)(app)
         except Exception as error:
+            # Whatever a plug-in of another distribution raises, the other commands work.
             complain(f"command left out: '{name}': {error}")
     # The generators' options come from the generators, which take time to import. While the shell
     # completes a command, its words are in the environment.

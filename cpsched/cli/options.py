@@ -1,14 +1,15 @@
-"""Options several commands share."""
+"""Options that several commands share, and the log that they describe."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cpsched.errors import ConfigError
+from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload
@@ -38,30 +39,75 @@ To = Annotated[
 SystemName = Annotated[
     str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
 ]
-EnforceLimits = Annotated[
-    bool,
+#: One in the end; several are refused with a message of our own.
+Systems = Annotated[
+    list[str] | None,
+    typer.Option("--system", help="A system by name or TOML file (cpsched list systems)."),
+]
+Dispatcher = Annotated[str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")]
+Dispatchers = Annotated[
+    list[str] | None,
     typer.Option(
-        "--enforce-limits/--no-enforce-limits",
-        help="Reject jobs that ask for more time than their queue allows.",
+        "--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"
     ),
 ]
-OverrunRule = Literal["kill", "extend"]
-Overrun = Annotated[
-    OverrunRule,
-    typer.Option("--overrun", help="At the requested time: kill, or extend (run on as recorded)."),
-]
-CorrectionRule = Literal["requested", "double"]
-Correction = Annotated[
-    CorrectionRule,
-    typer.Option("--correction", help="Expected end of a job that outlives its prediction."),
-]
-RuntimeModel = Annotated[
+Predictor = Annotated[
     str,
     typer.Option(
-        "--runtime-model",
-        help="How long jobs run: recorded (as in the log) or gpu-scaling; NAME:KEY=VALUE,...",
+        "--predictor",
+        "-p",
+        help="Where runtimes come from: NAME:KEY=VALUE,... or a model file.",
+        callback=with_models,
     ),
 ]
+Predictors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--predictor",
+        "-p",
+        help="Where runtimes come from: NAME:KEY=VALUE,... or a model file; repeat. [requested]",
+    ),
+]
+EnforceLimits = Annotated[
+    bool | None,
+    typer.Option(
+        "--enforce-limits/--no-enforce-limits",
+        help="Reject jobs that ask for more time than their queue allows. [yes]",
+    ),
+]
+Overrun = Annotated[
+    Literal["kill", "extend"] | None,
+    typer.Option(
+        "--overrun", help="At the requested time: kill, or extend (run on as recorded). [kill]"
+    ),
+]
+Correction = Annotated[
+    Literal["requested", "double"] | None,
+    typer.Option(
+        "--correction", help="Expected end of a job that outlives its prediction. [requested]"
+    ),
+]
+DispatchInterval = Annotated[
+    int | None,
+    typer.Option(
+        "--dispatch-interval",
+        min=1,
+        help="Dispatch on a grid of so many seconds only.",
+        metavar="S",
+    ),
+]
+RuntimeModel = Annotated[
+    str | None,
+    typer.Option(
+        "--runtime-model",
+        help="How long jobs run: recorded (as in the log) or gpu-scaling; NAME:KEY=VALUE,..."
+        " [recorded]",
+    ),
+]
+StudyFolder = typer.Option("--out", "-o", help="Folder of the study; goes on with what is there.")
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 def read_workload(
@@ -87,24 +133,21 @@ def read_workload(
 
 
 def second_of(workload: Workload, option: str, text: str | None) -> int | None:
-    """Turn seconds since the log's epoch, or a date, into seconds since the epoch."""
+    """Return a second of the log's clock: as it is given, or that of a date."""
+    from cpsched.study.sources import second_of
+
+    return second_of(workload, option, moment(option, text))
+
+
+def moment(option: str, text: str | None) -> int | str | None:
+    """Return seconds, or a date as it was given."""
     if text is None:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(
-            f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00",
-            key=option,
-        ) from None
-    if workload.epoch is None:
-        raise ConfigError(
-            "the log does not say when its second 0 was; give seconds instead of a date",
-            key=option,
-        )
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp()) - workload.epoch
+    for reading in (int, lambda date: datetime.fromisoformat(date).isoformat()):
+        try:
+            return reading(text)
+        except ValueError:
+            pass
+    raise ConfigError(
+        f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00", key=option
+    )

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.cli.options import (
+    AsJson,
+    Dispatcher,
     EnforceLimits,
     First,
     Format,
     From,
+    Overwrite,
+    Predictor,
+    Seed,
     SkipBadLines,
     SystemName,
     To,
@@ -20,7 +25,6 @@ from cpsched.cli.options import (
     read_workload,
 )
 from cpsched.cli.output import echo, escaped
-from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.planning import OfflinePlan
@@ -29,18 +33,13 @@ if TYPE_CHECKING:
 def command(
     workload: WorkloadFile,
     system: SystemName,
-    dispatcher: Annotated[
-        str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")
-    ],
-    predictor: Annotated[
-        str,
-        typer.Option("--predictor", "-p", help="Where durations come from.", callback=with_models),
-    ] = "requested",
+    dispatcher: Dispatcher,
+    predictor: Predictor = "requested",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="File for the plan: .csv, .parquet or .json."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    overwrite: Overwrite = False,
     limit: Annotated[
         float, typer.Option(help="Deterministic time of the solve; 1 is some seconds.")
     ] = 1.0,
@@ -53,11 +52,11 @@ def command(
     first: First = None,
     start: From = None,
     end: To = None,
-    enforce_limits: EnforceLimits = True,
-    seed: Annotated[int, typer.Option(help="Seed of dispatcher and predictor.")] = 0,
+    enforce_limits: EnforceLimits = None,
+    seed: Seed = 0,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Plan all jobs of a log at once on the empty machine, and compare with the list plan."""
     from cpsched import systems
@@ -74,7 +73,7 @@ def command(
     machine = systems.load(system)
     jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
     made: OfflinePlan = plan(
-        fit(jobs, machine, enforce_limits=enforce_limits),
+        fit(jobs, machine, enforce_limits=enforce_limits is not False),
         dispatcher=dispatcher,
         predictor=str(Spec.parse(predictor)),
         limit=limit,

@@ -1,7 +1,8 @@
-"""Progress bars of simulations and studies: on a terminal only, on stderr."""
+"""Progress bars of simulations, studies and reports: on a terminal only, on stderr."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 from contextlib import contextmanager
@@ -10,9 +11,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from cpsched.simulation.observers import Observer
+from cpsched.words import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rich.progress import Progress, TaskID
@@ -84,68 +86,72 @@ class ProgressBar(Observer):
 
 
 @contextmanager
-def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
-    """Give the observers that draw a bar; none where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield []
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+def display(*wanted: str) -> Iterator[Progress | None]:
+    """
+    Give a display on stderr; None where that is no terminal.
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TextColumn("jobs  {task.fields[queue]}  {task.fields[date]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(escape(title), total=num_jobs, queue="", date="")
+    Parameters
+    ----------
+    wanted
+        Columns: names of rich's classes (``BarColumn``), or templates of text.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = [
+        getattr(rich, name)() if name.endswith("Column") else rich.TextColumn(name, markup=False)
+        for name in wanted
+    ]
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield progress
+
+
+@contextmanager
+def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
+    """Give the observers that draw a bar of one simulation."""
+    more = "jobs  {task.fields[queue]}  {task.fields[date]}"
+    with display(
+        "{task.description}", "BarColumn", "MofNCompleteColumn", more, "TimeRemainingColumn"
+    ) as progress:
+        if progress is None:
+            yield []
+            return
+        task = progress.add_task(title, total=num_jobs, queue="", date="")
         yield [ProgressBar(progress, task, epoch)]
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Give what shows a step, how many are done, and how many there are."""
+    with display("BarColumn", "MofNCompleteColumn", "{task.description}") as progress:
+        if progress is None:
+            yield None
+            return
+        task = progress.add_task("", total=None)
+        yield lambda step, done, total: progress.update(
+            task, description=escaped(step), completed=done, total=total
+        )
 
 
 @contextmanager
 def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
     """Give what watches the runs of a study and what shows them; None if stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None, None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    wide = console.width >= _WIDE
+    wide = shutil.get_terminal_size().columns >= _WIDE
     # Where there is little room the times left are worth more than bars and dates.
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        *([BarColumn(bar_width=20)] if wide else []),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}  {task.fields[more]}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("elapsed,"),
-        TimeRemainingColumn(),
-        TextColumn("remaining"),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        display = Bars(progress, wide=wide)
+    columns = ["{task.description}", *(["BarColumn"] if wide else []), "MofNCompleteColumn"]
+    columns += ["{task.fields[unit]}  {task.fields[more]}", "TimeElapsedColumn", "elapsed,"]
+    with display(*columns, "TimeRemainingColumn", "remaining") as progress:
+        if progress is None:
+            yield None, None
+            return
+        bars = Bars(progress, wide=wide)
         try:
-            yield ProgressBar, display
+            yield ProgressBar, bars
         finally:
-            display.stop()
+            bars.stop()
 
 
 class Bars:

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
+    AsJson,
     Correction,
+    Dispatchers,
+    DispatchInterval,
+    EnforceLimits,
     First,
     From,
     Overrun,
+    Predictors,
     RuntimeModel,
+    Seed,
     SkipBadLines,
+    StudyFolder,
+    Systems,
     To,
     WorkloadFile,
 )
@@ -33,54 +42,28 @@ if TYPE_CHECKING:
     from cpsched.study.task import Task
     from cpsched.tables import Table
 
-#: Some run failed; the others are there.
-_SOME_FAILED = 1
-
 
 def command(
     workload: WorkloadFile,
-    system: Annotated[
-        list[str],
-        typer.Option("--system", help="A system by name or TOML file (cpsched list systems)."),
-    ],
-    dispatcher: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"
-        ),
-    ] = None,
-    predictor: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictor",
-            "-p",
-            help="Where runtimes come from: NAME:KEY=VALUE,... or a model file. [requested]",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder of the study; goes on with what is there."),
-    ] = None,
+    system: Systems = None,
+    dispatcher: Dispatchers = None,
+    predictor: Predictors = None,
+    out: Annotated[Path | None, StudyFolder] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Make runs again that are there already.")
     ] = False,
     first: First = None,
     start: From = None,
     end: To = None,
-    overrun: Overrun = "kill",
-    correction: Correction = "requested",
-    dispatch_interval: Annotated[
-        int | None,
-        typer.Option(min=1, help="Dispatch on a grid of so many seconds only.", metavar="S"),
-    ] = None,
+    overrun: Overrun = None,
+    correction: Correction = None,
+    dispatch_interval: DispatchInterval = None,
     on_infeasible: Annotated[
         Literal["reject", "error"],
         typer.Option(help="Jobs that can never run here: reject and count them, or stop."),
     ] = "reject",
-    enforce_limits: Annotated[
-        bool, typer.Option(help="Reject jobs that ask for more time than their queue allows.")
-    ] = True,
-    runtime_model: RuntimeModel = "recorded",
+    enforce_limits: EnforceLimits = None,
+    runtime_model: RuntimeModel = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Keep the state in this file; go on from it if it is there."),
@@ -88,7 +71,7 @@ def command(
     checkpoint_interval: Annotated[
         float, typer.Option(min=0, help="Seconds between two writes of it.", metavar="S")
     ] = 60.0,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     formats: Annotated[
         list[str] | None,
         typer.Option(
@@ -98,12 +81,9 @@ def command(
         ),
     ] = None,
     skip_bad_lines: SkipBadLines = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summaries as JSON instead of a table.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
-    from cpsched.simulation.simulate import Checkpoint
     from cpsched.study import carry_out
     from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
@@ -129,13 +109,9 @@ def command(
         },
     )
     tasks = tasks_of(study)
-    if checkpoint is not None and len(tasks) > 1:
-        raise ConfigError(f"a checkpoint is of one run, these are {len(tasks)}", key="--checkpoint")
-    if checkpoint is not None and not os.access(checkpoint.absolute().parent, os.W_OK):
-        raise ConfigError("its folder cannot be written to", where=checkpoint)
+    kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))
     # Kept by this process, which makes the runs.
     fitted = prepare(tasks[0].made_of)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, checkpoint_interval)
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
@@ -161,7 +137,18 @@ def command(
     if outcome.kept and not as_json:
         echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite makes them again")
     if outcome.failed:
-        raise typer.Exit(_SOME_FAILED)
+        raise typer.Exit(SOME_FAILED)
+
+
+def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
+    """Refuse a checkpoint that could not be kept, before anything is simulated."""
+    from cpsched.simulation.simulate import Checkpoint
+
+    if runs > 1:
+        raise ConfigError(f"a checkpoint is of one run, these are {runs}", key="--checkpoint")
+    if not os.access(file.absolute().parent, os.W_OK):
+        raise ConfigError("its folder cannot be written to", where=file)
+    return Checkpoint(file, interval)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from cpsched.cli.options import (
     First,
     Format,
     From,
+    Overwrite,
     SkipBadLines,
     To,
     WorkloadFile,
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
     from cpsched.generators.contract import Generator
 
 app = typer.Typer(help="Look at job logs, convert them, generate them.", no_args_is_help=True)
+_NewLog = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        help="File to write: .csv.gz or .parquet; .swf.gz keeps cores and times only.",
+    ),
+]
 generate = typer.Typer(help="Generate a synthetic job log.", no_args_is_help=True)
 app.add_typer(generate, name="generate")
 
@@ -64,7 +73,7 @@ def convert(
         typer.Option("--to-format", help="Format to write, if the name is unclear."),
     ] = None,
     skip_bad_lines: SkipBadLines = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
     from cpsched import traces
@@ -106,34 +115,18 @@ def _generate_command(generator: Generator) -> Any:
         _say_lost(out, traces.write(workload, out))
         echo(f"{escaped(str(out))}: {counted(len(workload), 'job')}")
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    options: dict[str, tuple[Any, Any]] = {
+        "out": (_NewLog, inspect.Parameter.empty),
+        "overwrite": (Overwrite, False),
+    }
+    for one in describe(generator.options):
+        kind: Any = one.kind
+        flag = typer.Option("--" + one.name.replace("_", "-"), help=one.doc)
+        options[one.name] = Annotated[kind, flag], one.default
     parameters = [
-        inspect.Parameter(
-            "out",
-            keyword,
-            annotation=Annotated[
-                Path,
-                typer.Option(
-                    "--out",
-                    "-o",
-                    help="File to write: .csv.gz or .parquet; .swf.gz keeps cores and times only.",
-                ),
-            ],
-        ),
-        inspect.Parameter(
-            "overwrite",
-            keyword,
-            annotation=Annotated[bool, typer.Option("--overwrite", help="Replace the file.")],
-            default=False,
-        ),
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, (kind, default) in options.items()
     ]
-    for option in describe(generator.options):
-        flag = "--" + option.name.replace("_", "-")
-        kind: Any = option.kind
-        annotation: Any = Annotated[kind, typer.Option(flag, help=option.doc)]
-        parameters.append(
-            inspect.Parameter(option.name, keyword, annotation=annotation, default=option.default)
-        )
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}
     return command

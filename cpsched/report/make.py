@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cpsched.atomic_files import write_all
 from cpsched.errors import ConfigError, RunError
@@ -18,7 +18,7 @@ from cpsched.report.source import open_source
 from cpsched.study.table_files import write_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 #: Rectangles of all schedules together, and of one: what a page holds, and what a browser draws
 #: without a pause.
@@ -46,18 +46,10 @@ class Report:
     runs: int
 
 
-class Progress(Protocol):
-    """Told how far it is."""
-
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """Say that ``done`` of ``total`` steps are done, and which is next."""
-        ...
-
-
 class _Steps:
-    """Counts steps."""
+    """Counts steps, and tells which is next."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
+    def __init__(self, progress: Callable[[str, int, int], None] | None, total: int) -> None:
         self._progress = progress
         self._total = total
         self._done = 0
@@ -74,7 +66,7 @@ def make_report(
     out: str | Path | None = None,
     form: str = "svg",
     baseline: str | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
     """
     Make tables, figures and the report of run folders.
@@ -91,7 +83,7 @@ def make_report(
         Label of the dispatcher the others are compared with; None: the study's own, or in a
         folder of runs the first by name.
     progress
-        Told about every step.
+        Told about every step: which is next, how many are done, and how many there are.
 
     Raises
     ------

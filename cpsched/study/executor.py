@@ -85,6 +85,7 @@ class _Pool:
                 del left[done.name]
                 yield done
         except Exception as error:
+            # By name: the library that raised it need not be installed, nor be imported here.
             if type(error).__name__ not in _KILLED:
                 raise
             begun = [status.name for status in under_way(self._place.work)]

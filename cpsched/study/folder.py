@@ -63,9 +63,9 @@ def appearing(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
     try:
         yield partial
         put_in_place(partial, folder, overwrite=overwrite)
-    except BaseException:
+    finally:
+        # Not there any more if all went well.
         shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def put_in_place(made: Path, folder: Path, *, overwrite: bool) -> None:

@@ -239,16 +239,30 @@ def _read(source: LogSource, path: Path) -> Workload:
 def _part(workload: Workload, made_of: Input) -> Workload:
     part = workload.select(
         first=made_of.first,
-        start=_second(workload, "from", made_of.start),
-        end=_second(workload, "to", made_of.end),
+        start=second_of(workload, "from", made_of.start),
+        end=second_of(workload, "to", made_of.end),
     )
     if not len(part):
         raise ConfigError("no job is left after first, from and to", where=workload.title)
     return part
 
 
-def _second(workload: Workload, key: str, moment: int | str | None) -> int | None:
-    """Turn a moment into a second of the log's clock."""
+def second_of(workload: Workload, key: str, moment: int | str | None) -> int | None:
+    """
+    Return a second of the log's clock.
+
+    Parameters
+    ----------
+    key
+        What the moment is called, for messages.
+    moment
+        Seconds, or a date, in UTC unless it says otherwise.
+
+    Raises
+    ------
+    ConfigError
+        If it is a date, and the log has none.
+    """
     if moment is None or isinstance(moment, int):
         return moment
     if workload.epoch is None:

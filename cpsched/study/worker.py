@@ -122,6 +122,7 @@ def work_on(
         try:
             return _carried_out(task, place, watch, content, checkpoint)
         except Exception as error:
+            # Whatever a dispatcher, a predictor or a library raises, the other runs go on.
             reason = " ".join(str(error).split()) or type(error).__name__
             return Done(name=task.name, error=reason, trace=traceback.format_exc())
 
