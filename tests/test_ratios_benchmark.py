@@ -13,6 +13,7 @@ import pytest
 
 from cpsched.study import load_study
 from cpsched.study.paired import ratio
+from cpsched.study.task import tasks_of
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -146,4 +147,4 @@ def test_the_studies_are_studies(file: Path, tmp_path: Path) -> None:
     for workload in tomllib.loads(file.read_text())["workloads"]:
         if "file" in workload:
             (tmp_path / workload["file"]).touch()
-    assert list(load_study(tmp_path / file.name).cases())
+    assert tasks_of(load_study(tmp_path / file.name))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cpsched.simulation.identity import versions_here
-from cpsched.study.executor import Cluster, Executor, InTurn, Processes
-from cpsched.study.folder import MARK
+from cpsched.study.executor import results
+from cpsched.study.folder import read_mark
 from cpsched.study.store import Failure, Store
 from cpsched.study.task import tasks_of
 from cpsched.study.worker import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.status import Watch
     from cpsched.study.study import Study
     from cpsched.study.task import Task
+    from cpsched.study.worker import Done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +129,10 @@ def carry_out(
                 formats=tuple(formats),
                 again=frozenset(found) - frozenset(kept),
             )
-            executor = _executor(place, watch, jobs, scheduler, checkpoint)
-            failed = {one.name: one for one in _failures(store, missing, executor, display)}
+            ended = results(
+                missing, place, watch, jobs=jobs, scheduler=scheduler, checkpoint=checkpoint
+            )
+            failed = {one.name: one for one in _failures(store, missing, ended, display)}
         outcome = Outcome(
             runs=len(tasks),
             kept=len(kept),
@@ -145,17 +147,16 @@ def carry_out(
 
 def _has(run: Path, formats: Sequence[str]) -> bool:
     """Whether a run has files of these formats."""
-    about = json.loads((run / MARK).read_text(encoding="utf-8"))
-    return set(formats) <= set(about["arguments"].get("formats", ()))
+    return set(formats) <= set(read_mark(run)["arguments"].get("formats", ()))
 
 
 def _failures(
-    store: Store, missing: list[Task], executor: Executor, display: Display | None
+    store: Store, missing: list[Task], ended: Iterable[Done], display: Display | None
 ) -> list[Failure]:
-    """Have the runs carried out; return those that failed."""
+    """Keep what came of the runs; return those that failed."""
     by_name = {task.name: task for task in missing}
     failed = []
-    for done in executor.results(missing):
+    for done in ended:
         task = by_name[done.name]
         if done.error is not None:
             failed.append(store.fail(task, done.error, done.trace))
@@ -166,17 +167,3 @@ def _failures(
         if display is not None:
             display.advance(done.name, done.error)
     return failed
-
-
-def _executor(
-    place: Place,
-    watch: Watch | None,
-    jobs: int,
-    scheduler: str | None,
-    checkpoint: Checkpoint | None,
-) -> Executor:
-    if scheduler is not None:
-        return Cluster(place, watch, scheduler)
-    if jobs > 1:
-        return Processes(place, watch, jobs)
-    return InTurn(place, watch, checkpoint)

@@ -8,19 +8,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.study.sources import LogSource
 from cpsched.study.status import under_way
-from cpsched.study.worker import Done, Place, work_on
+from cpsched.study.worker import Done, work_on
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.status import Watch
     from cpsched.study.task import Task
+    from cpsched.study.worker import Place
 
 #: Seconds to look for a Dask scheduler and its first worker.
 _PATIENCE = 10
@@ -30,143 +31,115 @@ _LONGEST_RUN = 7 * 86400
 _KILLED = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
 
 
-class Executor(Protocol):
-    """Carries runs out."""
-
-    def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Yield what came of each run, in the order they end."""
-        ...
-
-
-class InTurn:
-    """One run after the other, in this process."""
-
-    def __init__(
-        self, place: Place, watch: Watch | None, checkpoint: Checkpoint | None = None
-    ) -> None:
-        self._place = place
-        self._watch = watch
-        self._checkpoint = checkpoint
-
-    def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """See :class:`Executor`."""
-        for task in tasks:
-            yield work_on(task, self._place, self._watch, checkpoint=self._checkpoint)
-
-
-class _Pool:
+def results(
+    tasks: Sequence[Task],
+    place: Place,
+    watch: Watch | None,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Iterator[Done]:
     """
-    Worker processes, which may be killed.
-
-    The runs that were under way at a kill are tried again one at a time; the one whose process is
-    killed again has failed, the rest go on.
-    """
-
-    def __init__(self, place: Place, watch: Watch | None) -> None:
-        self._place = place
-        self._watch = watch
-
-    def results(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """See :class:`Executor`."""
-        left = {task.name: task for task in tasks}
-        while left:
-            suspects = yield from self._some(left)
-            for name in suspects:
-                # Alone, so that there is no doubt who is to blame.
-                alone = {name: left.pop(name)}
-                yield from self._some(alone)
-                if alone:
-                    yield Done(name=name, error="its process was killed, perhaps out of memory")
-
-    def _some(self, left: dict[str, Task]) -> Generator[Done, None, list[str]]:
-        """Yield what ends, taking it out of ``left``; return what was under way at a kill."""
-        try:
-            for done in self._parallel(list(left.values())):
-                del left[done.name]
-                yield done
-        except Exception as error:
-            # By name: the library that raised it need not be installed, nor be imported here.
-            if type(error).__name__ not in _KILLED:
-                raise
-            begun = [status.name for status in under_way(self._place.work)]
-            for folder in self._place.work.glob("*-*"):
-                shutil.rmtree(folder, ignore_errors=True)
-            return [name for name in begun if name in left] or list(left)
-        return []
-
-    def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        raise NotImplementedError
-
-
-class Processes(_Pool):
-    """
-    Processes of this machine, through joblib.
+    Carry runs out, and yield what came of each, in the order they end.
 
     Parameters
     ----------
     jobs
-        How many, at least 2.
+        Processes of this machine; 1: this process alone.
+    scheduler
+        Address of a Dask scheduler, ``tcp://host:8786``, whose workers are used instead.
+    checkpoint
+        Where this process keeps the state of the one run there is.
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, or nobody answers at the address.
     """
-
-    def __init__(self, place: Place, watch: Watch | None, jobs: int) -> None:
-        super().__init__(replace(place, parent=os.getpid()), watch)
-        self._jobs = jobs
-
-    def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        import joblib  # type: ignore[import-untyped]
-
-        # Processes that wait for the last long run to end are told off by joblib if they give up.
-        with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
-            # Runs differ too much for batches: a dozen long ones might end up in one.
-            parallel = joblib.Parallel(
-                n_jobs=self._jobs,
-                batch_size=1,
-                max_nbytes=None,
-                return_as="generator_unordered",
-            )
-        yield from parallel(joblib.delayed(work_on)(t, self._place, self._watch) for t in tasks)
+    if scheduler is not None:
+        yield from _survived(tasks, place, lambda some: _cluster(some, place, watch, scheduler))
+    elif jobs > 1:
+        own = replace(place, parent=os.getpid())
+        yield from _survived(tasks, own, lambda some: _processes(some, own, watch, jobs))
+    else:
+        for task in tasks:
+            yield work_on(task, place, watch, checkpoint=checkpoint)
 
 
-class Cluster(_Pool):
+def _survived(
+    tasks: Sequence[Task], place: Place, parallel: Callable[[Sequence[Task]], Iterator[Done]]
+) -> Iterator[Done]:
     """
-    Workers of a Dask cluster, through joblib's backend for it.
+    Yield what came of each run, though processes may be killed.
+
+    The runs that were under way at a kill are tried again one at a time; the one whose process is
+    killed again has failed, the rest go on.
+    """
+    left = {task.name: task for task in tasks}
+    while left:
+        suspects = yield from _some(left, place, parallel)
+        for name in suspects:
+            # Alone, so that there is no doubt who is to blame.
+            alone = {name: left.pop(name)}
+            yield from _some(alone, place, parallel)
+            if alone:
+                yield Done(name=name, error="its process was killed, perhaps out of memory")
+
+
+def _some(
+    left: dict[str, Task], place: Place, parallel: Callable[[Sequence[Task]], Iterator[Done]]
+) -> Generator[Done, None, list[str]]:
+    """Yield what ends, taking it out of ``left``; return what was under way at a kill."""
+    try:
+        for done in parallel(list(left.values())):
+            del left[done.name]
+            yield done
+    except Exception as error:
+        # By name: the library that raised it need not be installed, nor be imported here.
+        if type(error).__name__ not in _KILLED:
+            raise
+        begun = [status.name for status in under_way(place.work)]
+        for folder in place.work.glob("*-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        return [name for name in begun if name in left] or list(left)
+    return []
+
+
+def _processes(
+    tasks: Sequence[Task], place: Place, watch: Watch | None, jobs: int
+) -> Iterator[Done]:
+    """Yield what ends in processes of this machine, through joblib."""
+    import joblib  # type: ignore[import-untyped]
+
+    # Processes that wait for the last long run to end are told off by joblib if they give up.
+    with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
+        # Runs differ too much for batches: a dozen long ones might end up in one.
+        parallel = joblib.Parallel(
+            n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator_unordered"
+        )
+    yield from parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
+
+
+def _cluster(
+    tasks: Sequence[Task], place: Place, watch: Watch | None, scheduler: str
+) -> Iterator[Done]:
+    """
+    Yield what ends on the workers of a Dask cluster, through joblib's backend for it.
 
     Workers that share the campaign's folder write there; others send their runs back. Logs are
     read from their path where every worker finds them, and sent to each worker once otherwise.
-
-    Parameters
-    ----------
-    scheduler
-        Address, ``tcp://host:8786``.
     """
+    import joblib
 
-    def __init__(self, place: Place, watch: Watch | None, scheduler: str) -> None:
-        super().__init__(place, watch)
-        self._scheduler = scheduler
-
-    def _parallel(self, tasks: Sequence[Task]) -> Iterator[Done]:
-        """
-        Yield what ends.
-
-        Raises
-        ------
-        ConfigError
-            If Dask is not installed, or nobody answers at the address.
-        """
-        import joblib
-
-        with _client(self._scheduler) as client:
-            contents = _to_send(client, tasks)
-            with joblib.parallel_config(
-                backend="dask", client=client, scatter=list(contents.values())
-            ):
-                parallel = joblib.Parallel(batch_size=1, return_as="generator_unordered")
-                yield from parallel(
-                    joblib.delayed(work_on)(
-                        task, self._place, self._watch, contents.get(_path_of(task))
-                    )
-                    for task in tasks
-                )
+    with _client(scheduler) as client:
+        contents = _to_send(client, tasks)
+        with joblib.parallel_config(backend="dask", client=client, scatter=list(contents.values())):
+            parallel = joblib.Parallel(batch_size=1, return_as="generator_unordered")
+            yield from parallel(
+                joblib.delayed(work_on)(task, place, watch, contents.get(_path_of(task)))
+                for task in tasks
+            )
 
 
 @contextmanager

@@ -97,13 +97,21 @@ def put_in_place(made: Path, folder: Path, *, overwrite: bool) -> None:
         shutil.rmtree(old)
 
 
+def read_mark(folder: Path) -> dict[str, Any]:
+    """Return what a run folder says of itself, nothing if that cannot be read."""
+    try:
+        about = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
 def files_of_run(folder: Path) -> dict[str, str] | None:
     """Return the SHA-256 of a run's files by name, as its mark says; None if that says nothing."""
-    try:
-        about: Any = json.loads((folder / MARK).read_text(encoding="utf-8"))
-        return {str(name): str(digest) for name, digest in about["files"].items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    files = read_mark(folder).get("files")
+    if not isinstance(files, dict):
         return None
+    return {str(name): str(digest) for name, digest in files.items()}
 
 
 def digests_of(folder: Path) -> dict[str, str]:

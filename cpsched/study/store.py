@@ -15,7 +15,7 @@ from uuid import uuid4
 from cpsched.atomic_files import PARTIAL, write_all
 from cpsched.errors import RunError
 from cpsched.simulation.identity import versions_here
-from cpsched.study.folder import MARK, put_in_place
+from cpsched.study.folder import put_in_place, read_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -216,11 +216,8 @@ class Store:
 
 def identity_of(run: Path) -> str | None:
     """Return what a run folder says it is, None if it does not say."""
-    try:
-        about: Any = json.loads((run / MARK).read_text(encoding="utf-8"))
-        found = about["arguments"]["identity"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+    said = read_mark(run).get("arguments")
+    found = said.get("identity") if isinstance(said, dict) else None
     return found if isinstance(found, str) else None
 
 

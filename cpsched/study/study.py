@@ -6,13 +6,10 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: By how many seconds submits are moved at most where a study has several seeds and does not say.
 JITTER = 5
@@ -96,6 +93,11 @@ class StudyWorkload:
     def __post_init__(self) -> None:
         check_part(self.start, self.end)
 
+    @property
+    def seeded(self) -> bool:
+        """Whether every seed of the study is another workload."""
+        return isinstance(self.source, Generated) and self.source.seeded
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
@@ -117,17 +119,6 @@ class Baseline:
         if self.predictor is not None:
             named.append(f"predictor {self.predictor}")
         return " and ".join(named)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One run of a study: its place in the tables, and with what it is made."""
-
-    workload: StudyWorkload
-    system: str
-    dispatcher: Choice
-    predictor: Choice
-    seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,21 +153,6 @@ class Study:
     jitter: int = 0
     settings: Settings = field(default_factory=Settings)
     baseline: Baseline
-
-    def cases(self) -> Iterator[Case]:
-        """Yield the runs; all of a seed before the next, so that neighbours share a workload."""
-        for workload in self.workloads:
-            for system in workload.systems:
-                for seed in self.seeds:
-                    for dispatcher in workload.dispatchers or self.dispatchers:
-                        for predictor in workload.predictors:
-                            yield Case(
-                                workload=workload,
-                                system=system,
-                                dispatcher=dispatcher,
-                                predictor=predictor,
-                                seed=seed,
-                            )
 
     def narrowed(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
@@ -10,11 +11,11 @@ from cpsched.simulation.identity import describe
 from cpsched.spec import Spec, files_of
 from cpsched.study.names import plain
 from cpsched.study.sources import Input, machine_digest, source_of, system_source
-from cpsched.study.study import Generated, system_label
+from cpsched.study.study import system_label
 
 if TYPE_CHECKING:
     from cpsched.simulation.simulate import Settings
-    from cpsched.study.study import Case, Study, StudyWorkload
+    from cpsched.study.study import Study
 
 #: Hexadecimal digits of the hash in a folder's name.
 _DIGITS = 12
@@ -60,59 +61,55 @@ def tasks_of(study: Study) -> list[Task]:
     ConfigError
         If a file of the study cannot be read, or a run is there twice under two names.
     """
-    sources = {
-        (w.label, seed): source_of(w.source, seed)
-        for w in study.workloads
-        for seed in (study.seeds if _is_seeded(w) else (0,))
-    }
     machines = {name: system_source(name) for w in study.workloads for name in w.systems}
     tasks: dict[str, Task] = {}
-    for case in study.cases():
-        workload = case.workload
-        seeded = _is_seeded(workload)
-        jitter = 0 if seeded else study.jitter
-        made_of = Input(
-            source=sources[workload.label, case.seed if seeded else 0],
-            system=machines[case.system],
-            first=workload.first,
-            start=workload.start,
-            end=workload.end,
-            jitter=jitter if case.seed else 0,
-            # Without jitter all repetitions are of the same jobs, or of other ones by their source.
-            seed=case.seed if jitter else 0,
-            enforce_limits=study.settings.enforce_limits,
-        )
-        task = _task(case, made_of, replace(study.settings, seed=case.seed))
-        if task.identity in tasks:
-            twin = tasks[task.identity]
-            raise ConfigError(
-                f"{_called(twin)} and {_called(task)} are the same run; leave one out"
+    for workload in study.workloads:
+        log = None if workload.seeded else source_of(workload.source)
+        # All runs of a seed before those of the next, so that neighbours share a workload.
+        for system, seed in product(workload.systems, study.seeds):
+            jitter = study.jitter if seed and not workload.seeded else 0
+            made_of = Input(
+                source=log or source_of(workload.source, seed),
+                system=machines[system],
+                first=workload.first,
+                start=workload.start,
+                end=workload.end,
+                jitter=jitter,
+                # Without jitter all repetitions are of the same jobs, or of others by their source.
+                seed=seed if jitter else 0,
+                enforce_limits=study.settings.enforce_limits,
             )
-        tasks[task.identity] = task
+            for dispatcher, predictor in product(
+                workload.dispatchers or study.dispatchers, workload.predictors
+            ):
+                labels = (workload.label, system_label(system), dispatcher.label, predictor.label)
+                settings = replace(study.settings, seed=seed)
+                task = _task(labels, made_of, dispatcher.spec, predictor.spec, settings)
+                if task.identity in tasks:
+                    twin = tasks[task.identity]
+                    raise ConfigError(
+                        f"{_called(twin)} and {_called(task)} are the same run; leave one out"
+                    )
+                tasks[task.identity] = task
     return list(tasks.values())
 
 
-def _is_seeded(workload: StudyWorkload) -> bool:
-    return isinstance(workload.source, Generated) and workload.source.seeded
-
-
-def _task(case: Case, made_of: Input, settings: Settings) -> Task:
-    dispatcher, predictor = case.dispatcher.spec, case.predictor.spec
+def _task(
+    labels: tuple[str, str, str, str],
+    made_of: Input,
+    dispatcher: str,
+    predictor: str,
+    settings: Settings,
+) -> Task:
     system_digest = machine_digest(made_of.system)
     identity = describe(made_of.identity(), system_digest, dispatcher, predictor, settings).identity
-    system = system_label(case.system)
     specs = _short("dispatchers", dispatcher), _short("predictors", predictor)
-    slug = plain(" ".join([case.workload.label, system, *specs, f"s{case.seed}"]))
+    slug = plain(" ".join([*labels[:2], *specs, f"s{settings.seed}"]))
+    names = ("workload", "system", "dispatcher", "predictor")
     return Task(
         name=f"{slug}-{identity[:_DIGITS]}",
         identity=identity,
-        labels=(
-            ("workload", case.workload.label),
-            ("system", system),
-            ("dispatcher", case.dispatcher.label),
-            ("predictor", case.predictor.label),
-            ("seed", case.seed),
-        ),
+        labels=(*zip(names, labels, strict=True), ("seed", settings.seed)),
         made_of=made_of,
         dispatcher=dispatcher,
         predictor=predictor,

@@ -8,6 +8,7 @@ import pytest
 
 from cpsched.study import Baseline, carry_out, load_study, make_tables
 from cpsched.study.conclusion import conclusions
+from cpsched.study.task import tasks_of
 
 
 def said(*rows, baseline=None):
@@ -75,7 +76,7 @@ def test_it_is_of_the_runs_that_were_carried_out(place):
 
 def test_the_demo_has_all_that_it_should_show():
     """Backfilling, a priority, constraint programming and rollouts; two sources of runtimes."""
-    cases = {(case.dispatcher.spec, case.predictor.spec) for case in load_study("demo").cases()}
+    cases = {(task.dispatcher, task.predictor) for task in tasks_of(load_study("demo"))}
     dispatchers = ("easy", "prb:priority=slowdown", "cph-3", "rollout")
     predictors = ("requested", "user-history-plus")
     assert cases == {(one, other) for one in dispatchers for other in predictors}

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cpsched.errors import ConfigError
-from cpsched.study import carry_out, load_study, make_tables, write_tables
-from cpsched.study.executor import Cluster
+from cpsched.study import carry_out, executor, load_study, make_tables, write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,13 +150,12 @@ def test_workers_without_shared_storage_send_their_runs_back(
     assert None in [process.poll() for process in workers]
     study = replace(study, seeds=(1,))
     carry_out(study, place / "here")
-    usual = Cluster.__init__
 
-    def elsewhere(self: Any, *arguments: Any) -> None:
-        usual(self, *arguments)
-        self._place = replace(self._place, folder=Path("/nowhere"))
+    def elsewhere(tasks: Any, place: Any, *rest: Any) -> Any:
+        return on_cluster(tasks, replace(place, folder=Path("/nowhere")), *rest)
 
-    monkeypatch.setattr(Cluster, "__init__", elsewhere)
+    on_cluster = executor._cluster
+    monkeypatch.setattr(executor, "_cluster", elsewhere)
     monkeypatch.setattr("cpsched.study.executor._unreadable", _nothing)
     outcome = carry_out(study, place / "there", scheduler=address)
     assert outcome.failed == ()

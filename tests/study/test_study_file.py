@@ -22,7 +22,10 @@ ESP = '[[workloads]]\ngenerator = "esp"\nseeded = true\n'
 
 def test_a_study_is_all_combinations(study):
     """Workloads x systems x seeds x dispatchers x predictors, in this order."""
-    cases = [(c.seed, c.dispatcher.label, c.predictor.label) for c in study.cases()]
+    cases = [
+        tuple(dict(task.labels)[key] for key in ("seed", "dispatcher", "predictor"))
+        for task in tasks_of(study)
+    ]
     assert cases == [
         (seed, dispatcher, predictor)
         for seed in (1, 2, 3)
@@ -104,7 +107,7 @@ def test_everything_can_be_said(read):
     assert (one.first, one.start, one.end) == (100, "2011-01-02", 99)
     assert two.source.skip_bad_lines
     assert [p.label for p in two.predictors] == ["W"]
-    assert len(list(study.cases())) == 2 * 2 * 2 + 2 * 2
+    assert len(tasks_of(study)) == 2 * 2 * 2 + 2 * 2
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
@@ -114,9 +117,17 @@ def test_everything_can_be_said(read):
 def test_a_workload_may_name_its_dispatchers(read):
     """Two of log a, one of log b, three seeds."""
     study = read(
-        TOP + "seeds = 3\n" + LOG + 'name = "a"\n' + LOG + 'name = "b"\ndispatchers = ["easy"]\n'
+        TOP
+        + "seeds = 3\n"
+        + LOG
+        + 'name = "a"\n'
+        + LOG
+        + 'name = "b"\nfirst = 5\ndispatchers = ["easy"]\n'
     )
-    cases = [(case.workload.label, case.dispatcher.label) for case in study.cases()]
+    cases = [
+        tuple(dict(task.labels)[key] for key in ("workload", "dispatcher"))
+        for task in tasks_of(study)
+    ]
     assert sorted(set(cases)) == [("a", "easy"), ("a", "fifo"), ("b", "easy")]
     assert len(cases) == 9
 
@@ -150,10 +161,10 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
     AUCSCHED: 8 methods on 5 workloads (A.2), 3 on 12 (A.3), 2 on 6 and the same on 5' and 6'
     (A.4), 2 on 9 (A.5), seven seeds.
     """
-    assert len(list(load_study("ipsched").cases())) == 7 * (6 + 2)
+    assert len(tasks_of(load_study("ipsched"))) == 7 * (6 + 2)
     on_a_line, on_a_tree = load_study("aucsched"), load_study("aucsched-tree")
-    assert len(list(on_a_line.cases())) == 7 * (8 * 5 + 3 * 12)
-    assert len(list(on_a_tree.cases())) == 7 * 2 * (6 + 2 + 9)
+    assert len(tasks_of(on_a_line)) == 7 * (8 * 5 + 3 * 12)
+    assert len(tasks_of(on_a_tree)) == 7 * 2 * (6 + 2 + 9)
     for study in (on_a_line, on_a_tree):
         assert study.settings.runtime_model == "gpu-scaling"
         assert all(
@@ -169,7 +180,7 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
 def test_the_study_of_the_thesis_has_42_runs():
     """14 dispatchers x W, D, R, as they are counted for Remediani (2017)."""
     study = load_study("remediani")
-    assert len(list(study.cases())) == 42
+    assert len(tasks_of(study)) == 42
     assert [c.label for c in study.dispatchers[:6]] == ["FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"]
     assert {c.spec for c in study.workloads[0].predictors} == {
         "requested",
