@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from cpsched.explain.causes import why_waiting
 from cpsched.explain.context import DecisionContext
 from cpsched.explain.find import find_job
-from cpsched.explain.model import Asked, Explanation, JobState, Place, Waiting
+from cpsched.explain.model import Asked, Explanation, JobState, Place
 from cpsched.explain.moment import Moment, halt
 from cpsched.explain.room import places
 from cpsched.explain.sentences import summary_of, why_starting
@@ -102,7 +103,7 @@ def explain(
     moment = halt(
         fitted,
         time,
-        Snapshot.of(handle, fitted.workload.job_id[accepted]),
+        partial(_look, handle, fitted.workload.job_id[accepted]),
         dispatcher=dispatcher,
         predictor=predictor,
         settings=settings,
@@ -124,54 +125,40 @@ class _Note(Observer):
             self.allocation = allocation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """What is written down of a decision while the dispatcher's view is still valid."""
-
-    rank: int | None
-    queue_length: int
-    num_running: int
-    stats: dict[str, float]
-    waiting: Waiting | None
-    reason: str | None
-
-    @staticmethod
-    def of(handle: int, names: Any) -> Callable[[Dispatcher, View, Decision], Snapshot | None]:
-        """Return the function that looks at decisions for one job."""
-
-        def look(dispatcher: Dispatcher, view: View, decision: Decision) -> Snapshot | None:
-            at = np.flatnonzero(view.waiting.handle == handle)
-            if not len(at):
-                return None
-            row = int(view.waiting.rows[at[0]])
-            handles = view.waiting.store.columns[:, c.HANDLE]
-            context = DecisionContext(
-                dispatcher, view, decision, row, lambda other: str(names[handles[other]])
-            )
-            started = context.own_start is not None
-            return Snapshot(
-                rank=context.rank_of.get(row),
-                queue_length=len(view.waiting),
-                num_running=len(view.running),
-                stats=dict(decision.stats),
-                waiting=None if started else why_waiting(context),
-                reason=why_starting(context) if started else None,
-            )
-
-        return look
+def _look(
+    handle: int, names: Any, dispatcher: Dispatcher, view: View, decision: Decision
+) -> dict[str, Any] | None:
+    """Return what is said of a decision about one job, while the dispatcher's view is valid."""
+    at = np.flatnonzero(view.waiting.handle == handle)
+    if not len(at):
+        return None
+    row = int(view.waiting.rows[at[0]])
+    handles = view.waiting.store.columns[:, c.HANDLE]
+    context = DecisionContext(
+        dispatcher, view, decision, row, lambda other: str(names[handles[other]])
+    )
+    started = context.own_start is not None
+    return {
+        "rank": context.rank_of.get(row),
+        "queue_length": len(view.waiting),
+        "num_running": len(view.running),
+        "stats": dict(decision.stats),
+        "waiting": None if started else why_waiting(context),
+        "reason": why_starting(context) if started else None,
+    }
 
 
 def _explanation(
     workload: Workload,
     row: int,
     handle: int,
-    moment: Moment[Snapshot | None],
+    moment: Moment,
     note: _Note,
     common: dict[str, Any],
 ) -> Explanation:
     simulator = moment.simulator
-    snapshots = [snapshot for snapshot in moment.seen if snapshot is not None]
-    snapshot = next((one for one in snapshots if one.reason), snapshots[-1] if snapshots else None)
+    looks = [look for look in moment.seen if look is not None]
+    said = next((look for look in looks if look["reason"]), looks[-1] if looks else {})
     start, end = (
         None if value == MISSING else int(value)
         for value in (simulator.start_time[handle], simulator.end_time[handle])
@@ -180,27 +167,24 @@ def _explanation(
         end = int(simulator.machine.store.columns[handle, c.EXPECTED_END])
     # Later events may have called for no decision; then its start is history.
     state = _state(simulator, handle, starts=start == simulator.now)
+    if state not in (JobState.STARTS, JobState.WAITING):
+        # The decision was about something else.
+        said = {**said, "stats": {}, "waiting": None, "reason": None}
+    if state is JobState.HELD:
+        said["reason"] = _held(simulator, handle, workload, row)
     waits = state is JobState.WAITING
-    next_decision = _next_decision(simulator, common["time"]) if waits else None
     about = Explanation(
         decided=moment.decided,
         job=_asked(workload, row, int(simulator.machine.store.columns[handle, c.RUNTIME_ESTIMATE])),
         state=state,
         summary="",
-        rank=snapshot.rank if snapshot else None,
-        queue_length=snapshot.queue_length if snapshot else None,
-        num_running=snapshot.num_running if snapshot else None,
-        next_decision=next_decision,
+        next_decision=_next_decision(simulator, common["time"]) if waits else None,
         start=start,
         end=end,
         places=_places(simulator, note),
-        reason=_held(simulator, handle, workload, row) if state is JobState.HELD else None,
+        **said,
         **common,
     )
-    if snapshot is not None and state in (JobState.STARTS, JobState.WAITING):
-        about = replace(
-            about, reason=snapshot.reason, waiting=snapshot.waiting, stats=snapshot.stats
-        )
     return replace(about, summary=summary_of(about))
 
 

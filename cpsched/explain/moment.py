@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.model.decision import Decision
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Settings
 
-T = TypeVar("T")
+    Look = Callable[[Dispatcher, View, Decision], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment(Generic[T]):
+class Moment:
     """
     A simulation halted after the last instant up to a second.
 
@@ -39,20 +39,20 @@ class Moment(Generic[T]):
 
     simulator: Simulator
     decided: int | None
-    seen: tuple[T, ...]
+    seen: tuple[Any, ...]
 
 
 def halt(
     fitted: Fitted,
     time: int,
-    look: Callable[[Dispatcher, View, Decision], T],
+    look: Look,
     *,
     dispatcher: str | Dispatcher,
     predictor: str,
     settings: Settings,
     prepare: Callable[[Dispatcher, View], None] | None = None,
     observers: Sequence[Observer] = (),
-) -> Moment[T]:
+) -> Moment:
     """
     Simulate up to and with the last instant at or before ``time``.
 
@@ -73,8 +73,7 @@ def halt(
             build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
         )
         watched = _Watched(inner, time, last, look, prepare)
-        simulator = _simulator(fitted, watched, predictor, settings, observers)
-        watched.simulator = simulator
+        simulator = watched.simulator = _simulator(fitted, watched, predictor, settings, observers)
         while (instant := simulator.next_time()) is not None and instant <= time:
             simulator.step()
         if watched.decided is None or watched.seen:
@@ -91,11 +90,10 @@ def _simulator(
     settings: Settings,
     observers: Sequence[Observer],
 ) -> Simulator:
-    made: list[Simulator] = []
-    simulator = Simulator(
+    simulator: Simulator = Simulator(
         fitted,
         dispatcher,
-        build("predictors", predictor, truth=lambda handle: made[0].arrivals.runtime[handle]),
+        build("predictors", predictor, truth=lambda handle: simulator.arrivals.runtime[handle]),
         overrun=settings.overrun,
         correction=settings.correction,
         dispatch_interval=settings.dispatch_interval or dispatcher.interval,
@@ -103,11 +101,10 @@ def _simulator(
         seed=settings.seed,
         observers=observers,
     )
-    made.append(simulator)
     return simulator
 
 
-class _Watched(Dispatcher, Generic[T]):
+class _Watched(Dispatcher):
     """Passes every view on, and shows those decisions that may be the last by a second."""
 
     simulator: Simulator
@@ -117,14 +114,14 @@ class _Watched(Dispatcher, Generic[T]):
         inner: Dispatcher,
         time: int,
         last: int | None,
-        look: Callable[[Dispatcher, View, Decision], T],
+        look: Look,
         prepare: Callable[[Dispatcher, View], None] | None,
     ) -> None:
         self.name = inner.name  # type: ignore[misc]
         self.acts_when_idle = inner.acts_when_idle  # type: ignore[misc]
         self.interval = inner.interval
         self.decided: int | None = None
-        self.seen: list[T] = []
+        self.seen: list[Any] = []
         self._inner = inner
         self._time = time
         self._last = last
@@ -159,9 +156,3 @@ class _Watched(Dispatcher, Generic[T]):
         if interval and now - now % interval + interval > self._time:
             return True
         return after is None or after > self._time
-
-    def state(self) -> Mapping[str, Any]:
-        return self._inner.state()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._inner.restore(state)

@@ -8,8 +8,8 @@ import numpy as np
 
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
-from cpsched.model import columns as c
-from cpsched.model.types import Split
+from cpsched.mapping.room import unit_capacity
+from cpsched.model.jobtable import JobTable
 from cpsched.study.nodes import fold
 from cpsched.words import amount, counted
 
@@ -34,20 +34,18 @@ class Fitting:
     """
 
     def __init__(self, view: View, row: int) -> None:
-        store = view.waiting.store
-        shape = store.shapes[store.columns[row, c.SHAPE]]
-        kinds = len(store.resources)
+        job = JobTable(view.waiting.store, np.array([row]))[0]
         self.view = view
         self.row = row
-        self.units = int(store.columns[row, c.UNITS])
-        self.nodes_min = int(store.columns[row, c.NODES_MIN])
-        self.nodes_max = int(store.columns[row, c.NODES_MAX])
-        self.request: IntArray = shape[c.SHAPE_REQUEST : c.SHAPE_REQUEST + kinds]
-        self.per_node: IntArray = shape[c.SHAPE_REQUEST + kinds : c.SHAPE_REQUEST + 2 * kinds]
-        self.eligible: BoolArray = view.eligible[shape[c.SHAPE_CLASS]]
-        self.exclusive = bool(shape[c.SHAPE_EXCLUSIVE])
-        self.contiguous = bool(shape[c.SHAPE_CONTIGUOUS])
-        self.even = bool(shape[c.SHAPE_SPLIT] == Split.EVEN)
+        self.units: int = job.units
+        self.nodes_min: int = job.nodes_min
+        self.nodes_max: int = job.nodes_max
+        self.request: IntArray = job.request
+        self.per_node: IntArray = job.per_node
+        self.eligible: BoolArray = view.eligible[job.eligible_class]
+        self.exclusive = bool(job.exclusive)
+        self.contiguous = bool(job.contiguous)
+        self.even = bool(job.split)
         self.allocator = FirstFit()
         self.allocator.reset(view.system)
 
@@ -66,10 +64,14 @@ class Fitting:
 
     def _units_by_kind(self, free: IntArray) -> IntArray:
         """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
-        left = free - self.per_node
-        held = np.where(self.request > 0, left // np.maximum(self.request, 1), self.units)
-        held = np.where((left < 0) | ~self.eligible[:, None], 0, held)
-        return np.clip(held, 0, self.units)
+        limit = np.array([self.units])
+        held = [
+            unit_capacity(
+                free[:, [kind]], self.request[None, [kind]], self.per_node[None, [kind]], limit
+            )[0]
+            for kind in range(len(self.request))
+        ]
+        return np.stack(held, axis=1) * self.eligible[:, None]
 
     def place(self, free: IntArray) -> Allocation | None:
         """Return where the job fits, were it alone; None if it does not."""
