@@ -130,6 +130,23 @@ class Solved:
         return self.status in (Status.OPTIMAL, Status.FEASIBLE)
 
 
+class HasModel:
+    """What holds a model, for a look at it."""
+
+    __slots__ = ()
+    model: CpModel
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of variables and of constraints."""
+        proto = self.model.proto
+        return len(proto.variables), len(proto.constraints)
+
+    def dump(self, path: Path | str) -> None:
+        """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
+        dump(self.model, path)
+
+
 @cache
 def _model_class() -> type[CpModel]:
     from ortools.sat.python import cp_model

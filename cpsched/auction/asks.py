@@ -64,19 +64,8 @@ def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
 
     ``largest`` is the most of each kind that any node has, shape ``(R,)``.
     """
-    shapes = jobs.shape.tolist()
-    keys = list(
-        zip(
-            shapes,
-            jobs.units.tolist(),
-            jobs.nodes_min.tolist(),
-            jobs.nodes_max.tolist(),
-            strict=True,
-        )
-    )
-    first = {key: position for position, key in reversed(list(enumerate(keys)))}
-    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-    table = jobs.take(np.array([first[key] for key in number], dtype=np.int64))
+    number, first = jobs.distinct()
+    table = jobs.take(first)
     columns = {
         name: getattr(table, name).tolist()
         for name in ("units", "nodes_min", "nodes_max", "split", "contiguous", "exclusive",
@@ -97,7 +86,7 @@ def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
         )
         for at in range(len(table))
     ]
-    return asks, [number[key] for key in keys]
+    return asks, number.tolist()
 
 
 def levels_between(least: IntArray, most: IntArray) -> IntArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.auction.auctioneer import Auctioneer
-from cpsched.auction.nodesets import machine_nodesets
+from cpsched.auction.nodesets import machine_lines
 from cpsched.auction.preference import (
     BETAS,
     TABLE_4_4,
@@ -59,7 +59,8 @@ class LineAuctioneer(Auctioneer):
         """Return ``P_j + alpha F_i`` of each bid."""
         nodesets = np.array([bid.num_nodesets for bid in bids])
         # The nodes that a job can use may be more nodesets than the machine has.
-        total = len(machine_nodesets(view.free, self.generic.tolist()))
+        lines = machine_lines(view.free, self.generic.tolist())
+        total = sum(len(line.begins) for line in lines)
         level = np.stack([bid.level for bid in bids])[:, self.generic]
         most = np.stack([one.levels[-1] for one in ask])[:, self.generic]
         values = preferences(

@@ -92,6 +92,11 @@ class Auction:
             self.capacity,
         )
 
+    @property
+    def num_jobs(self) -> int:
+        """How many jobs bid."""
+        return len({bid.job for bid in self.bids})
+
     def of_bid(self, bid: int) -> slice:
         """Return where the nodes of a bid are in ``node`` and ``amount``."""
         return slice(int(self.first[bid]), int(self.first[bid + 1]))

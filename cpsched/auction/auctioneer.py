@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,14 @@ EXACT_BIDS = 400
 EXACT_NODES = 20_000
 #: How many bids may contain a node of the machine, on average, unless the thesis is followed.
 NODES_PER_NODE = 100
+
+
+class Round(NamedTuple):
+    """The auction of a decision, and the jobs that bid in it."""
+
+    view: View
+    jobs: JobTable
+    auction: Auction
 
 
 @dataclass(kw_only=True, eq=False)
@@ -95,15 +103,15 @@ class Auctioneer(WindowDispatcher):
         """Hold an auction, without the solver if its outcome is clear."""
         if not len(view.waiting):
             return NOTHING
-        jobs, auction = self._auction(view)
-        if auction is None:
+        now = self._round(view)
+        if now is None:
             return self.met(view, (), {stats.SKIPPED_NONE_FIT: 1}, more=False)
-        known = best_greedy(auction)
-        if auction.is_best(known):
-            return self._won(view, jobs, auction, known, {stats.SKIPPED_ALL_FIT: 1})
-        if self.faithful or not self.searches or _is_small(auction):
-            return self._solved(view, jobs, auction, known)
-        return self._searched(view, jobs, auction, known, {})
+        known = best_greedy(now.auction)
+        if now.auction.is_best(known):
+            return self._won(now, known, {stats.SKIPPED_ALL_FIT: 1})
+        if self.faithful or not self.searches or _is_small(now.auction):
+            return self._solved(now, known)
+        return self._searched(now, known, {})
 
     def candidates(self, view: View) -> JobTable:
         """Return the jobs that may fit now, or all jobs if the thesis is followed."""
@@ -119,11 +127,11 @@ class Auctioneer(WindowDispatcher):
 
         It is built whether or not :meth:`decide` would need it.
         """
-        jobs, auction = self._auction(view)
-        if auction is None:
+        now = self._round(view) if len(view.waiting) else None
+        if now is None:
             return None
-        program = self.program(auction, self.name)
-        program.label(jobs.handle.tolist())
+        program = self.program(now.auction, self.name)
+        program.label(now.jobs.handle.tolist())
         return program
 
     @abstractmethod
@@ -136,7 +144,7 @@ class Auctioneer(WindowDispatcher):
     ) -> list[int]:
         """Return what each bid is worth, as whole numbers; ``ask`` is the request behind it."""
 
-    def _auction(self, view: View) -> tuple[JobTable, Auction | None]:
+    def _round(self, view: View) -> Round | None:
         """Return the window and the auction, None without bids."""
         rows, priorities = self.in_window(view)
         jobs = JobTable(view.waiting.store, rows)
@@ -154,10 +162,11 @@ class Auctioneer(WindowDispatcher):
         if not self.faithful:
             bids = self._with_first_without_bid(view, jobs, maker, bids)
         if not bids:
-            return jobs, None
+            return None
         ask = [maker.asks[maker.ask_of[bid.job]] for bid in bids]
         weights = self.weights(view, bids, ask, priorities.tolist())
-        return jobs, Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
+        auction = Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
+        return Round(view, jobs, auction)
 
     def _with_first_without_bid(
         self, view: View, jobs: JobTable, maker: BidMaker, bids: list[Bid]
@@ -178,8 +187,9 @@ class Auctioneer(WindowDispatcher):
         at = bisect_left(bids, job, key=lambda bid: bid.job)
         return [*bids[:at], maker.bid_on(job, place.node, place.units), *bids[at:]]
 
-    def _solved(self, view: View, jobs: JobTable, auction: Auction, known: list[int]) -> Decision:
+    def _solved(self, now: Round, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
+        auction = now.auction
         program = self.program(auction, self.name)
         if not self.faithful:
             cpsat.add_hints(program.model, program.variables, program.hints(known))
@@ -189,29 +199,23 @@ class Auctioneer(WindowDispatcher):
         numbers = numbers_of(auction, program, solved, known, winners)
         optimal = solved.status is cpsat.Status.OPTIMAL
         if self.faithful and not optimal:
-            return self.missed(view, len(jobs), numbers)
+            return self.missed(now.view, len(now.jobs), numbers)
         if auction.value(winners) < auction.value(known):
-            return self._won(view, jobs, auction, known, numbers)
+            return self._won(now, known, numbers)
         if not optimal and self.searches:
-            return self._searched(view, jobs, auction, winners, numbers)
-        return self._started(view, jobs, auction, found, numbers)
+            return self._searched(now, winners, numbers)
+        return self._started(now, found, numbers)
 
-    def _searched(
-        self,
-        view: View,
-        jobs: JobTable,
-        auction: Auction,
-        known: list[int],
-        numbers: Mapping[str, float],
-    ) -> Decision:
+    def _searched(self, now: Round, known: list[int], numbers: Mapping[str, float]) -> Decision:
         """Improve a known selection by partial auctions."""
-        rng = np.random.default_rng([self.limits.seed, view.now])
+        auction = now.auction
+        rng = np.random.default_rng([self.limits.seed, now.view.now])
         found = search(auction, known, self.name, self.limits, rng)
         before, after = auction.value(known), auction.value(found.winners)
         more = {
             stats.SOLVER_CALLS: 0 if numbers else 1,
             stats.SEARCHED: 1,
-            stats.MODELLED_JOBS: 0 if numbers else _num_jobs(auction),
+            stats.MODELLED_JOBS: 0 if numbers else auction.num_jobs,
             stats.IMPROVED: int(after > before),
             stats.GAIN: (after - before) / before if before > 0 else 0.0,
             stats.DETERMINISTIC_TIME: found.deterministic,
@@ -219,27 +223,15 @@ class Auctioneer(WindowDispatcher):
             stats.MODEL_CONSTRAINTS: found.constraints,
         }
         total = {name: numbers.get(name, 0) + value for name, value in more.items()}
-        return self._won(view, jobs, auction, found.winners, {**numbers, **total})
+        return self._won(now, found.winners, {**numbers, **total})
 
-    def _won(
-        self,
-        view: View,
-        jobs: JobTable,
-        auction: Auction,
-        winners: Sequence[int],
-        numbers: Mapping[str, float],
-    ) -> Decision:
+    def _won(self, now: Round, winners: Sequence[int], numbers: Mapping[str, float]) -> Decision:
         """Return the decision that starts some bids with the units in them."""
-        with_units = [(bid, auction.bids[bid].units) for bid in winners]
-        return self._started(view, jobs, auction, with_units, numbers)
+        bids = now.auction.bids
+        return self._started(now, [(bid, bids[bid].units) for bid in winners], numbers)
 
     def _started(
-        self,
-        view: View,
-        jobs: JobTable,
-        auction: Auction,
-        winners: Sequence[tuple[int, IntArray]],
-        numbers: Mapping[str, float],
+        self, now: Round, winners: Sequence[tuple[int, IntArray]], numbers: Mapping[str, float]
     ) -> Decision:
         """
         Return the decision that starts the winning bids with their units.
@@ -247,7 +239,7 @@ class Auctioneer(WindowDispatcher):
         If jobs remain there is another auction after the interval: the bids of one auction need
         not cover everything that is free.
         """
-        handles = jobs.handle.tolist()
+        view, auction, handles = now.view, now.auction, now.jobs.handle.tolist()
         starts = []
         for index, units in winners:
             bid, ask = auction.bids[index], auction.ask[index]
@@ -271,10 +263,6 @@ def _is_small(auction: Auction) -> bool:
     return sum(len(place.bids) for place in places) <= EXACT_NODES
 
 
-def _num_jobs(auction: Auction) -> int:
-    return len({bid.job for bid in auction.bids})
-
-
 def numbers_of(
     auction: Auction,
     program: Program,
@@ -291,7 +279,7 @@ def numbers_of(
     bound = max(min(-solved.bound, auction.most), value)
     return {
         stats.SOLVER_CALLS: 1,
-        stats.MODELLED_JOBS: _num_jobs(auction),
+        stats.MODELLED_JOBS: auction.num_jobs,
         stats.PROVEN_OPTIMAL: int(optimal),
         stats.LIMIT_HITS: int(not optimal and not solved.wall_limit_hit),
         stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
@@ -300,6 +288,6 @@ def numbers_of(
         stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
         stats.GAIN: (value - before) / before if before > 0 else 0.0,
         stats.DETERMINISTIC_TIME: solved.deterministic,
-        stats.MODEL_VARIABLES: program.num_variables,
-        stats.MODEL_CONSTRAINTS: program.num_constraints,
+        stats.MODEL_VARIABLES: program.size[0],
+        stats.MODEL_CONSTRAINTS: program.size[1],
     }

@@ -8,7 +8,7 @@ what crosses into the next is not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,27 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cpsched.model.types import IntArray
-
-
-class Nodeset(NamedTuple):
-    """
-    A maximal run of nodes on which something is free; ``(n_i, n_j, c, g)`` in the thesis.
-
-    Attributes
-    ----------
-    first, end
-        Its nodes are ``[first, end)``, counted from 0 (the thesis counts from 1 and names the
-        last).
-    units
-        Cores free on them together; in general, units of a request that fit on them.
-    level
-        How much of a generic resource each of them has free at least.
-    """
-
-    first: int
-    end: int
-    units: int
-    level: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,18 +64,6 @@ class Line:
         ends = np.append(begins[1:], len(node)).astype(np.int64)[: len(begins)]
         return cls(node, held, before, np.cumsum(first) - 1, begins, ends)
 
-    def nodesets(self, level: int = 0) -> list[Nodeset]:
-        """Return the nodesets, first to last."""
-        return [
-            Nodeset(
-                int(self.node[begin]),
-                int(self.node[end - 1]) + 1,
-                int(self.before[end] - self.before[begin]),
-                level,
-            )
-            for begin, end in zip(self.begins.tolist(), self.ends.tolist(), strict=True)
-        ]
-
     def forward(
         self, begin: IntArray, units: int, nodes_min: int, nodes_max: int
     ) -> tuple[IntArray, IntArray]:
@@ -120,21 +87,22 @@ class Line:
         return begin[good], end[good]
 
 
-def machine_nodesets(free: IntArray, generic: Iterable[int]) -> list[Nodeset]:
+def machine_lines(free: IntArray, generic: Iterable[int]) -> list[Line]:
     """
-    Return all nodesets of a machine: Figure 4.4 of the thesis.
+    Return the nodesets of a machine, those of Figure 4.4 of the thesis, as lines.
 
     Parameters
     ----------
     free
         Cores first, shape ``(N, R)``.
     generic
-        Which kinds are generic resources. Those of level 0, where nothing but a core has to be
-        free, are listed once; then those of each level of each kind.
+        Which kinds are generic resources. The first line is of all nodes with a core free; then
+        there is one for each level of each kind, of those that have as much of it free, too.
     """
     cores = free[:, 0]
-    found = Line.of(cores).nodesets()
-    for kind in generic:
-        for level in range(1, int(free[:, kind].max(initial=0)) + 1):
-            found += Line.of(np.where(free[:, kind] >= level, cores, 0)).nodesets(level)
-    return found
+    levels = [
+        np.where(free[:, kind] >= level, cores, 0)
+        for kind in generic
+        for level in range(1, int(free[:, kind].max(initial=0)) + 1)
+    ]
+    return [Line.of(usable) for usable in (cores, *levels)]

@@ -25,7 +25,6 @@ from cpsched.auction.bids import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from cpsched.auction.auction import Auction
     from cpsched.model.types import BoolArray, IntArray
@@ -106,7 +105,7 @@ def _binding(
     return binding
 
 
-class Program:
+class Program(cpsat.HasModel):
     """
     The program (5.1)-(5.4) of an auction: units and amounts are as in the bids.
 
@@ -136,16 +135,6 @@ class Program:
         """All variables, ``wins`` first."""
         return self.wins
 
-    @property
-    def num_variables(self) -> int:
-        """Number of variables."""
-        return len(self.model.proto.variables)
-
-    @property
-    def num_constraints(self) -> int:
-        """Number of constraints."""
-        return len(self.model.proto.constraints)
-
     def hints(self, winners: Sequence[int]) -> list[int]:
         """Return the variables' values for a selection that can win."""
         chosen = set(winners)
@@ -161,10 +150,6 @@ class Program:
         """Name the variables for a reader: ``win_H_B``, bid B, of the job with handle H."""
         for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
             variable.name = f"win_{handle[bid.job]}_{number}"
-
-    def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
-        cpsat.dump(self.model, path)
 
     def _add_selection(self) -> None:
         """State the objective (4.1, 5.1, 6.1) and that a job wins once at most (4.2, 5.2, 6.2)."""

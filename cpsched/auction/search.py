@@ -98,7 +98,7 @@ def search(
     winners = np.zeros(len(auction.bids), dtype=np.bool_)
     winners[list(start)] = True
     job = np.array([bid.job for bid in auction.bids], dtype=np.int64)
-    spent, variables, constraints = 0.0, 0, 0
+    spent, size = 0.0, np.zeros(2, dtype=np.int64)
     for freed in _neighbourhoods(auction, winners, rng):
         if spent >= limits.deterministic:
             break
@@ -111,11 +111,10 @@ def search(
         cpsat.add_hints(program.model, program.wins, program.hints(hint))
         solved = cpsat.solve(program.model, program.wins, _step(limits, spent))
         spent += solved.deterministic
-        variables += program.num_variables
-        constraints += program.num_constraints
+        size += program.size
         if solved.has_solution and smaller.value(_ones(solved.values)) > smaller.value(hint):
             winners[chosen] = np.array(solved.values, dtype=np.bool_)
-    return Searched(np.flatnonzero(winners).tolist(), spent, variables, constraints)
+    return Searched(np.flatnonzero(winners).tolist(), spent, *size.tolist())
 
 
 def _step(limits: cpsat.Limits, spent: float) -> cpsat.Limits:

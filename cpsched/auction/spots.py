@@ -141,11 +141,12 @@ def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -
     within = line.run[begin] == line.run[end - 1]
     nodesets = line.run[end - 1] - line.run[begin]
     order = np.lexsort((begin, end - begin, nodesets, level))
-    aligned = _first(begin, end, order[within[order]], most)
+    inner, outer = order[within[order]], order[~within[order]]
+    aligned = _unique(begin[inner], end[inner], most)
     joined: list[Spot] = []
     if not ask.contiguous:
         joined += _roomiest(offer, topology, most)
-        joined += _first(begin, end, order[~within[order]], most)
+        joined += _unique(begin[outer], end[outer], most)
         if ask.job_type == 1:
             joined[1:1] = [*fragments_of(offer), *(unions_of(offer, 1) if unions else [])]
     lowest = int(level.min(initial=topology.num_levels))
@@ -181,12 +182,6 @@ def _inside(offer: Offer, topology: Topology, borders: BoolArray, most: int) -> 
     level = topology.common_level(line.node[begin], line.node[end - 1])
     low = level <= most
     return np.stack([begin[low], end[low]], axis=1)
-
-
-def _first(begin: IntArray, end: IntArray, order: IntArray, most: int) -> list[Spot]:
-    """Return the first few different windows in an order."""
-    pairs = zip(begin[order].tolist(), end[order].tolist(), strict=True)
-    return [slice(low, high) for low, high in list(dict.fromkeys(pairs))[:most]]
 
 
 def _roomiest(offer: Offer, topology: Topology, most: int) -> list[Spot]:

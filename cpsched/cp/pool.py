@@ -18,7 +18,6 @@ from cpsched.cp.bounds import bounds
 from cpsched.cp.solve import Candidate, Problem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 from cpsched.kernels import pool
-from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,14 +177,7 @@ def _alone(demand: IntArray, times: IntArray, level: IntArray) -> IntArray:
 def _fits_on_nodes_up(view: View, jobs: JobTable, allocator: Allocator) -> BoolArray:
     """Return which jobs some choice of the nodes that are up could hold, were they empty."""
     empty = allocator.capacity * view.node_up[:, None]
-    columns = view.waiting.store.columns
-    known: dict[tuple[int, ...], bool] = {}
-    fits = np.zeros(len(jobs), dtype=np.bool_)
-    for position, row in enumerate(jobs.rows.tolist()):
-        key = tuple(
-            columns[row, column].item() for column in (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
-        )
-        if key not in known:
-            known[key] = allocator.place(view, row, empty) is not None
-        fits[position] = known[key]
-    return fits
+    request, first = jobs.distinct()
+    rows = jobs.rows[first].tolist()
+    fits = [allocator.place(view, row, empty) is not None for row in rows]
+    return np.array(fits, dtype=np.bool_)[request]

@@ -13,7 +13,6 @@ from cpsched.cp import stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from cpsched.cp.bounds import Bounds
     from cpsched.model.jobtable import JobTable
@@ -64,7 +63,7 @@ class Problem(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BuiltModel:
+class BuiltModel(cpsat.HasModel):
     """
     A decision's model, ready to be solved or written to a file.
 
@@ -89,10 +88,6 @@ class BuiltModel:
     read: Callable[[IntArray, Sequence[int]], Candidate] = lambda starts, _: Candidate(starts)
     subject: str = "the decision"
     exact: bool = True
-
-    def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
-        cpsat.dump(self.model, path)
 
 
 def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: Bounds) -> None:

@@ -9,7 +9,6 @@ from cpsched import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from pathlib import Path
 
     from cpsched.ipsched.problem import Problem
 
@@ -50,23 +49,13 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Program:
+class Program(cpsat.HasModel):
     """A program in the making: ``s_j`` of each job, and its parts."""
 
     problem: Problem
     model: cpsat.CpModel
     selected: list[cpsat.IntVar] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Number of variables and of constraints."""
-        proto = self.model.proto
-        return len(proto.variables), len(proto.constraints)
-
-    def dump(self, path: Path | str) -> None:
-        """Write the program as a CP-SAT proto: text where the name ends in ``.txt``."""
-        cpsat.dump(self.model, path)
 
     def exclude(self, jobs: Collection[int]) -> None:
         """Forbid that all of some jobs start."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.mapping.room import unit_capacity
-from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
@@ -116,9 +115,6 @@ class Problem:
         most_equal = room @ np.array([len(nodes) for nodes in members]) // units
         room = np.minimum(room, units[:, None])
         used = np.flatnonzero(room.sum(axis=0))
-        columns = jobs.store.columns[rows]
-        asked_for = columns[:, [c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX]]
-        _, kind = np.unique(asked_for, axis=0, return_inverse=True)
         return cls(
             rows=rows,
             handle=jobs.handle,
@@ -131,8 +127,8 @@ class Problem:
             even=jobs.split.astype(np.bool_),
             contiguous=jobs.contiguous.astype(np.bool_),
             exclusive=exclusive,
-            shape=columns[:, c.SHAPE],
-            kind=kind.reshape(-1),
+            shape=jobs.shape,
+            kind=jobs.distinct()[0],
             most_equal=most_equal,
             members=tuple(members[k] for k in used.tolist()),
             free=view.free[first[used]],

@@ -15,6 +15,7 @@ import numpy as np
 from cpsched.model import columns as c
 from cpsched.model import validate
 from cpsched.model.arrays import immutable
+from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
 from cpsched.model.types import UNBOUNDED
 
@@ -157,6 +158,18 @@ class JobTable:
     def take(self, indices: AnyArray) -> Self:
         """Return the table of some positions (or a boolean mask) of this one."""
         return type(self)(self.store, self.rows[indices])
+
+    def distinct(self) -> tuple[IntArray, IntArray]:
+        """
+        Number distinct requests in the order in which they appear.
+
+        Returns
+        -------
+        code, first
+            The number of each job's request, and the first job that makes each.
+        """
+        columns = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
+        return by_appearance(distinct(map(self.column, columns), len(self))[0])
 
     def column(self, position: int) -> IntArray:
         """Return a copy of one store column, shape ``(n,)``."""

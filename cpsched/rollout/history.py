@@ -111,12 +111,6 @@ class RuntimeHistory:
         # In the same layout however many there are, or kernels are compiled again.
         return np.take(self._past, newest_first % _ALL, axis=1)
 
-    @property
-    def ratios(self) -> FloatArray:
-        """Ratios of runtime to prediction of the jobs that ended last, newest first."""
-        ratios: FloatArray = self.past[0]
-        return ratios
-
     def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
         """Return the likely runtimes of jobs with these users, predictions and requests."""
         found = likely_runtimes(user, plan, limit, self.past, self.user_ratio, self.user_count)

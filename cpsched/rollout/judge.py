@@ -9,7 +9,7 @@ runtimes, so waiting looks no better than it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from cpsched.kernels import scenarios
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.dispatch.arrivals import Arrivals, RecentArrivals
+    from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
     from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.rollout.history import RuntimeHistory
@@ -100,11 +100,14 @@ class Judge:
         unplaceable_now: BoolArray,
     ) -> FloatArray:
         """Return what each proposal is expected to cost; infinite where it is not the least."""
-        seed = (self.seed * 1_000_003 + state.now) % 2**48
+        seed, other_seed = np.random.SeedSequence([self.seed, state.now]).generate_state(2).tolist()
         picked, held = _picked(proposals, ranked, unplaceable_now)
+        # Scenarios play the jobs picked of the queue, then those that arrive.
         coming = self._arrivals.again(state.now, state.demand.shape[1])
         come = self._history.likely(coming.user, coming.estimate, coming.limit)
-        played = ScenarioJobs.of(state, picked, likely.take(picked), coming, come)
+        played = likely.take(picked).join(come)
+        now = np.full(len(picked), state.now, dtype=np.int64)
+        join = np.concatenate
         cost: FloatArray = scenarios.judge(
             state.now,
             len(picked),
@@ -112,13 +115,13 @@ class Judge:
             held,
             np.array([proposal.shadow for proposal in proposals], dtype=np.int64),
             np.array([proposal.extra for proposal in proposals]),
-            played.draw(self._num, seed),
-            played.reserved,
-            played.typical,
-            played.submit,
-            played.demand,
-            played.ready,
-            self._remaining(state, _another(seed)),
+            played.draw(self._num, seed, np.zeros_like(played.estimate), played.estimate),
+            join([state.reserved[picked], coming.reserved]),
+            played.typical(),
+            join([state.submit[picked], coming.ready]),
+            join([state.demand[picked], coming.demand]),
+            join([now, coming.ready]),
+            self._remaining(state, other_seed),
             state.back,
             state.level[0],
             self._patience,
@@ -137,64 +140,6 @@ class Judge:
         expected = running.expected_end - running.start
         remaining: IntArray = likely.draw(self._num, seed, elapsed, expected) - elapsed
         return remaining
-
-
-class ScenarioJobs(NamedTuple):
-    """
-    The jobs that scenarios play: those picked of the queue, then those that arrive.
-
-    Attributes
-    ----------
-    likely
-        The runtimes of those of the queue, and of those that arrive.
-    typical
-        Their medians.
-    reserved, submit, demand
-        As in :class:`~cpsched.dispatch.decision_state.DecisionState`.
-    ready
-        Now, or when they arrive.
-    """
-
-    likely: tuple[Likely, Likely]
-    reserved: IntArray
-    typical: IntArray
-    submit: IntArray
-    demand: IntArray
-    ready: IntArray
-
-    @classmethod
-    def of(
-        cls,
-        state: DecisionState,
-        picked: IntArray,
-        likely: Likely,
-        coming: Arrivals,
-        come: Likely,
-    ) -> ScenarioJobs:
-        """Put them together, with the likely runtimes of those picked and of those that come."""
-        now = np.full(len(picked), state.now, dtype=np.int64)
-        join = np.concatenate
-        return cls(
-            likely=(likely, come),
-            reserved=join([state.reserved[picked], coming.reserved]),
-            typical=join([likely.typical(), come.typical()]),
-            submit=join([state.submit[picked], coming.ready]),
-            demand=join([state.demand[picked], coming.demand]),
-            ready=join([now, coming.ready]),
-        )
-
-    def draw(self, num: int, seed: int) -> IntArray:
-        """Draw runtimes, shape ``(num, N)``."""
-        drawn = []
-        for likely, own_seed in zip(self.likely, (seed, _another(seed + 1)), strict=True):
-            nothing_run = np.zeros(len(likely.estimate), dtype=np.int64)
-            drawn.append(likely.draw(num, own_seed, nothing_run, likely.estimate))
-        return np.concatenate(drawn, axis=1)
-
-
-def _another(seed: int) -> int:
-    """Return a seed whose random numbers have nothing to do with those of the one given."""
-    return (seed * 6364136223846793005 + 1442695040888963407) % 2**48
 
 
 def _picked(

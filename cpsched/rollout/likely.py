@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from cpsched.kernels import likely
 from cpsched.kernels.scenarios import overdue_slope
 
@@ -30,6 +32,10 @@ class Likely(NamedTuple):
     def take(self, positions: IntArray) -> Likely:
         """Return those of some of the jobs."""
         return Likely(self.estimate[positions], self.runtime[positions], self.num[positions])
+
+    def join(self, others: Likely) -> Likely:
+        """Return those of these jobs, then those of others."""
+        return Likely(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
 
     def typical(self) -> IntArray:
         """Return medians, seconds."""

@@ -3,8 +3,11 @@
 
 For runtime estimates that are the truth, or nearly: there it has a quarter to an eighth of EASY's
 mean bounded slowdown. With requested times no plan survives the next job that ends early;
-``rollout`` is for these. The plan that :mod:`cpsched.whole_queue.planner` finds cheapest on the
-machine as one pool gives the order in which jobs are planned on nodes.
+``rollout`` is for these. The cheapest of several list plans on the machine as one pool, made better
+where asked for, gives the order in which jobs are planned on nodes.
+
+Two things keep a plan from being myopic: the last arrivals are planned once more, as if they came
+again from now on, behind the jobs that wait, and very long waits cost extra.
 """
 
 from __future__ import annotations
@@ -19,17 +22,13 @@ from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.decision_state import DecisionState
-from cpsched.dispatch.passes import (
-    decision_of,
-    fits_now,
-    frozen,
-    start_in_order,
-)
+from cpsched.dispatch.decision_state import DecisionState, highest_first
+from cpsched.dispatch.passes import decision_of, fits_now, frozen, start_in_order
 from cpsched.errors import check_range
 from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, PlannedStarts
-from cpsched.whole_queue.planner import Planner
+from cpsched.whole_queue.neighbourhoods import first_model, improve
+from cpsched.whole_queue.tasks import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View
+    from cpsched.whole_queue.tasks import QueuePlan
 
 #: As many reservations as there are jobs.
 _UNLIMITED = 2**62
@@ -82,13 +82,16 @@ class WholeQueue(Dispatcher):
         self.limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
         self.allocator = make_allocator(allocator)
         self.arrivals = RecentArrivals(arrivals)
-        self._planner = Planner(self.arrivals, patience, neighbourhoods)
+        self._patience = patience
+        self._neighbourhoods = neighbourhoods
+        #: Start that the last plan had for each job, by handle: its order is tried next.
+        self._last: dict[int, int] = {}
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         self.allocator.reset(system)
         self.arrivals.forget()
-        self._planner.last = {}
+        self._last = {}
         self.limits = replace(self.limits, seed=seed)
 
     def decide(self, view: View) -> Decision:
@@ -107,7 +110,13 @@ class WholeQueue(Dispatcher):
 
     def _plan(self, state: DecisionState, unplaceable_now: BoolArray) -> Decision:
         """Follow the node by node plan in the order of the cheapest one."""
-        plan, numbers = self._planner.cheapest(state, unplaceable_now, self.limits)
+        tasks, plans = self._plans(state, unplaceable_now)
+        plan = min(plans, key=lambda plan: plan.cost)
+        numbers: dict[str, float] = {stats.PLANNED: 1, stats.PLANS: len(plans)}
+        if self._neighbourhoods:
+            plan, found = improve(tasks, plan, self._neighbourhoods, self.limits)
+            numbers.update(found)
+        numbers[stats.GAIN_OVER_FIRST] = (plans[0].cost - plan.cost) / plans[0].cost
         view, store = state.view, state.jobs.store
         packed, planned = planning.plan_pass(
             self.allocator.policy,
@@ -128,11 +137,11 @@ class WholeQueue(Dispatcher):
         start = np.empty(len(plan.order), dtype=np.int64)
         start[plan.order] = planned
         handles = state.jobs.handle
-        self._planner.last = dict(zip(handles.tolist(), start.tolist(), strict=True))
+        self._last = dict(zip(handles.tolist(), start.tolist(), strict=True))
         later = start > view.now
         return decision_of(view, packed)._replace(
             planned_starts=PlannedStarts(handles[later].tolist(), start[later].tolist()),
-            stats={stats.PLANNED: 1, **numbers},
+            stats=numbers,
         )
 
     def build(self, view: View) -> BuiltModel | None:
@@ -146,14 +155,36 @@ class WholeQueue(Dispatcher):
             return None
         unplaceable_now = ~fits_now(view, view.waiting.rows, self.allocator)
         state = DecisionState.of(view, view, self.allocator)
-        return self._planner.first_model(state, unplaceable_now)
+        tasks, plans = self._plans(state, unplaceable_now)
+        return first_model(tasks, min(plans, key=lambda plan: plan.cost))
+
+    def _plans(
+        self, state: DecisionState, unplaceable_now: BoolArray
+    ) -> tuple[Tasks, list[QueuePlan]]:
+        """Return what is to be planned, and list plans of it on the pool, by slowdown first."""
+        coming = self.arrivals.again(state.now, state.demand.shape[1])
+        tasks = Tasks.of(state, coming, unplaceable_now, self._patience)
+        waited, estimate, share = state.waited(state.estimate), state.estimate, state.share
+        orders = [
+            highest_first(waited),
+            np.argsort(estimate, kind="stable"),
+            # WFP3 (Tang 2009).
+            highest_first(waited**3 * share),
+            np.argsort(estimate * share, kind="stable"),
+            np.arange(len(state.jobs), dtype=np.int64),
+        ]
+        if self._last:
+            # A job seen for the first time comes first: the plan says where it fits.
+            before = [self._last.get(handle, -1) for handle in state.jobs.handle.tolist()]
+            orders.append(np.argsort(before, kind="stable"))
+        return tasks, [tasks.plan(order) for order in orders]
 
     def state(self) -> Mapping[str, Any]:
         """Return the last plan and the last arrivals."""
-        planned = np.array(sorted(self._planner.last.items()), dtype=np.int64)
+        planned = np.array(sorted(self._last.items()), dtype=np.int64)
         return {"planned": planned.reshape(-1, 2), **self.arrivals.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        self._planner.last = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
+        self._last = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
         self.arrivals.restore(state)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.auction.nodesets import Line, Nodeset, machine_nodesets
+from cpsched.auction.nodesets import Line, machine_lines
 from cpsched.mapping.room import unit_capacity
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
@@ -14,20 +14,30 @@ FIGURE_4_4 = [
 ]  # fmt: skip
 
 
+def nodesets(free):
+    """Return (first node, end, cores) of the nodesets at each level of the generic resource."""
+    return [
+        [
+            (int(line.node[first]), int(line.node[end - 1]) + 1, int(line.room[first:end].sum()))
+            for first, end in zip(line.begins, line.ends, strict=True)
+        ]
+        for line in machine_lines(np.array(free), [1])
+    ]
+
+
 def test_eight_nodesets_of_figure_4_4():
     """The figure counts nodes from 1 and names the last: (1, 4, 18, 0) is nodes [0, 4)."""
-    found = machine_nodesets(np.array(FIGURE_4_4), [1])
-    assert found == [
-        Nodeset(0, 4, 18, 0), Nodeset(5, 10, 11, 0), Nodeset(11, 12, 4, 0),
-        Nodeset(0, 3, 14, 1), Nodeset(5, 9, 9, 1), Nodeset(11, 12, 4, 1),
-        Nodeset(1, 3, 10, 2), Nodeset(5, 7, 5, 2),
-    ]  # fmt: skip
+    assert nodesets(FIGURE_4_4) == [
+        [(0, 4, 18), (5, 10, 11), (11, 12, 4)],
+        [(0, 3, 14), (5, 9, 9), (11, 12, 4)],
+        [(1, 3, 10), (5, 7, 5)],
+    ]
 
 
 def test_no_nodesets_where_no_core_is_free():
     """GPUs alone make no nodeset."""
-    assert machine_nodesets(np.array([[0, 2], [0, 1]]), [1]) == []
-    assert machine_nodesets(np.zeros((3, 2), dtype=np.int64), [1]) == []
+    assert nodesets([[0, 2], [0, 1]]) == [[], [], []]
+    assert nodesets([[0, 0]] * 3) == [[]]
 
 
 def test_line_of_nodes_with_gaps():

@@ -118,7 +118,7 @@ def test_hints_are_solutions(kind):
     program = kind(auction, "hinted")
     winners = auction.greedy(auction.best_first())
     values = program.hints(winners)
-    assert len(values) == len(program.variables) == program.num_variables
+    assert len(values) == len(program.variables) == program.size[0]
     model = program.model
     for variable, value in zip(program.variables, values, strict=True):
         model.add(variable == value)
@@ -131,7 +131,7 @@ def test_equal_nodes_are_one_place():
     places = places_of(auction, auction.amount, auction.amount)
     assert [len(place.nodes) for place in places] == [20, 20]
     program = Program(auction, "small")
-    assert (program.num_variables, program.num_constraints) == (2, 1)
+    assert program.size == (2, 1)
 
 
 def test_a_bid_worth_nothing_does_not_win():

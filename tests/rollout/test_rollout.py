@@ -102,7 +102,7 @@ def test_ratios_are_learnt_at_the_second_of_the_end_also_when_nobody_waits():
     watch = Rollout()
     run(jobs((0, 1, 30, 60), (50, 1, 10, 40), (200, 1, 20, 20)), machine((4,)), watch)
     # The last end comes after the last decision that anybody asks for, or with it.
-    assert watch.history.ratios[-2:].tolist() == [0.25, 0.5]
+    assert watch.history.past[0, -2:].tolist() == [0.25, 0.5]
 
 
 def test_history_survives_save_and_load(eurora):
