@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpsched.figures.data import RunData, read
-from cpsched.figures.figure_set import FigureFile, draw
+from cpsched.figures.figure_set import FigureFile, draw, draw_schedule
 from cpsched.figures.style import FORMATS
 
-__all__ = ["FORMATS", "FigureFile", "RunData", "draw", "read"]
+__all__ = ["FORMATS", "FigureFile", "RunData", "draw", "draw_schedule", "read"]

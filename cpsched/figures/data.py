@@ -147,11 +147,7 @@ def means(quantity: StepFunction, window: Window, points: int = _POINTS) -> Seri
     """Return the means of a quantity over equal parts of a window, at most ``points`` of them."""
     parts = max(1, min(points, window.length // _SHORTEST))
     edges = np.linspace(window.start, window.end, parts + 1)
-    values, seconds = quantity.within(*window)
-    at = np.concatenate([[window.start], window.start + np.cumsum(seconds)])
-    # The integral is linear between two steps, so interpolating it is exact.
-    integral = np.concatenate([[0.0], np.cumsum(values * seconds, dtype=np.float64)])
-    return Series(edges=edges, values=np.diff(np.interp(edges, at, integral)) / np.diff(edges))
+    return Series(edges=edges, values=quantity.means(edges))
 
 
 def by_size(cores: IntArray, wait: IntArray) -> BySize:
@@ -190,10 +186,10 @@ def _use(run: SavedRun, window: Window | None) -> dict[str, Series]:
 
 
 def _decisions(timing: Mapping[str, float]) -> tuple[float, float, float] | None:
-    found = [timing.get(f"decision_{name}_s") for name in ("median", "p99", "max")]
-    if any(not isinstance(value, int | float) for value in found):
+    try:
+        median, p99, most = (float(timing[f"decision_{n}_s"]) for n in ("median", "p99", "max"))
+    except (LookupError, TypeError, ValueError):
         return None
-    median, p99, most = (float(value) for value in found if value is not None)
     return median, p99, most
 
 

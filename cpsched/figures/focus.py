@@ -27,8 +27,5 @@ def busiest(schedule: Schedule, length: int = DAY) -> Window | None:
         return window
     offset = (window.start + (schedule.workload.epoch or 0)) % length
     edges = np.arange(window.start - offset, window.end + length, length)
-    values, seconds = waiting(schedule).within(int(edges[0]), int(edges[-1]))
-    at = np.concatenate([[edges[0]], edges[0] + np.cumsum(seconds)])
-    integral = np.concatenate([[0.0], np.cumsum(values * seconds, dtype=np.float64)])
-    most = int(np.argmax(np.diff(np.interp(edges, at, integral))))
+    most = int(np.argmax(waiting(schedule).means(edges)))
     return Window(max(int(edges[most]), window.start), min(int(edges[most]) + length, window.end))

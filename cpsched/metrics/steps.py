@@ -18,7 +18,7 @@ from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 #: Products of integers below this fit in 64 bits with room to spare.
 _SAFE = float(1 << 62)
@@ -138,6 +138,23 @@ class StepFunction:
     def integral(self, start: int, end: int) -> int:
         """Return the sum of the values at every second of ``[start, end)``, exactly."""
         return exact_dot(*self.within(start, end))
+
+    def means(self, edges: AnyArray) -> FloatArray:
+        """
+        Return the mean over each ``[edges[b], edges[b + 1])``, shape ``(B,)``.
+
+        Parameters
+        ----------
+        edges
+            Seconds, also parts of them, increasing, shape ``(B + 1,)``; the first and the last are
+            whole.
+        """
+        values, seconds = self.within(int(edges[0]), int(edges[-1]))
+        at = np.concatenate([edges[:1], edges[0] + np.cumsum(seconds)])
+        # The integral is linear between two steps, so interpolating it is exact.
+        integral = np.concatenate([[0.0], np.cumsum(values * seconds, dtype=np.float64)])
+        found: FloatArray = np.diff(np.interp(edges, at, integral)) / np.diff(edges)
+        return found
 
     def distribution(self, start: int, end: int) -> Distribution:
         """Return for how many seconds of ``[start, end)`` each value holds."""

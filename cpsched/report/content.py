@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,38 +11,46 @@ from cpsched.report import facts, plot, reproduce
 from cpsched.report.page import html_table, inline_svg, island
 from cpsched.study.names import slug
 from cpsched.study.readable import main_table, readable
+from cpsched.study.store import DESCRIPTION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from cpsched.report.section import Section
-    from cpsched.report.source import Source
     from cpsched.study.readable import Titled
+    from cpsched.study.results import RunResult
+    from cpsched.study.tables import Tables
 
 _HERE = Path(__file__).resolve().parent
 
 
-def content(source: Source, sections: Sequence[Section], library: str) -> dict[str, Any]:
+def content(
+    folder: Path, tables: Tables, sections: Sequence[Section], library: str
+) -> dict[str, Any]:
     """
     Return what the template needs.
 
     Parameters
     ----------
+    folder
+        What the report is of, as it was named.
+    tables
+        Of all runs in it.
     library
         The plotting library, as the text of a script.
     """
-    results = source.tables.results
+    results = tables.results
     schedules = [one for section in sections for one in section.schedules]
-    main = main_table(source.tables)
-    more = [one for tables in readable(source.tables).values() for one in tables]
+    main = main_table(tables)
+    more = [one for some in readable(tables).values() for one in some]
     return {
         "title": results.title,
         "question": results.question,
         "baseline": str(results.baseline),
-        "cards": _cards(source),
-        "sections": [_section(source, section, main, more) for section in sections],
+        "cards": _cards(results.runs),
+        "sections": [_section(tables, section, main, more) for section in sections],
         "missing": results.missing,
-        "failures": source.failures,
+        "failures": _failures(folder / "failed", results.missing),
         "schedules": [
             {key: one[key] for key in ("place", "name", "jobs", "of", "share")} for one in schedules
         ],
@@ -54,8 +63,8 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
         ),
         "versions": sections[0].versions,
         "deterministic": all(run.deterministic for run in results.runs),
-        "study": _study(source.study),
-        "folder": shlex.quote(source.folder.resolve().name),
+        "study": _study(folder / DESCRIPTION),
+        "folder": shlex.quote(folder.resolve().name),
         "runs": [
             (run.folder, run.workload, run.system, run.dispatcher, run.predictor, run.seed)
             for run in results.runs
@@ -66,9 +75,8 @@ def content(source: Source, sections: Sequence[Section], library: str) -> dict[s
     }
 
 
-def _cards(source: Source) -> list[tuple[str, str]]:
+def _cards(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
     """Return the size of the study as pairs of a number and what it counts."""
-    runs = source.tables.results.runs
     jobs = {(run.workload, run.system): run.counts["in_log"] for run in runs}
     counted = {
         "run": len(runs),
@@ -86,13 +94,13 @@ def _cards(source: Source) -> list[tuple[str, str]]:
 
 
 def _section(
-    source: Source, section: Section, main: Sequence[Titled], more: Sequence[Titled]
+    tables: Tables, section: Section, main: Sequence[Titled], more: Sequence[Titled]
 ) -> dict[str, Any]:
     name = section.place.name
     return {
         "id": slug(name),
         "name": name,
-        "findings": facts.findings(source.tables, name),
+        "findings": facts.findings(tables, name),
         "machine": section.machine,
         "log": section.log,
         "main": [html_table(one) for one in main if one.place == name],
@@ -106,18 +114,27 @@ def _section(
             }
             for figure in section.drawings
         ],
-        "left_out": facts.left_out(
-            section.counts, section.place, section.data, source.tables.results
-        ),
+        "left_out": facts.left_out(section.counts, section.place, section.data, tables.results),
         "commands": section.commands,
     }
 
 
-def _study(study: Mapping[str, Any] | None) -> str | None:
+def _study(path: Path) -> str | None:
     """Return the study as a file; None if there is none, or it is of another version's shape."""
-    if study is None:
-        return None
     try:
-        return reproduce.study_text(study)
-    except (LookupError, TypeError, AttributeError):
+        return reproduce.study_text(json.loads(path.read_text(encoding="utf-8"))["study"])
+    except (OSError, LookupError, TypeError, AttributeError):
         return None
+
+
+def _failures(folder: Path, missing: Collection[str]) -> list[tuple[str, str]]:
+    """Return what failed of the missing; a file that cannot be read says that something has."""
+    found = []
+    # What failed for another study in this folder is not missing here.
+    for path in sorted(path for path in folder.glob("*.json") if path.stem in missing):
+        try:
+            error = str(json.loads(path.read_text(encoding="utf-8"))["error"])
+        except (OSError, ValueError, LookupError, TypeError):
+            error = f"see {path}"
+        found.append((path.stem, error))
+    return found

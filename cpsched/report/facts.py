@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cpsched.figures.figure_set import excluded
 from cpsched.metrics.workload import describe
 from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
-from cpsched.words import duration
+from cpsched.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,29 +27,13 @@ _FIGURES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+def findings(tables: Tables, place: str) -> list[dict[str, str]]:
     """
-    The best of a figure.
+    Return the best of some figures at a place.
 
-    Attributes
-    ----------
-    title
-        Of what.
-    value, who
-        How much, and whose.
-    note
-        Against the baseline.
+    Each has the ``title`` of the figure, ``value`` and ``who`` (how much, and whose), and a
+    ``note`` on how it compares with the baseline.
     """
-
-    title: str
-    value: str
-    who: str
-    note: str
-
-
-def findings(tables: Tables, place: str) -> list[Finding]:
-    """Return the best runs of a place, and what the comparison with the baseline says."""
     rows = [row for row in tables.summary.rows() if _place(row) == place]
     differences = {
         (row["dispatcher"], row["predictor"], row["figure"]): row
@@ -66,12 +49,13 @@ def findings(tables: Tables, place: str) -> list[Finding]:
         against = differences.get((best["dispatcher"], best["predictor"], figure))
         alone = sum(row[figure] == best[figure] for row in known) == 1
         found.append(
-            Finding(
-                title=title,
-                value=_shown(figure, float(best[figure])),  # type: ignore[arg-type]
-                who=f"{best['dispatcher']} {best['predictor']}" + ("" if alone else " and others"),
-                note=_note(best, against, baseline),
-            )
+            {
+                "title": title,
+                "value": _shown(figure, float(best[figure])),  # type: ignore[arg-type]
+                "who": f"{best['dispatcher']} {best['predictor']}"
+                + ("" if alone else " and others"),
+                "note": _note(best, against, baseline),
+            }
         )
     return found
 
@@ -101,7 +85,7 @@ def left_out(
     counts: Mapping[str, Any], place: Place, data: Sequence[RunData], results: Results
 ) -> list[str]:
     """Return what of a log is in no figure or table, a sentence each; ``counts`` are of a run."""
-    said = [f"{_jobs(counts['in_log'])} in the log, {counts['simulated']:,} simulated."]
+    said = [f"{counted(counts['in_log'], 'job')} in the log, {counts['simulated']:,} simulated."]
     for reason, number in counts["set_aside"].items():
         said.append(f"Set aside: {number:,} ({reason}).")
     for reason, number in counts["rejected_because"].items():
@@ -111,7 +95,8 @@ def left_out(
     said += [f"Not a forecast: {predictor} {note}." for predictor, note in seen.items()]
     if counts.get("requested_time_assumed"):
         said.append(
-            f"{_jobs(counts['requested_time_assumed'])} named no time; the default was assumed."
+            f"{counted(counts['requested_time_assumed'], 'job')} named no time; the default was"
+            " assumed."
         )
     said.append(
         "Box plots of slowdowns and waits leave out jobs that never waited (slowdown 1, wait 0):"
@@ -155,10 +140,6 @@ def _other_ends(place: Place) -> list[str]:
 
 def _place(row: Row) -> str:
     return f"{row['workload']} on {row['system']}"
-
-
-def _jobs(number: int) -> str:
-    return f"{number:,} job{'' if number == 1 else 's'}"
 
 
 def _shown(figure: str, value: float) -> str:

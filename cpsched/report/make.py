@@ -14,8 +14,7 @@ from cpsched.report.choose import places
 from cpsched.report.content import content
 from cpsched.report.page import render
 from cpsched.report.section import make_section
-from cpsched.report.source import open_source
-from cpsched.study.table_files import write_tables
+from cpsched.study import make_tables, write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,10 +97,13 @@ def make_report(
     with styled("check"):
         # Said now if matplotlib is missing, not after all runs have been read.
         pass
-    source = open_source(folder, baseline)
-    target = Path(source.folder if out is None else out)
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise RunError(f"{folder} is not a folder; name one made by cpsched compare or simulate")
+    tables = make_tables(folder, baseline)
+    target = folder if out is None else Path(out)
     _write(target / "figures", {})
-    found = places(source.tables.results)
+    found = places(tables.results)
     tell = _Steps(progress, sum(len(place.runs) for place in found) + len(found) + 1)
     budget = min(_OF_ONE, _RECTANGLES // sum(len(place.shown) for place in found))
     forms = tuple(dict.fromkeys(("svg", form)))
@@ -112,12 +114,12 @@ def make_report(
         for section in sections
         for figure in section.drawings
     }
-    page = render(content(source, sections, script)).encode()
+    page = render(content(folder, tables, sections, script)).encode()
     return Report(
         page=_write(target, {"report.html": page})[0],
         figures=tuple(_write(target / "figures", drawings)),
-        tables=tuple(write_tables(source.tables, target / "tables")),
-        runs=len(source.tables.results.runs),
+        tables=tuple(write_tables(tables, target / "tables")),
+        runs=len(tables.results.runs),
     )
 
 

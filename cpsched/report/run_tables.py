@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cpsched.tables import Column, Table, decimals_for
@@ -58,19 +59,14 @@ def placement_table(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table
     """
     summaries = [summary for _, _, summary in rows]
     predicted, named = common_predictor(tuple(predictor for _, predictor, _ in rows))
-
-    def column(header: str, unit: str, *path: str, digits: int = 2, scale: float = 1) -> Column:
-        found = [_at(summary, "placement", *path) for summary in summaries]
-        return Column(header, unit, tuple(None if v is None else v * scale for v in found), digits)
-
-    level = ("lowest_common_switch", "mean")
+    column = partial(_column, [summary.get("placement") for summary in summaries])
     columns = [
-        column("mean nodes", "", "nodes", "mean"),
+        column("mean nodes", "", "nodes", "mean", digits=2),
         column("packing factor", "", "packing_factor", "mean", digits=3),
-        column("mean fragmentation", "", "fragmentation", "mean"),
-        column("mean spread", "", "spread", "mean"),
+        column("mean fragmentation", "", "fragmentation", "mean", digits=2),
+        column("mean spread", "", "spread", "mean", digits=2),
         column("mean span", "nodes", "span_nodes", "mean", digits=1),
-        column("mean switch level", "", *level),
+        column("mean switch level", "", "lowest_common_switch", "mean", digits=2),
         column("within one leaf", "%", "by_switch_level", "0", "jobs", digits=1, scale=100),
     ]
     columns = [item for item in columns if any(value is not None for value in item.values)]
@@ -90,12 +86,7 @@ def common_predictor(predictors: tuple[str, ...]) -> tuple[str, list[Column]]:
 
 def _measures(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
     """Return the columns of numbers; a column of GPUs only if a machine has some."""
-
-    def column(header: str, unit: str, *path: str, scale: float = 1, digits: int = 0) -> Column:
-        values = [_at(summary, *path) for summary in summaries]
-        scaled = tuple(None if value is None else value * scale for value in values)
-        return Column(header, unit, scaled, digits or decimals_for(scaled, unit))
-
+    column = partial(_column, summaries)
     columns = [
         column("mean wait", "s", "wait_s", "all", "mean"),
         column("p99 wait", "s", "wait_s", "all", "p99"),
@@ -112,7 +103,16 @@ def _measures(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
     return [item for item in columns if item.header != "gpu use" or any(item.values)]
 
 
-def _at(summary: Mapping[str, Any], *path: str) -> Any:
+def _column(
+    summaries: Sequence[Any], header: str, unit: str, *path: str, scale: float = 1, digits: int = 0
+) -> Column:
+    """Return what lies at a path in each summary, with as many decimals as it needs or is told."""
+    found = [_at(summary, *path) for summary in summaries]
+    values = tuple(None if value is None else value * scale for value in found)
+    return Column(header, unit, values, digits or decimals_for(values, unit))
+
+
+def _at(summary: Any, *path: str) -> Any:
     """Return what lies at a path of keys, None where there is no such key."""
     found: Any = summary
     for key in path:

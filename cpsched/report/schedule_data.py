@@ -6,7 +6,6 @@ import base64
 import io
 import json
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,39 +34,21 @@ _FOR_FOCUS = 0.6
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Drawn:
-    """
-    A schedule, ready for the page.
-
-    Attributes
-    ----------
-    content
-        JSON, deflated, in base64.
-    jobs, of
-        How many jobs are drawn one by one, and how many ran.
-    instant
-        How many of these took no time, so that there is nothing to see of them.
-    share
-        Of what all jobs together held of the machine, what these did.
-    focus
-        The window in which every job is drawn; None if all are, everywhere.
-    """
-
-    content: str
-    jobs: int
-    of: int
-    instant: int
-    share: float
-    focus: Window | None
-
-
-def drawn(schedule: Schedule, focus: Window | None, budget: int) -> Drawn | None:
+def drawn(schedule: Schedule, focus: Window | None, budget: int) -> dict[str, Any] | None:
     """
     Return what the page shows of a schedule, with about ``budget`` rectangles; None if no job ran.
 
     All jobs are drawn if they fit into the budget. Else those that run within ``focus`` (cut in
     half until they take no more than their part), and of the others those that hold most.
+
+    Returns
+    -------
+    dict
+        ``content``: JSON, deflated, in base64. ``jobs`` and ``of``: how many jobs are drawn one by
+        one, and how many ran; ``instant``: how many of those drawn took no time, so that there is
+        nothing to see of them; ``share``: of what all jobs together held of the machine, what
+        those drawn did. ``focus``: the window in which every job is drawn, None if all are
+        everywhere.
     """
     window = busy_window(schedule)
     if window is None:
@@ -86,14 +67,14 @@ def drawn(schedule: Schedule, focus: Window | None, budget: int) -> Drawn | None
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
     ran = schedule.start != MISSING
     total = float(held.sum())
-    return Drawn(
-        content=base64.b64encode(zlib.compress(text.encode(), 9)).decode(),
-        jobs=int((kept & ran).sum()),
-        of=int(ran.sum()),
-        instant=int((ran & kept & (held == 0)).sum()),
-        share=float(held[kept].sum()) / total if total else 1.0,
-        focus=focus,
-    )
+    return {
+        "content": base64.b64encode(zlib.compress(text.encode(), 9)).decode(),
+        "jobs": int((kept & ran).sum()),
+        "of": int(ran.sum()),
+        "instant": int((ran & kept & (held == 0)).sum()),
+        "share": float(held[kept].sum()) / total if total else 1.0,
+        "focus": focus,
+    }
 
 
 def _held(schedule: Schedule) -> FloatArray:

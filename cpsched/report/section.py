@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cpsched import figures
-from cpsched.figures.figure_set import draw_schedule
 from cpsched.figures.focus import DAY, busiest
 from cpsched.report import facts, reproduce
 from cpsched.report.schedule_data import drawn
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from cpsched.figures import FigureFile, RunData
-    from cpsched.metrics.window import Window
     from cpsched.report.choose import Place
     from cpsched.study import SavedRun
-    from cpsched.study.results import RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,53 +55,6 @@ class Section:
     schedules: list[dict[str, Any]]
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Reads runs one after the other and keeps what is needed of them."""
-
-    place: Place
-    forms: Collection[str]
-    budget: int
-    first: SavedRun | None = None
-    day: Window | None = None
-    week: Window | None = None
-
-    def read(self, run: SavedRun, result: RunResult) -> tuple[RunData, list[str]]:
-        """Return what figures show of a run, and its command."""
-        if self.first is None:
-            # The baseline: what all schedules of the place look at closely is its busiest time.
-            self.first = run
-            self.day, self.week = (busiest(run.schedule, days * DAY) for days in (1, 7))
-        lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
-        return figures.read(run, result), [line for line in lines if line]
-
-    def chart(self, run: SavedRun, result: RunResult) -> list[FigureFile]:
-        """Return the Gantt chart of a run's busiest day, if a job ran."""
-        if self.day is None:
-            return []
-        who = f"{result.dispatcher} {result.predictor}"
-        return [draw_schedule(self.place.name, who, run.schedule, self.day, self.forms)]
-
-    def schedule(self, run: SavedRun, result: RunResult) -> list[dict[str, Any]]:
-        """Return a run for the interactive chart, if a job ran."""
-        found = drawn(run.schedule, self.week, self.budget)
-        if found is None or self.day is None:
-            return []
-        return [
-            {
-                "place": self.place.name,
-                "name": f"{result.dispatcher} {result.predictor}",
-                "content": found.content,
-                "jobs": found.jobs,
-                "of": found.of,
-                "instant": found.instant,
-                "share": found.share,
-                "focus": list(found.focus) if found.focus else None,
-                "day": list(self.day),
-            }
-        ]
-
-
 def make_section(
     place: Place,
     forms: Collection[str],
@@ -128,21 +78,31 @@ def make_section(
     RunError
         If a run is damaged.
     """
-    reader = _Reader(place, forms, budget)
     data: dict[str, RunData] = {}
     commands: dict[str, list[str]] = {}
     gantts: list[FigureFile] = []
     schedules: list[dict[str, Any]] = []
+    first: SavedRun | None = None
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
-        tell(f"reading {result.dispatcher} {result.predictor}")
+        who = f"{result.dispatcher} {result.predictor}"
+        tell(f"reading {who}")
         run = load_run(result.path)
-        data[result.folder], commands[result.folder] = reader.read(run, result)
-        if result in place.shown:
-            schedules += reader.schedule(run, result)
-            if result in place.charted:
-                gantts += reader.chart(run, result)
-    assert reader.first is not None
-    first, order = reader.first, [run.folder for run in place.runs]
+        if first is None:
+            # The baseline: what all schedules of the place look at closely is its busiest time.
+            first = run
+            day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
+        lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
+        commands[result.folder] = [line for line in lines if line]
+        data[result.folder] = figures.read(run, result)
+        if day is None or result not in place.shown:
+            continue
+        shown = drawn(run.schedule, week, budget)
+        if shown is not None:
+            schedules.append({"place": place.name, "name": who, "day": day, **shown})
+        if result in place.charted:
+            gantts.append(figures.draw_schedule(place.name, who, run.schedule, day, forms))
+    assert first is not None
+    order = [run.folder for run in place.runs]
     tell(f"drawing {place.name}")
     in_order = tuple(data[folder] for folder in order)
     return Section(

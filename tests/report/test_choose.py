@@ -70,7 +70,7 @@ def noted(baseline, summary, differences=()):
         results=SimpleNamespace(baseline=Baseline(dispatcher=baseline)),
     )
     (found,) = findings(tables, "log on four")
-    return found.who, found.note
+    return found["who"], found["note"]
 
 
 def test_a_finding_says_what_it_was_compared_with():
