@@ -38,11 +38,39 @@ class Job:
         return value.item() if isinstance(value, np.generic) else value
 
 
+class _Column:
+    """An attribute of a table: a column of the store, copied for the jobs of the table."""
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+    def __get__(self, table: JobTable, owner: object) -> IntArray:
+        return table.column(self.position)
+
+
+class _OfShape(_Column):
+    """The same for a column of the jobs' distinct requests."""
+
+    def __get__(self, table: JobTable, owner: object) -> IntArray:
+        values: IntArray = table.store.shapes[table.shape, self.position]
+        return values
+
+
+class _Amounts(_Column):
+    """The same for amounts of each resource kind: those of a unit, of a node, or the most."""
+
+    def __get__(self, table: JobTable, owner: object) -> IntArray:
+        num = len(table.store.resources)
+        first = c.SHAPE_REQUEST + self.position * num
+        values: IntArray = table.store.shapes[table.shape, first : first + num]
+        return values
+
+
 class JobTable:
     """
     Jobs known now, in queue order (submit, then log order); n jobs, R resource kinds.
 
-    Columns are properties that copy ``n`` values out of the store; kernels read the store itself.
+    Columns copy ``n`` values out of the store; kernels read the store itself.
 
     Parameters
     ----------
@@ -186,120 +214,51 @@ class JobTable:
         """Names of the R resource kinds."""
         return self.store.resources
 
-    @property
-    def handle(self) -> IntArray:
-        """Stable number of each job."""
-        return self.column(c.HANDLE)
-
-    @property
-    def submit(self) -> IntArray:
-        """Second of submission."""
-        return self.column(c.SUBMIT)
-
-    @property
-    def requested_time(self) -> IntArray:
-        """The user's limit, seconds."""
-        return self.column(c.REQUESTED_TIME)
-
-    @property
-    def units(self) -> IntArray:
-        """Number of identical units."""
-        return self.column(c.UNITS)
-
-    @property
-    def nodes_min(self) -> IntArray:
-        """Fewest nodes the job may touch."""
-        return self.column(c.NODES_MIN)
-
-    @property
-    def nodes_max(self) -> IntArray:
-        """Most nodes the job may touch."""
-        return self.column(c.NODES_MAX)
-
-    @property
-    def expected_wait(self) -> IntArray:
-        """Expected wait of the job's queue in seconds, -1 where the system names none."""
-        return self.column(c.EXPECTED_WAIT)
-
-    @property
-    def ranking_estimate(self) -> IntArray:
-        """Predicted runtime to rank jobs by, seconds."""
-        return self.column(c.RANKING_ESTIMATE)
-
-    @property
-    def runtime_estimate(self) -> IntArray:
-        """Predicted runtime to plan reservations with, seconds."""
-        return self.column(c.RUNTIME_ESTIMATE)
-
-    @property
-    def runtime_bound(self) -> IntArray:
-        """Predicted upper bound of the runtime, seconds."""
-        return self.column(c.RUNTIME_BOUND)
-
-    @property
-    def attempts(self) -> IntArray:
-        """Starts that failed so far."""
-        return self.column(c.ATTEMPTS)
-
-    @property
-    def not_before(self) -> IntArray:
-        """Second before which the job may not start, or ``MISSING``."""
-        return self.column(c.NOT_BEFORE)
-
-    @property
-    def shape(self) -> IntArray:
-        """Row of ``store.shapes`` that holds the job's request."""
-        return self.column(c.SHAPE)
-
-    @property
-    def eligible_class(self) -> IntArray:
-        """Row of ``View.eligible`` that says which nodes the job may use."""
-        return self._of_shape(c.SHAPE_CLASS)
-
-    @property
-    def split(self) -> IntArray:
-        """:class:`~cpsched.model.types.Split` of each job."""
-        return self._of_shape(c.SHAPE_SPLIT)
-
-    @property
-    def contiguous(self) -> IntArray:
-        """1 for jobs that need consecutive nodes."""
-        return self._of_shape(c.SHAPE_CONTIGUOUS)
-
-    @property
-    def exclusive(self) -> IntArray:
-        """1 for jobs that share no node."""
-        return self._of_shape(c.SHAPE_EXCLUSIVE)
-
-    @property
-    def request(self) -> IntArray:
-        """What one unit needs, shape ``(n, R)``."""
-        return self._amounts(0)
-
-    @property
-    def per_node(self) -> IntArray:
-        """What is needed besides on every node touched, shape ``(n, R)``."""
-        return self._amounts(1)
-
-    @property
-    def per_node_max(self) -> IntArray:
-        """The most that can be used on a node, shape ``(n, R)``."""
-        return self._amounts(2)
+    handle = _Column(c.HANDLE)
+    """Stable number of each job."""
+    submit = _Column(c.SUBMIT)
+    """Second of submission."""
+    requested_time = _Column(c.REQUESTED_TIME)
+    """The user's limit, seconds."""
+    units = _Column(c.UNITS)
+    """Number of identical units."""
+    nodes_min = _Column(c.NODES_MIN)
+    """Fewest nodes the job may touch."""
+    nodes_max = _Column(c.NODES_MAX)
+    """Most nodes the job may touch."""
+    expected_wait = _Column(c.EXPECTED_WAIT)
+    """Expected wait of the job's queue in seconds, -1 where the system names none."""
+    ranking_estimate = _Column(c.RANKING_ESTIMATE)
+    """Predicted runtime to rank jobs by, seconds."""
+    runtime_estimate = _Column(c.RUNTIME_ESTIMATE)
+    """Predicted runtime to plan reservations with, seconds."""
+    runtime_bound = _Column(c.RUNTIME_BOUND)
+    """Predicted upper bound of the runtime, seconds."""
+    attempts = _Column(c.ATTEMPTS)
+    """Starts that failed so far."""
+    not_before = _Column(c.NOT_BEFORE)
+    """Second before which the job may not start, or ``MISSING``."""
+    shape = _Column(c.SHAPE)
+    """Row of ``store.shapes`` that holds the job's request."""
+    eligible_class = _OfShape(c.SHAPE_CLASS)
+    """Row of ``View.eligible`` that says which nodes the job may use."""
+    split = _OfShape(c.SHAPE_SPLIT)
+    """:class:`~cpsched.model.types.Split` of each job."""
+    contiguous = _OfShape(c.SHAPE_CONTIGUOUS)
+    """1 for jobs that need consecutive nodes."""
+    exclusive = _OfShape(c.SHAPE_EXCLUSIVE)
+    """1 for jobs that share no node."""
+    request = _Amounts(0)
+    """What one unit needs, shape ``(n, R)``."""
+    per_node = _Amounts(1)
+    """What is needed besides on every node touched, shape ``(n, R)``."""
+    per_node_max = _Amounts(2)
+    """The most that can be used on a node, shape ``(n, R)``."""
 
     @property
     def cores(self) -> IntArray:
         """Cores of all units together (the first resource kind)."""
         return self.units * self.request[:, 0]
-
-    def _of_shape(self, position: int) -> IntArray:
-        values: IntArray = self.store.shapes[self.column(c.SHAPE), position]
-        return values
-
-    def _amounts(self, part: int) -> IntArray:
-        num = len(self.store.resources)
-        first = c.SHAPE_REQUEST + part * num
-        values: IntArray = self.store.shapes[self.column(c.SHAPE), first : first + num]
-        return values
 
 
 class RunningTable(JobTable):
@@ -323,20 +282,12 @@ class RunningTable(JobTable):
         """Return the table of some positions (or a boolean mask) of this one."""
         return type(self)(self.store, self.rows[indices], self.arena)
 
-    @property
-    def start(self) -> IntArray:
-        """Second of start."""
-        return self.column(c.START)
-
-    @property
-    def expected_end(self) -> IntArray:
-        """Second at which the job is expected to end, never in the past."""
-        return self.column(c.EXPECTED_END)
-
-    @property
-    def state(self) -> IntArray:
-        """``STARTING``, ``RUNNING`` or ``COMPLETING`` of :mod:`cpsched.model.columns`."""
-        return self.column(c.STATE)
+    start = _Column(c.START)
+    """Second of start."""
+    expected_end = _Column(c.EXPECTED_END)
+    """Second at which the job is expected to end, never in the past."""
+    state = _Column(c.STATE)
+    """``STARTING``, ``RUNNING`` or ``COMPLETING`` of :mod:`cpsched.model.columns`."""
 
     def allocation(self, index: int) -> Allocation:
         """Return what the job at a position of the table holds."""
@@ -358,31 +309,15 @@ def _encode(strings: Sequence[str] | None, store: JobStore, label: str, num: int
 _DEFAULTS = {
     "nodes_min": 1,
     "nodes_max": UNBOUNDED,
-    "eligible_class": 0,
-    "split": 0,
-    "contiguous": 0,
-    "exclusive": 0,
-    "attempts": 0,
+    **dict.fromkeys(("eligible_class", "split", "contiguous", "exclusive", "attempts"), 0),
 }
-_GIVEN = {*_DEFAULTS, *SUBMIT_COLUMNS} - {
-    *LABELS,
-    "handle",
-    "submit",
-    "requested_time",
-    "units",
-    "shape",
-}
+_GIVEN = {*_DEFAULTS, *SUBMIT_COLUMNS}
+_GIVEN -= {*LABELS, "handle", "submit", "requested_time", "units", "shape"}
 #: The smallest value a column may hold.
 _LEAST = {
-    "requested_time": 0,
-    "units": 1,
-    "nodes_min": 1,
-    "eligible_class": 0,
-    "split": 0,
-    "contiguous": 0,
-    "exclusive": 0,
-    "attempts": 0,
-    "ranking_estimate": 0,
-    "runtime_estimate": 0,
-    "runtime_bound": 0,
+    **dict.fromkeys(("units", "nodes_min"), 1),
+    **dict.fromkeys(
+        ("requested_time", "ranking_estimate", "runtime_estimate", "runtime_bound", "attempts"), 0
+    ),
+    **dict.fromkeys(("eligible_class", "split", "contiguous", "exclusive"), 0),
 }

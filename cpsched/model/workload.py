@@ -358,6 +358,10 @@ COLUMNS: tuple[str, ...] = tuple(
     if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
 )
 
+#: The columns of strings, and those that are true or false.
+LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group")
+FLAG_COLUMNS = ("contiguous", "exclusive", "urgent", "requested_time_assumed")
+
 #: The columns that tell what became of a job.
 OUTCOME_COLUMNS: tuple[str, ...] = ("runtime", "status", "recorded_start")
 
@@ -396,34 +400,23 @@ _MOST_DIGITS = 18
 
 def _neutral_columns(num_jobs: int, num_resources: int, units: IntArray) -> dict[str, Any]:
     """Give every optional column the value that asks for nothing special."""
-
-    def whole(value: int) -> IntArray:
-        return np.full(num_jobs, value, dtype=np.int64)
-
-    def flags() -> BoolArray:
-        return np.zeros(num_jobs, dtype=np.bool_)
-
-    labels = ("constraint", "queue", "partition", "user", "name", "group")
+    numbers: dict[str, int] = {
+        **dict.fromkeys(("requested_time", "deadline", "begin", "recorded_start"), MISSING),
+        "nodes_min": 1,
+        "nodes_max": UNBOUNDED,
+        "split": Split.ANY,
+        "job_type": JobType.RIGID,
+        "dependency": -1,
+        "status": Status.UNKNOWN,
+    }
     return {
-        "requested_time": whole(MISSING),
-        "requested_time_assumed": flags(),
+        **{name: np.full(num_jobs, value, dtype=np.int64) for name, value in numbers.items()},
+        **{name: np.zeros(num_jobs, dtype=np.bool_) for name in FLAG_COLUMNS},
+        **{label: Labels.unknown(num_jobs) for label in LABEL_COLUMNS},
         "per_node": np.zeros((num_jobs, num_resources), dtype=np.int64),
         "per_node_max": np.zeros((num_jobs, num_resources), dtype=np.int64),
-        "nodes_min": whole(1),
-        "nodes_max": whole(UNBOUNDED),
-        "split": whole(Split.ANY),
-        "contiguous": flags(),
-        "exclusive": flags(),
-        **{label: Labels.unknown(num_jobs) for label in labels},
-        "job_type": whole(JobType.RIGID),
         "units_min": units.copy(),
         "units_max": units.copy(),
-        "urgent": flags(),
-        "deadline": whole(MISSING),
-        "begin": whole(MISSING),
-        "dependency": whole(-1),
-        "status": whole(Status.UNKNOWN),
-        "recorded_start": whole(MISSING),
     }
 
 

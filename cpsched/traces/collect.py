@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
-from cpsched.model.workload import Labels, Workload
+from cpsched.model.workload import LABEL_COLUMNS, Labels, Workload
 from cpsched.traces.checks import LogTooLargeError, no_jobs, too_many_rows
 from cpsched.traces.limits import MAX_ID, MAX_KINDS, MAX_ROWS
 from cpsched.traces.text import title
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 #: Resource kinds every part of cpsched knows, in their order; others follow by name.
 KINDS = ("core", "gpu", "mic", "mem")
-
-_LABELS = ("constraint", "queue", "partition", "user", "name", "group")
-_NUMBERS = (
-    "submit", "runtime", "recorded_start", "requested_time", "status", "units", "nodes_min",
-    "nodes_max", "exclusive",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +57,11 @@ class Job:
     group: str | None = None
 
 
+#: Columns of a workload by the fields of a job and of its shape that they are made of.
+_OF_JOB = ("submit", "start", "runtime", "requested_time", "status", *LABEL_COLUMNS[1:])
+_OF_SHAPE = ("units", "nodes_min", "nodes_max", "exclusive", "constraint")
+
+
 class NotAJobError(Exception):
     """Raised by a reader at a valid row that is not a job; the message is the reason."""
 
@@ -78,8 +77,10 @@ class Jobs:
         self._path = path
         self._skip = skip_bad_lines
         self._ids: dict[str, None] = {}
-        self._numbers = {name: array("q") for name in _NUMBERS}
-        self._labels = {name: _LabelColumn() for name in _LABELS}
+        self._columns: dict[str, Any] = {
+            name: _LabelColumn() if name in LABEL_COLUMNS else array("q")
+            for name in (*_OF_JOB, *_OF_SHAPE)
+        }
         self._amounts: dict[tuple[tuple[str, int], ...], int] = {}
         self._request, self._per_node = array("q"), array("q")
         self._kinds: set[str] = set()
@@ -104,21 +105,9 @@ class Jobs:
         shape = job.shape
         self._check_kinds(shape, place)
         self._ids[job.job_id] = None
-        for name, value in (
-            ("submit", job.submit),
-            ("runtime", job.runtime),
-            ("recorded_start", job.start),
-            ("requested_time", job.requested_time),
-            ("status", job.status),
-            ("units", shape.units),
-            ("nodes_min", shape.nodes_min),
-            ("nodes_max", shape.nodes_max),
-            ("exclusive", shape.exclusive),
-        ):
-            self._numbers[name].append(value)
-        self._labels["constraint"].append(shape.constraint)
-        for name in ("queue", "partition", "user", "name", "group"):
-            self._labels[name].append(getattr(job, name))
+        for holder, columns in ((job, _OF_JOB), (shape, _OF_SHAPE)):
+            for name in columns:
+                self._columns[name].append(getattr(holder, name))
         for column, amounts in ((self._request, shape.request), (self._per_node, shape.per_node)):
             key = tuple(sorted(amounts.items()))
             column.append(self._amounts.setdefault(key, len(self._amounts)))
@@ -155,12 +144,14 @@ class Jobs:
         if not self._ids:
             raise no_jobs(self._path, set_aside)
         columns = {
-            name: np.frombuffer(values, dtype=np.int64) for name, values in self._numbers.items()
+            name: values.labels()
+            if isinstance(values, _LabelColumn)
+            else np.frombuffer(values, dtype=np.int64)
+            for name, values in self._columns.items()
         }
         epoch = int(columns["submit"].min())
-        start = columns.pop("recorded_start")
-        labels: dict[str, Any] = {name: column.labels() for name, column in self._labels.items()}
-        resources = self._resources()
+        start = columns.pop("start")
+        resources = ordered(self._kinds)
         return Workload.build(
             title=title(self._path),
             epoch=epoch,
@@ -174,11 +165,7 @@ class Jobs:
             header=header,
             set_aside=set_aside,
             **columns,
-            **labels,
         )
-
-    def _resources(self) -> tuple[str, ...]:
-        return ordered(self._kinds)
 
     def _matrix(self, codes: array[int], resources: tuple[str, ...]) -> IntArray:
         """Return the amounts of every job, shape ``(J, R)``."""

@@ -35,7 +35,7 @@ from cpsched.model.types import (
     Split,
     Status,
 )
-from cpsched.model.workload import COLUMNS, Labels, Workload
+from cpsched.model.workload import COLUMNS, FLAG_COLUMNS, LABEL_COLUMNS, Labels, Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import Metadata
@@ -54,8 +54,6 @@ REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 
 _AMOUNTS = ("request", "per_node", "per_node_max")
 _AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(.+)", re.DOTALL)
-_LABELS = ("constraint", "queue", "partition", "user", "name", "group")
-_FLAGS = ("contiguous", "exclusive", "urgent", "requested_time_assumed")
 _CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
     "split": (Split, Split.ANY),
     "job_type": (JobType, JobType.RIGID),
@@ -118,7 +116,7 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     ids = workload.job_id.tolist()
     if len(set(ids)) < len(ids) or "" in ids:
         raise TraceError("a table needs a job_id for every job, each a different one")
-    strings = (text for name in _LABELS for text in getattr(workload, name).values)
+    strings = (text for name in LABEL_COLUMNS for text in getattr(workload, name).values)
     if "\0" in "".join(chain(ids, strings)):
         raise TraceError("a table cannot hold a string with a NUL character")
     neutral = Workload.build(
@@ -180,9 +178,9 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
         **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
-        **{name: cells.flag(name) for name in _FLAGS},
+        **{name: cells.flag(name) for name in FLAG_COLUMNS},
         **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
-        **{name: cells.labels(name) for name in _LABELS},
+        **{name: cells.labels(name) for name in LABEL_COLUMNS},
     }
 
 
