@@ -61,7 +61,7 @@ _EXPLAINED = 10
 
 
 class CheckError(AssertionError):
-    """A promise of the contract that a dispatcher does not keep."""
+    """A promise of the contract that a dispatcher or predictor does not keep."""
 
 
 def check_dispatcher(make: Maker) -> None:
@@ -85,11 +85,11 @@ def check_dispatcher(make: Maker) -> None:
 def check_answers_in_kind(make: Maker) -> None:
     """It has a name, answers with decisions, and starts nothing where no job waits."""
     dispatcher = make()
-    _require(bool(getattr(dispatcher, "name", "")), "the dispatcher has no name")
+    require(bool(getattr(dispatcher, "name", "")), "the dispatcher has no name")
     cluster = Cluster(sample().system, dispatcher, FixedPredictor())
     decision = cluster.dispatcher.decide(cluster.view(0))
-    _require(isinstance(decision, Decision), f"decide gives {type(decision).__name__}")
-    _require(not decision.actions, "it starts a job where no job waits")
+    require(isinstance(decision, Decision), f"decide gives {type(decision).__name__}")
+    require(not decision.actions, "it starts a job where no job waits")
 
 
 def check_schedules_are_valid(make: Maker) -> None:
@@ -103,9 +103,9 @@ def check_schedules_are_valid(make: Maker) -> None:
             simulation = _Simulation(make(), sample(), overrun=overrun, shift=shift)
             schedule = simulation.run()
             problems = verify(schedule)
-            _require(not problems, f"the schedule is not valid: {problems[:1]}")
+            require(not problems, f"the schedule is not valid: {problems[:1]}")
             left = int((schedule.outcome == JobOutcome.NOT_ENDED).sum())
-            _require(not left, f"{left} jobs never end")
+            require(not left, f"{left} jobs never end")
 
 
 def check_knows_no_future(make: Maker) -> None:
@@ -153,7 +153,7 @@ def check_survives_saving(make: Maker) -> None:
         first = _Simulation(make(), fitted)
         first.simulator.run(until=until)
         rest = _Simulation(make(), fitted)
-        rest.simulator.restore(_through_a_file(first.simulator))
+        rest.simulator.restore(through_a_file(first.simulator.state()))
         rest.run()
         _same(whole.starts, first.starts + rest.starts, "differ after save and load")
 
@@ -194,10 +194,10 @@ def check_keeps_promises(make: Maker) -> None:
     promises = _Promises()
     simulation = _Simulation(make(), sample(), observers=(promises,))
     simulation.run()
-    _require(bool(promises.planned), "it never plans a start for the head of its queue")
+    require(bool(promises.planned), "it never plans a start for the head of its queue")
     start = simulation.simulator.start_time
     for job, planned in promises.planned.items():
-        _require(
+        require(
             start[job] <= planned,
             f"job {job} was promised second {planned} and starts at {start[job]}",
         )
@@ -250,38 +250,14 @@ class _Promises(Observer):
             return
         started = {action.handle for action in decision.actions if isinstance(action, Start)}
         head = next((job for job in view.waiting.handle.tolist() if job not in started), None)
-        plan = dict(
-            zip(
-                map(int, decision.planned_starts.handle),
-                map(int, decision.planned_starts.start),
-                strict=True,
-            )
-        )
+        handles, starts = decision.planned_starts[:2]
+        plan = dict(zip(map(int, handles), map(int, starts), strict=True))
         if head in plan:
             self.planned[head] = min(plan[head], self.planned.get(head, plan[head]))
 
 
-class _Watched(Dispatcher):
-    """A dispatcher whose views are compared before and after."""
-
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
-        self.name = dispatcher.name  # type: ignore[misc]
-        self.acts_when_idle = dispatcher.acts_when_idle  # type: ignore[misc]
-
-    def reset(self, system: System, seed: int) -> None:
-        self._dispatcher.reset(system, seed)
-
-    def decide(self, view: View) -> Decision:
-        before = _shown(view)
-        decision = self._dispatcher.decide(view)
-        for name, array in _shown(view).items():
-            _require(np.array_equal(before[name], array), f"decide changes the view: {name}")
-        return decision
-
-
-class _Asked(Dispatcher):
-    """A dispatcher that is asked to describe each of its decisions."""
+class _Wrapped(Dispatcher):
+    """A dispatcher in front of another one, under its name."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -292,6 +268,21 @@ class _Asked(Dispatcher):
     def reset(self, system: System, seed: int) -> None:
         self._dispatcher.reset(system, seed)
 
+
+class _Watched(_Wrapped):
+    """A dispatcher whose views are compared before and after."""
+
+    def decide(self, view: View) -> Decision:
+        before = _shown(view)
+        decision = self._dispatcher.decide(view)
+        for name, array in _shown(view).items():
+            require(np.array_equal(before[name], array), f"decide changes the view: {name}")
+        return decision
+
+
+class _Asked(_Wrapped):
+    """A dispatcher that is asked to describe each of its decisions."""
+
     def decide(self, view: View) -> Decision:
         decision = self._dispatcher.decide(view)
         waiting = set(view.waiting.rows.tolist())
@@ -299,8 +290,8 @@ class _Asked(Dispatcher):
             rows = getattr(self._dispatcher, what)(view)
             if rows is not None:
                 found = np.asarray(rows).tolist()
-                _require(len(set(found)) == len(found), f"{what} names a row twice")
-                _require(waiting.issuperset(found), f"{what} names a row that does not wait")
+                require(len(set(found)) == len(found), f"{what} names a row twice")
+                require(waiting.issuperset(found), f"{what} names a row that does not wait")
         self._check_reservations(view, decision)
         started = {action.handle for action in decision.actions if isinstance(action, Start)}
         left = ~np.isin(view.waiting.handle, list(started))
@@ -309,7 +300,7 @@ class _Asked(Dispatcher):
             row = int(view.waiting.rows[left][-1])
             context = DecisionContext(self._dispatcher, view, decision, row, str)
             reason = why_waiting(context).reason
-            _require(isinstance(reason, WaitReason), f"wait_reason gives {reason!r}")
+            require(isinstance(reason, WaitReason), f"wait_reason gives {reason!r}")
         self._decisions += 1
         return decision
 
@@ -317,11 +308,11 @@ class _Asked(Dispatcher):
         started = {action.handle for action in decision.actions if isinstance(action, Start)}
         waiting = set(view.waiting.handle.tolist()) - started
         for one in self._dispatcher.reservations(view, decision):
-            _require(one.handle in waiting, f"it reserves for job {one.handle}, not waiting")
-            _require(one.start >= view.now, f"it reserves second {one.start} at {view.now}")
+            require(one.handle in waiting, f"it reserves for job {one.handle}, not waiting")
+            require(one.start >= view.now, f"it reserves second {one.start} at {view.now}")
             nodes = np.zeros(0) if one.nodes is None else np.asarray(one.nodes)
             inside = bool(((nodes >= 0) & (nodes < view.system.num_nodes)).all())
-            _require(inside, f"a reservation names nodes that do not exist: {nodes}")
+            require(inside, f"a reservation names nodes that do not exist: {nodes}")
 
 
 def _shown(view: View) -> dict[str, Any]:
@@ -362,15 +353,23 @@ def _other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
     return replace(fitted, workload=workload.with_columns(submit=later, runtime=runtime))
 
 
-def _through_a_file(simulator: Simulator) -> Mapping[str, Any]:
-    """Write a state as checkpoints are written, and read it back."""
+def through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """
+    Write a state as checkpoints are written, and read it back.
+
+    Raises
+    ------
+    CheckError
+        If it holds what cannot be written.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.npz"
         try:
-            checkpoint.write(path, "check", simulator.state())
+            checkpoint.write(path, "check", {"saved": state})
         except (TypeError, ValueError) as error:
             raise CheckError(f"state holds what is no array, number or string: {error}") from error
-        return checkpoint.read(path, "check")
+        saved: Mapping[str, Any] = checkpoint.read(path, "check").get("saved", {})
+        return saved
 
 
 def _same(one: Starts, other: Starts, what: str) -> None:
@@ -382,6 +381,7 @@ def _same(one: Starts, other: Starts, what: str) -> None:
     raise CheckError(f"decisions {what}: {len(one)} starts, and {len(other)}")
 
 
-def _require(good: bool, message: str) -> None:
+def require(good: bool, message: str) -> None:
+    """Raise :class:`CheckError` with a message unless a condition holds."""
     if not good:
         raise CheckError(message)

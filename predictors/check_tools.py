@@ -12,10 +12,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from cpsched.checks import CheckError, require
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, JobStore
 from cpsched.model.jobtable import JobTable
-from cpsched.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.prediction import Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
 _SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque, np.ndarray)
-
-
-class CheckError(AssertionError):
-    """A predictor does not keep the contract."""
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise :class:`CheckError` with a message unless a condition holds."""
-    if not condition:
-        raise CheckError(message)
 
 
 def same(wanted: IntArray, found: IntArray, what: str) -> None:
@@ -142,8 +133,17 @@ def _shifted(clock: Callable[[], float], later: int) -> float:
     return clock() + later
 
 
+def _passed(hook: str) -> Any:
+    """Return a method that passes a call on."""
+
+    def method(self: Raw, jobs: JobTable, *rest: Any) -> Any:
+        return self.hand(hook, jobs, *rest)
+
+    return method
+
+
 class Raw(RuntimePredictor):
-    """Passes everything on, and lets no answer be clipped."""
+    """Passes everything on through one method, and lets no answer be clipped."""
 
     name = "raw"
     clipped = False
@@ -159,45 +159,20 @@ class Raw(RuntimePredictor):
         """Pass it on."""
         self.inner.reset(system, seed)
 
-    def on_submit(self, jobs: JobTable, now: int) -> None:
-        """Pass it on."""
-        self.inner.on_submit(jobs, now)
+    def hand(self, hook: str, jobs: JobTable, *rest: Any) -> Any:
+        """Pass jobs on to a hook of the predictor, with what else it takes."""
+        return getattr(self.inner, hook)(jobs, *rest)
 
-    def on_start(self, jobs: JobTable, now: int) -> None:
-        """Pass it on."""
-        self.inner.on_start(jobs, now)
-
-    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
-        """Pass it on."""
-        self.inner.observe(jobs, outcome, now)
-
-    def on_cancel(self, jobs: JobTable, now: int) -> None:
-        """Pass it on."""
-        self.inner.on_cancel(jobs, now)
-
-    def predict(self, jobs: JobTable, now: int) -> Prediction:
-        """Pass it on."""
-        return self.inner.predict(jobs, now)
+    on_submit, on_start, on_cancel = map(_passed, ("on_submit", "on_start", "on_cancel"))
+    observe, predict = _passed("observe"), _passed("predict")
 
 
 class Renumbered(Raw):
     """Shows job tables in which users, names, queues and groups have other numbers."""
 
-    def on_submit(self, jobs: JobTable, now: int) -> None:
-        """Pass it on."""
-        super().on_submit(_renumbered(jobs), now)
-
-    def on_start(self, jobs: JobTable, now: int) -> None:
-        """Pass it on."""
-        super().on_start(_renumbered(jobs), now)
-
-    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
-        """Pass it on."""
-        super().observe(_renumbered(jobs), outcome, now)
-
-    def predict(self, jobs: JobTable, now: int) -> Prediction:
-        """Pass it on."""
-        return super().predict(_renumbered(jobs), now)
+    def hand(self, hook: str, jobs: JobTable, *rest: Any) -> Any:
+        """Pass on a table with other numbers."""
+        return super().hand(hook, _renumbered(jobs), *rest)
 
 
 def _renumbered(jobs: JobTable) -> JobTable:
@@ -219,53 +194,30 @@ def _renumbered(jobs: JobTable) -> JobTable:
 class AsksTwice(Raw):
     """Asks every question twice, and once more when the job starts."""
 
-    def predict(self, jobs: JobTable, now: int) -> Prediction:
-        """Ask, and ask again."""
-        first = super().predict(jobs, now)
-        again = super().predict(jobs, now)
-        same(np.stack(first, axis=1), np.stack(again, axis=1), "change when asked for again")
-        return first
-
-    def on_start(self, jobs: JobTable, now: int) -> None:
-        """Ask once more."""
-        super().on_start(jobs, now)
-        super().predict(jobs, now)
+    def hand(self, hook: str, jobs: JobTable, *rest: Any) -> Any:
+        """Pass it on, and ask again."""
+        answer = super().hand(hook, jobs, *rest)
+        if hook in ("predict", "on_start"):
+            again = super().hand("predict", jobs, rest[-1])
+            if hook == "predict":
+                what = "change when asked for again"
+                same(np.stack(answer, axis=1), np.stack(again, axis=1), what)
+        return answer
 
 
 class Watched(Raw):
     """Compares what is handed over before and after every call."""
 
-    def on_submit(self, jobs: JobTable, now: int) -> None:
+    def hand(self, hook: str, jobs: JobTable, *rest: Any) -> Any:
         """Pass it on and compare."""
-        before = _copy(jobs)
-        super().on_submit(jobs, now)
-        _unchanged(before, jobs, "on_submit")
-
-    def on_start(self, jobs: JobTable, now: int) -> None:
-        """Pass it on and compare."""
-        before = _copy(jobs)
-        super().on_start(jobs, now)
-        _unchanged(before, jobs, "on_start")
-
-    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
-        """Pass it on and compare."""
-        before, values = _copy(jobs), [part.copy() for part in outcome]
-        super().observe(jobs, outcome, now)
-        _unchanged(before, jobs, "observe")
+        before, outcome = _copy(jobs), rest[0] if hook == "observe" else ()
+        values = [part.copy() for part in outcome]
+        answer = super().hand(hook, jobs, *rest)
+        for was, now in zip(before, _copy(jobs), strict=True):
+            equal = np.array_equal(was, now) if isinstance(was, np.ndarray) else was == now
+            require(equal, f"{hook} changes the job table it is given")
         equal = all(map(np.array_equal, values, outcome))
         require(equal, "observe changes the outcome it is given")
-
-    def on_cancel(self, jobs: JobTable, now: int) -> None:
-        """Pass it on and compare."""
-        before = _copy(jobs)
-        super().on_cancel(jobs, now)
-        _unchanged(before, jobs, "on_cancel")
-
-    def predict(self, jobs: JobTable, now: int) -> Prediction:
-        """Pass it on and compare."""
-        before = _copy(jobs)
-        answer = super().predict(jobs, now)
-        _unchanged(before, jobs, "predict")
         return answer
 
 
@@ -274,9 +226,3 @@ def _copy(jobs: JobTable) -> list[Any]:
     labels = {label: list(values) for label, values in store.labels.items()}
     used = store.columns[: store.size]
     return [jobs.rows.copy(), used.copy(), store.shapes.copy(), labels, store.size]
-
-
-def _unchanged(before: list[Any], jobs: JobTable, call: str) -> None:
-    for was, now in zip(before, _copy(jobs), strict=True):
-        equal = np.array_equal(was, now) if isinstance(was, np.ndarray) else was == now
-        require(equal, f"{call} changes the job table it is given")

@@ -17,26 +17,22 @@ made-up log (:mod:`predictors.sample`) in the order of simulated time, as the si
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.checks import require, through_a_file
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import Status
 from cpsched.prediction import Prediction
-from cpsched.simulation import checkpoint
 from predictors.check_tools import (
     AsksTwice,
-    CheckError,
     Raw,
     Renumbered,
     Watched,
     another_process,
-    require,
     same,
     size,
 )
@@ -45,7 +41,7 @@ from predictors.requested import Requested
 from predictors.sample import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from cpsched.mapping import Fitted
     from cpsched.model.types import IntArray
@@ -138,7 +134,7 @@ def check_keeps_strings_not_codes(make: Maker) -> None:
     fitted = sample()
     replay = _replay(make(), fitted)
     replay.run()
-    state = _through_a_file(replay.predictor.state())
+    state = through_a_file(dict(replay.predictor.state()))
     # Times go on where they ended.
     ended = fitted.workload.recorded_start + fitted.workload.runtime
     after = sample(seed=1, begin=int(ended.max()) + 1)
@@ -182,7 +178,7 @@ def check_survives_saving(make: Maker) -> None:
         replay.run(until=int(submit[int(position * len(submit))]) + 1)
         again = make()
         again.reset(fitted.system, stream_seed(_SEED, "predictor"))
-        again.restore(_through_a_file(replay.predictor.state()))
+        again.restore(through_a_file(dict(replay.predictor.state())))
         replay.hand_to(again)
         replay.run()
         same(whole.answers, replay.answers, "differ after save and load")
@@ -283,15 +279,3 @@ def _other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
         requested_time=np.where(later > until, 77, workload.requested_time),
     )
     return replace(fitted, workload=other)
-
-
-def _through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Write a state as checkpoints are written, and read it back."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "state.npz"
-        try:
-            checkpoint.write(path, "check", {"predictor": dict(state)})
-        except (TypeError, ValueError) as error:
-            raise CheckError(f"state holds what is no array, number or string: {error}") from error
-        saved: Mapping[str, Any] = checkpoint.read(path, "check").get("predictor", {})
-        return saved

@@ -143,7 +143,7 @@ class Jobs:
         set_aside = tuple(sorted(self._set_aside.items()))
         if not self._ids:
             raise no_jobs(self._path, set_aside)
-        columns = {
+        columns: dict[str, Any] = {
             name: values.labels()
             if isinstance(values, _LabelColumn)
             else np.frombuffer(values, dtype=np.int64)

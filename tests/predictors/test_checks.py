@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from cpsched import registry
+from cpsched.checks import CheckError
 from cpsched.model import columns as c
 from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.spec import build
 from predictors import checks
-from predictors.check_tools import CheckError
 from predictors.checks import CHECKS, check_predictor
 from predictors.last import Last
 from predictors.sample import sample
