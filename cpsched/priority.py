@@ -317,8 +317,9 @@ class _Fitted(Priority):
         submit = np.log10(np.maximum(jobs.submit, 1))
         return (self.value(runtime, self.cores(jobs).astype(np.float64), submit),)
 
+    @staticmethod
     @abstractmethod
-    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
+    def value(runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
         """Return the formula's value."""
 
 
@@ -326,40 +327,28 @@ class F1(_Fitted):
     """``log10(d) n + 870 log10(s)``."""
 
     name = "f1"
-
-    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
-        """Return the formula's value."""
-        return np.log10(runtime) * cores + 8.70e2 * log_submit
+    value = staticmethod(lambda d, n, log_s: np.log10(d) * n + 8.70e2 * log_s)
 
 
 class F2(_Fitted):
     """``sqrt(d) n + 25600 log10(s)``."""
 
     name = "f2"
-
-    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
-        """Return the formula's value."""
-        return np.sqrt(runtime) * cores + 2.56e4 * log_submit
+    value = staticmethod(lambda d, n, log_s: np.sqrt(d) * n + 2.56e4 * log_s)
 
 
 class F3(_Fitted):
     """``d n + 6.86e6 log10(s)``."""
 
     name = "f3"
-
-    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
-        """Return the formula's value."""
-        return runtime * cores + 6.86e6 * log_submit
+    value = staticmethod(lambda d, n, log_s: d * n + 6.86e6 * log_s)
 
 
 class F4(_Fitted):
     """``d sqrt(n) + 5.3e5 log10(s)``."""
 
     name = "f4"
-
-    def value(self, runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
-        """Return the formula's value."""
-        return runtime * np.sqrt(cores) + 5.30e5 * log_submit
+    value = staticmethod(lambda d, n, log_s: d * np.sqrt(n) + 5.30e5 * log_s)
 
 
 def _least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:

@@ -12,7 +12,7 @@ import io
 import json
 import re
 from array import array
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,22 +126,43 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
         cells as the header, or has broken quotes, NUL bytes or bytes that are not UTF-8.
     """
     source = _Source(path)
-    metadata, comments = _preamble(source)
-    records = _Records(source, skip_bad_lines=skip_bad_lines)
-    names = [name.strip() for name in records.header()]
+    metadata, comments, above, lines = _preamble(path, iter(source))
+    records = _records(source, lines, above)
+    line, header, problem = next(records, (None, [], "no header line: the file is empty"))
+    if problem:
+        raise TraceError(problem, file=path, line=line)
+    names = [name.strip() for name in header]
     check_header(names, Place(path))
-    pieces: list[pa.Table] = []
-    rows = iter(records)
-    while batch := list(islice(rows, _ROWS_AT_ONCE)):
-        arrays = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
-        pieces.append(pa.table(arrays, names))
-        if len(records.lines) > MAX_ROWS:
+    numbers, bad = array("q"), 0
+    batch: list[list[str]] = []
+    pieces = [pa.table([pa.array([], pa.string())] * len(names), names)]
+
+    def keep() -> None:
+        if batch:
+            cells = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
+            pieces.append(pa.table(cells, names))
+            batch.clear()
+        if len(numbers) > MAX_ROWS:
             raise too_many_rows(path)
-    empty = pa.table([pa.array([], pa.string())] * len(names), names)
-    table = pa.concat_tables([empty, *pieces])
+
+    for line, record, problem in records:
+        wrong = problem
+        if not wrong and len(record) != len(names):
+            wrong = f"the header has {len(names)} columns, here are {len(record)}"
+        if not wrong:
+            numbers.append(line)
+            batch.append(record)
+            if len(batch) == _ROWS_AT_ONCE:
+                keep()
+        elif skip_bad_lines:
+            bad += 1
+        else:
+            raise TraceError(wrong, file=path, line=line)
+    keep()
+    table = pa.concat_tables(pieces)
     columns = {name: table.column(name) for name in names}
-    line = np.array(records.lines, dtype=np.int64)
-    return Table(path, columns, table.num_rows, line, metadata, comments, records.bad)
+    line_of = np.array(numbers, dtype=np.int64)
+    return Table(path, columns, table.num_rows, line_of, metadata, comments, bad)
 
 
 def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:
@@ -158,129 +179,79 @@ def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path
 
 
 class _Source:
-    """Text lines of a file, with their ends, numbered; what is not text is kept to be found."""
+    """The text lines of a file, with their ends; what is not text is kept to be found."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.number = 0
         #: Whether a NUL or a byte that is not UTF-8 was seen; only then cells are searched for it.
         self.suspicious = False
-        self._lines = self._read()
-        self._pushed: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = self._pushed.pop() if self._pushed else next(self._lines)
-        self.number += 1
-        return line
-
-    def push_back(self, line: str) -> None:
-        """Give the last line again."""
-        self._pushed.append(line)
-        self.number -= 1
-
-    def error(self, message: str, line: int) -> TraceError:
-        """Return the error for a line."""
-        return TraceError(message, file=self.path, line=line)
-
-    def problem(self, text: str) -> str | None:
-        """Return what makes a piece of a line no text, None if it is text."""
-        if "\0" in text:
-            return "holds a NUL byte; text is expected"
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return "is not UTF-8 text"
-        return None
-
-    def _read(self) -> Iterator[str]:
         for _, piece in chunks(self.path, keep_returns=True):
             text = piece.decode("utf-8", "surrogateescape")
-            self.suspicious = self.suspicious or self.problem(text) is not None
+            self.suspicious = self.suspicious or _problem(text) is not None
             for line in text[:-1].split("\n"):
                 yield line + "\n"
 
 
-class _Records:
-    """
-    The records of a CSV file, each with as many cells as the header.
+def _problem(text: str) -> str | None:
+    """Return what makes a piece of a line no text, None if it is text."""
+    if "\0" in text:
+        return "holds a NUL byte; text is expected"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "is not UTF-8 text"
+    return None
 
-    Attributes
+
+def _records(
+    source: _Source, lines: Iterator[str], above: int
+) -> Iterator[tuple[int, list[str], str | None]]:
+    """
+    Yield every record that is not blank: the line it starts on, its cells, what is wrong.
+
+    Parameters
     ----------
-    lines
-        Line each record given so far starts on.
-    bad
-        Number of records left out.
+    above
+        Lines of the file before ``lines``.
     """
-
-    def __init__(self, source: _Source, *, skip_bad_lines: bool) -> None:
-        self.lines: array[int] = array("q")
-        self.bad = 0
-        self._source = source
-        self._skip = skip_bad_lines
-        self._width = 0
-        self._reader = csv.reader(source, strict=True)
-
-    def header(self) -> list[str]:
-        """Return the first record that is not blank."""
-        for record, line, problem in self._records():
-            if problem:
-                raise self._source.error(problem, line)
-            self._width = len(record)
-            return record
-        raise TraceError("no header line: the file is empty", file=self._source.path)
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for record, line, problem in self._records():
-            wrong = problem
-            if not wrong and len(record) != self._width:
-                wrong = f"the header has {self._width} columns, here are {len(record)}"
-            if not wrong:
-                self.lines.append(line)
-                yield record
-            elif self._skip:
-                self.bad += 1
-            else:
-                raise self._source.error(wrong, line)
-
-    def _records(self) -> Iterator[tuple[list[str], int, str | None]]:
-        """Yield every record that is not blank: cells, line it starts on, what is wrong."""
-        while True:
-            line = self._source.number + 1
-            try:
-                record = next(self._reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield [], line, f"is not a row of CSV: {error}"
-                continue
-            if record:
-                suspicious = self._source.suspicious
-                yield record, line, self._source.problem("".join(record)) if suspicious else None
+    reader = csv.reader(lines, strict=True)
+    while True:
+        line = above + reader.line_num + 1
+        try:
+            record = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, [], f"is not a row of CSV: {error}"
+            continue
+        if record:
+            yield line, record, _problem("".join(record)) if source.suspicious else None
 
 
-def _preamble(source: _Source) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Read the ``#`` lines before the header: metadata by key, and other comments."""
+def _preamble(
+    path: Path, lines: Iterator[str]
+) -> tuple[dict[str, Any], tuple[str, ...], int, Iterator[str]]:
+    """Return the metadata and other comments above the header, their lines, and the lines left."""
     metadata: dict[str, Any] = {}
     comments: list[str] = []
-    size = 0
-    for line in source:
+    size = number = 0
+    for number, line in enumerate(lines):
         if not line.startswith("#"):
-            source.push_back(line)
-            break
-        if problem := source.problem(line):
-            raise source.error(problem, source.number)
+            return metadata, tuple(comments), number, chain([line], lines)
+        problem = _problem(line)
         size += len(line)
-        if size > MAX_COMMENTS:
-            raise source.error(f"holds more than {MAX_COMMENTS} bytes of comments", source.number)
+        if not problem and size > MAX_COMMENTS:
+            problem = f"holds more than {MAX_COMMENTS} bytes of comments"
+        if problem:
+            raise TraceError(problem, file=path, line=number + 1)
         match = _METADATA_LINE.fullmatch(line)
         if match and match[1] in METADATA:
-            metadata[match[1]] = _json(match[2], f"# {match[1]}", source.path)
+            metadata[match[1]] = _json(match[2], f"# {match[1]}", path)
         elif text := line.lstrip("#").strip():
             comments.append(text)
-    return metadata, tuple(comments)
+    return metadata, tuple(comments), number, lines
 
 
 def _json(text: str, field: str, path: Path) -> Any:
