@@ -9,7 +9,7 @@ the largest ``ewt`` of the system.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -310,17 +310,14 @@ class _Fitted(Priority):
 
     static = True
     by_age = True
+    #: The formula, of runtime d, cores n and log10(s).
+    value: ClassVar[staticmethod[[Any, Any, Any], Any]]
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
         """Return the fitted value."""
         runtime = np.maximum(jobs.ranking_estimate, 1).astype(np.float64)
         submit = np.log10(np.maximum(jobs.submit, 1))
         return (self.value(runtime, self.cores(jobs).astype(np.float64), submit),)
-
-    @staticmethod
-    @abstractmethod
-    def value(runtime: FloatArray, cores: FloatArray, log_submit: FloatArray) -> FloatArray:
-        """Return the formula's value."""
 
 
 class F1(_Fitted):

@@ -2,20 +2,19 @@
 ESP-2, the Effective System Performance workload, and its variants for CPU-GPU machines.
 
 The jobs and how they are doubled are those of IPSCHED (Soner and Ozturan, section V; Soner's
-thesis, 7.3.1). The original rule that nothing else runs beside a Z job is left out, as there.
+thesis, 7.3.1), marked P and T below. The original rule that nothing else runs beside a Z job is
+left out, as there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.generators import esp_tables as known
-from cpsched.generators.arrivals import gaussian_arrivals
-from cpsched.generators.checks import LARGEST_SEED, check_number, check_whole, header
-from cpsched.generators.contract import option
+from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
+from cpsched.generators.sampling import gaussian_arrivals
 from cpsched.model.types import Status
 from cpsched.model.workload import Workload
 
@@ -26,22 +25,71 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
+class EspJob(NamedTuple):
+    """
+    One job type.
+
+    Attributes
+    ----------
+    size
+        Part of the machine's cores.
+    number
+        Jobs of this type.
+    runtime
+        Seconds.
+    """
+
+    name: str
+    size: float
+    number: int
+    runtime: int
+
+
+#: P Figure 3 (a), T Table 7.1.
+JOBS = (
+    EspJob("A", 0.03125, 75, 257),
+    EspJob("B", 0.06250, 9, 341),
+    EspJob("C", 0.50000, 3, 536),
+    EspJob("D", 0.25000, 3, 601),
+    EspJob("E", 0.50000, 3, 312),
+    EspJob("F", 0.06250, 9, 1846),
+    EspJob("G", 0.12500, 6, 1321),
+    EspJob("H", 0.15820, 6, 1078),
+    EspJob("I", 0.03125, 24, 1438),
+    EspJob("J", 0.06250, 24, 715),
+    EspJob("K", 0.09570, 15, 495),
+    EspJob("L", 0.12500, 36, 369),
+    EspJob("M", 0.25000, 15, 192),
+    EspJob("Z", 1.00000, 2, 100),
+)
+#: The job that takes the whole machine; it is not doubled, and comes at a time of its own.
+FULL = "Z"
+#: When Z jobs come, seconds: T 7.3.1; twice that where the other jobs are doubled (P, T).
+FULL_SUBMITS = (40 * 60, 120 * 60)
+#: P section V: jobs at the start, mean of the gaps between those that follow, seconds.
+INITIAL, GAP = 50, 30.0
+#: P section V: the machine that is emulated, and what the doubles ask for on every node.
+NODES, CORES_PER_NODE, GPUS_PER_NODE = 1024, 8, 2
+#: P section VI, experiments 7 and 8: sizes are up to so many cores smaller or larger.
+SIZE_JITTER = 4
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EspOptions:
     """Options of the generator ``esp``."""
 
     seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
     gpus: int = option(
-        known.GPUS_PER_NODE,
+        GPUS_PER_NODE,
         "GPUs on every node of a second copy of each job but Z; 0: no copies, ESP-2 as it is",
     )
-    nodes: int = option(known.NODES, "nodes of the machine")
-    cores: int = option(known.CORES_PER_NODE, "cores of a node")
+    nodes: int = option(NODES, "nodes of the machine")
+    cores: int = option(CORES_PER_NODE, "cores of a node")
     size_jitter: int = option(
         0, "up to so many cores more or less a job; 4 in experiments 7 and 8 of IPSCHED"
     )
-    initial: int = option(known.INITIAL, "jobs submitted at the start")
-    gap: float = option(known.GAP, "seconds from one submit to the next after that, mean")
+    initial: int = option(INITIAL, "jobs submitted at the start")
+    gap: float = option(GAP, "seconds from one submit to the next after that, mean")
     gap_deviation: float = option(10.0, "standard deviation of these seconds (not published)")
     request_factor: float = option(
         1.0, "requested time as a multiple of the runtime (not published)"
@@ -111,23 +159,23 @@ ESP = Esp()
 
 def _shuffled(
     rng: np.random.Generator, options: EspOptions
-) -> tuple[list[tuple[known.EspJob, int]], IntArray]:
+) -> tuple[list[tuple[EspJob, int]], IntArray]:
     """
     Return job types with their GPUs a node, and which of them each job is.
 
     Jobs are in random order, the Z jobs last.
     """
-    kinds = [(kind, 0) for kind in known.JOBS]
+    kinds = [(kind, 0) for kind in JOBS]
     if options.gpus:
-        kinds += [(kind, options.gpus) for kind in known.JOBS if kind.name != known.FULL]
+        kinds += [(kind, options.gpus) for kind in JOBS if kind.name != FULL]
     of_job = np.repeat(np.arange(len(kinds)), [kind.number for kind, _ in kinds])
-    full = np.array([kind.name == known.FULL for kind, _ in kinds])[of_job]
+    full = np.array([kind.name == FULL for kind, _ in kinds])[of_job]
     return kinds, np.concatenate([rng.permutation(of_job[~full]), of_job[full]])
 
 
 def _submits(rng: np.random.Generator, options: EspOptions, count: int) -> IntArray:
     """Return when jobs are submitted: Gaussian gaps, then the times of the Z jobs."""
-    full = np.array(known.FULL_SUBMITS, dtype=np.int64)
+    full = np.array(FULL_SUBMITS, dtype=np.int64)
     early = gaussian_arrivals(
         rng,
         count - len(full),

@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.generators import eurora_tables as known
-from cpsched.generators.contract import option
+from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, option
 from cpsched.generators.eurora_arrivals import draw_submits
 from cpsched.generators.eurora_campaigns import draw_campaigns, draw_runs
 from cpsched.generators.eurora_people import draw_people
@@ -52,17 +52,8 @@ class EuroraOptions:
     load: float = option(0.47, "core seconds used, as a part of what the machine has")
 
     def __post_init__(self) -> None:
-        for key, number in (("jobs", self.jobs), ("seed", self.seed)):
-            if not isinstance(number, int):
-                raise ConfigError(f"{number!r} is not a whole number", key=key)
-        for key, value, low, high in (
-            ("jobs", self.jobs, _FEWEST, _MOST),
-            ("seed", self.seed, 0, 2**63 - 1),
-            ("load", self.load, 0.01, 2.0),
-            ("days", self.days, 0.5, 36500.0),
-        ):
-            if value is not None and not low <= value <= high:
-                raise ConfigError(f"{value} is not between {low} and {high}", key=key)
+        check_whole(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))
+        check_number(self, load=(0.01, 2.0), days=(0.5, 36500.0))
 
     @property
     def span(self) -> float:

@@ -15,11 +15,10 @@ import numpy as np
 
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators import heterogeneous_tables as known
-from cpsched.generators.arrivals import gaussian_arrivals
-from cpsched.generators.checks import LARGEST_SEED, check_number, check_whole, header
-from cpsched.generators.contract import option
+from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
 from cpsched.generators.heterogeneous_jobs import draw_jobs
 from cpsched.generators.heterogeneous_tables import Machine, Preset
+from cpsched.generators.sampling import gaussian_arrivals
 from cpsched.model.types import UNBOUNDED, Split, Status
 from cpsched.model.workload import Workload
 
@@ -110,23 +109,17 @@ class HeterogeneousOptions:
     def resolved(self) -> Preset:
         """Return the named workload with what was changed."""
         preset = known.PRESETS[self.workload]
-        machine = Machine(
-            *(
-                there if given is None else given
-                for given, there in zip(
-                    (self.nodes, self.cores, self.gpus), preset.machine, strict=True
-                )
-            )
-        )
+        own = (self.nodes, self.cores, self.gpus)
+        pairs = zip(own, preset.machine, strict=True)
+        machine = Machine(*(there if given is None else given for given, there in pairs))
+        per_gpu = self.cores_per_gpu
         given = {
             "max_cores": self.max_cores,
             "contiguous": self.contiguous,
             "ranges": self.ranges,
             "arrival_part": self.arrival_part,
             "shares": None if self.shares is None else _shares(self.shares),
-            "cores_per_gpu": None
-            if self.cores_per_gpu is None
-            else _counts("cores_per_gpu", self.cores_per_gpu),
+            "cores_per_gpu": None if per_gpu is None else _counts("cores_per_gpu", per_gpu),
         }
         if self.jobs is not None or self.hours is not None:
             preset = replace(preset, jobs=self.jobs, hours=self.hours)

@@ -1,5 +1,5 @@
 """
-Draws that cover a distribution evenly.
+Draws that cover a distribution evenly, and arrivals.
 
 Independent draws weighted by heavy-tailed sizes miss their shares by far: one campaign of 2,000
 jobs tips the balance. Stratified uniforms meet the shares, whatever the sizes.
@@ -83,3 +83,29 @@ def persistent_normals(rng: np.random.Generator, count: int, *, persistence: flo
     values = np.empty(count)
     values[np.argsort(series, kind="stable")] = quantiles
     return values
+
+
+def gaussian_arrivals(
+    rng: np.random.Generator, count: int, *, initial: int, gap: float, deviation: float
+) -> IntArray:
+    """
+    Return when jobs arrive, whole seconds, in order.
+
+    Parameters
+    ----------
+    count
+        Number of jobs.
+    initial
+        So many of them arrive at second 0.
+    gap, deviation
+        Mean and standard deviation of the gaps after that, in seconds. A gap below 0 counts as 0,
+        so where the deviation is large beside the mean, jobs arrive slower than it says.
+
+    Returns
+    -------
+    ndarray
+        Non-decreasing, shape ``(count,)``. Gaps are added up before they are rounded.
+    """
+    gaps = np.maximum(rng.normal(gap, deviation, count), 0.0)
+    gaps[: min(initial, count)] = 0.0
+    return np.asarray(np.rint(np.cumsum(gaps)), dtype=np.int64)

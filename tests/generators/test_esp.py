@@ -10,8 +10,8 @@ import pytest
 
 from cpsched import registry, systems, traces
 from cpsched.errors import ConfigError
-from cpsched.generators.arrivals import gaussian_arrivals
 from cpsched.generators.esp import ESP, EspOptions
+from cpsched.generators.sampling import gaussian_arrivals
 from cpsched.mapping import fit
 
 if TYPE_CHECKING:
