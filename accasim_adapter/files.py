@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,23 +11,11 @@ from cpsched.errors import RunError
 from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import IntArray
     from cpsched.simulation.simulate import Run
-
-
-class _Ended(NamedTuple):
-    """One job that ran and ended, as AccaSim tells of it."""
-
-    row: int
-    nodes: list[int]
-    request: list[int]
-    units: int
-    cores: int
-    memory: int | str
 
 
 def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
@@ -53,34 +41,25 @@ def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
         cannot say that.
     """
     schedule = run.schedule
-    jobs, start, end = schedule.workload, schedule.start, schedule.end
+    jobs, segments = schedule.workload, schedule.segments
+    by_job = np.lexsort((segments.node, segments.start, segments.job)).astype(np.int64)
+    first = np.searchsorted(segments.job, np.arange(len(jobs) + 1), sorter=by_job)
     with (
         (folder / f"{text.SCHEDULE_PREFIX}{log}").open("w", encoding="utf-8") as plain,
         (folder / f"{text.PRETTY_PREFIX}{log}").open("w", encoding="utf-8") as pretty,
     ):
         pretty.write(text.pretty_header())
-        for number, job in enumerate(_ended(schedule), start=1):
-            row = job.row
-            shared: dict[str, Any] = {
-                "job_id": jobs.job_id[row],
-                "queued": start_time + int(jobs.submit[row]),
-                "start": start_time + int(start[row]),
-                "end": start_time + int(end[row]),
-                "nodes": job.nodes,
-                "units": job.units,
-                "cores": job.cores,
-                "memory": job.memory,
-            }
+        for number, row in enumerate(_order(schedule).tolist(), start=1):
+            line = _line(schedule, row, by_job[first[row] : first[row + 1]], start_time)
             user = int(jobs.user.codes[row])
             plain.write(
-                text.schedule_line(
-                    **shared,
+                line.schedule(
                     user=jobs.user.values[user] if user >= 0 else None,
-                    resources=job.request,
+                    resources=jobs.request[row].tolist(),
                     requested_time=int(jobs.requested_time[row]),
                 )
             )
-            pretty.write(text.pretty_line(**shared, number=number))
+            pretty.write(line.pretty(number))
     stats = folder / f"{text.STATISTICS_PREFIX}{log}"
     stats.write_text(_statistics(run), encoding="utf-8")
 
@@ -109,36 +88,27 @@ def _order(schedule: Schedule) -> IntArray:
     return found
 
 
-def _ended(schedule: Schedule) -> Iterator[_Ended]:
+def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> text.JobLine:
+    """Return what is told of a job; ``parts`` are its segments."""
+    _check(schedule, row, parts)
     jobs, segments = schedule.workload, schedule.segments
-    first = np.searchsorted(segments.job, np.arange(len(jobs) + 1), sorter=_by_job(schedule))
-    by_job = _by_job(schedule)
-    memory = jobs.resources.index("mem") if "mem" in jobs.resources else -1
-    for row in _order(schedule).tolist():
-        parts = by_job[first[row] : first[row + 1]]
-        request = jobs.request[row].tolist()
-        _check(schedule, row, parts)
-        nodes = [
+    units, request = int(jobs.units[row]), jobs.request[row].tolist()
+    memory = dict(zip(jobs.resources, request, strict=True)).get("mem")
+    return text.JobLine(
+        job_id=jobs.job_id[row],
+        queued=start_time + int(jobs.submit[row]),
+        start=start_time + int(schedule.start[row]),
+        end=start_time + int(schedule.end[row]),
+        nodes=[
             node + 1
             for part in parts.tolist()
             for node in range(segments.node[part], segments.node[part] + segments.count[part])
             for _ in range(segments.units[part])
-        ]
-        units = int(jobs.units[row])
-        yield _Ended(
-            row=row,
-            nodes=nodes,
-            request=request,
-            units=units,
-            cores=units * request[0],
-            memory=units * request[memory] if memory >= 0 else text.UNKNOWN,
-        )
-
-
-def _by_job(schedule: Schedule) -> IntArray:
-    segments = schedule.segments
-    order: IntArray = np.lexsort((segments.node, segments.start, segments.job)).astype(np.int64)
-    return order
+        ],
+        units=units,
+        cores=units * request[0],
+        memory=text.UNKNOWN if memory is None else units * memory,
+    )
 
 
 def _check(schedule: Schedule, row: int, parts: IntArray) -> None:

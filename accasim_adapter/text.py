@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,18 +19,9 @@ SCHEDULE_PREFIX, PRETTY_PREFIX, STATISTICS_PREFIX = "sched-", "pprint-", "stats-
 # AccaSim's format pads the last column to 20, but its nodes do not let themselves be padded.
 _PRETTY = "{:>5} {:>15} {:^19} {:^19} {:>8} {:>8} {:>8} {:>5} {:>4} {:>10} {}\n"
 _COLUMNS = (
-    "n",
-    "job_id",
-    "start_time",
-    "end_time",
-    "wtime",
-    "rtime",
-    "slowdown",
-    "nodes",
-    "core",
-    "mem",
+    "n", "job_id", "start_time", "end_time", "wtime", "rtime", "slowdown", "nodes", "core", "mem",
     "assigned_nodes",
-)
+)  # fmt: skip
 #: What AccaSim's own parser takes for text.
 _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
 #: What it writes where a job names no memory.
@@ -48,71 +39,51 @@ def name(text: object) -> str:
     return "-1" if text is None or text == "" else _NO_TEXT.sub("_", str(text))
 
 
-def schedule_line(
-    *,
-    job_id: object,
-    user: object,
-    queued: int,
-    start: int,
-    end: int,
-    nodes: Iterable[object],
-    resources: Sequence[int],
-    units: int,
-    cores: object,
-    memory: object,
-    requested_time: int,
-) -> str:
-    """
-    Return a job's line of a ``sched-`` file.
-
-    Parameters
-    ----------
-    nodes
-        Number of a node (from 1) for each unit.
-    resources
-        What one unit takes, in the order of the machine's resources.
-    units, cores, memory
-        Units, and cores and memory of all of them.
-    """
-    unit = "".join(f";{amount}" for amount in resources)
-    held = "".join(f"{node}{unit}#" for node in nodes)
-    return (
-        f"{name(job_id)};{name(user)};{date(queued)}__{held}__{date(start)};{date(end)};"
-        f"{units};{cores};{memory};{requested_time};\n"
-    )
-
-
 def pretty_header() -> str:
     """Return the first line of a ``pprint-`` file."""
     return _PRETTY.format(*_COLUMNS[:-1], f"{_COLUMNS[-1]:<20}")
 
 
-def pretty_line(
-    *,
-    number: int,
-    job_id: object,
-    queued: int,
-    start: int,
-    end: int,
-    nodes: Iterable[object],
-    units: int,
-    cores: object,
-    memory: object,
-) -> str:
-    """Return a job's line of a ``pprint-`` file; ``number`` counts ends from 1."""
-    return _PRETTY.format(
-        number,
-        name(job_id),
-        date(start),
-        date(end),
-        start - queued,
-        end - start,
-        slowdown(start - queued, end - start),
-        units,
-        cores,
-        memory,
-        ",".join(map(str, nodes)),
-    )
+class JobLine(NamedTuple):
+    """
+    A job that ran and ended, as AccaSim's files tell of it.
+
+    Attributes
+    ----------
+    queued, start, end
+        Unix seconds.
+    nodes
+        Number of a node (from 1) for each unit.
+    units, cores, memory
+        Units, and cores and memory of all of them.
+    """
+
+    job_id: object
+    queued: int
+    start: int
+    end: int
+    nodes: Sequence[object]
+    units: int
+    cores: object
+    memory: object
+
+    def schedule(self, *, user: object, resources: Iterable[int], requested_time: int) -> str:
+        """Return the line of a ``sched-`` file; ``resources`` is what a unit takes of each."""
+        unit = "".join(f";{amount}" for amount in resources)
+        held = "".join(f"{node}{unit}#" for node in self.nodes)
+        return (
+            f"{name(self.job_id)};{name(user)};{date(self.queued)}__{held}__{date(self.start)};"
+            f"{date(self.end)};{self.units};{self.cores};{self.memory};{requested_time};\n"
+        )
+
+    def pretty(self, number: int) -> str:
+        """Return the line of a ``pprint-`` file; ``number`` counts ends from 1."""
+        wait, runtime = self.start - self.queued, self.end - self.start
+        return _PRETTY.format(
+            number, name(self.job_id), date(self.start), date(self.end), wait, runtime,
+            slowdown(wait, runtime), self.units, self.cores, self.memory,
+            ",".join(map(str, self.nodes)),
+        )  # fmt: skip
 
 
 def slowdown(wait: int, runtime: int) -> float:

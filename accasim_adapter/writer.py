@@ -48,27 +48,25 @@ class ScheduleWriter(Hooks):
             assert job.start_time is not None  # it has ended
             assert job.end_time is not None
             memory = getattr(job, "mem", None)
-            shared: dict[str, Any] = {
-                "job_id": job.id,
-                "queued": job.queued_time,
-                "start": job.start_time,
-                "end": job.end_time,
-                "nodes": [self._number_of[name] for name in job.assigned_nodes],
-                "units": job.requested_nodes,
-                "cores": getattr(job, "core", text.UNKNOWN),
-                "memory": text.UNKNOWN if memory is None else memory,
-            }
+            line = text.JobLine(
+                job_id=job.id,
+                queued=job.queued_time,
+                start=job.start_time,
+                end=job.end_time,
+                nodes=[self._number_of[name] for name in job.assigned_nodes],
+                units=job.requested_nodes,
+                cores=getattr(job, "core", text.UNKNOWN),
+                memory=text.UNKNOWN if memory is None else memory,
+            )
             self._schedule.write(
-                text.schedule_line(
-                    **shared,
+                line.schedule(
                     user=getattr(job, "user_id", None),
-                    resources=list(job.requested_resources.values()),
+                    resources=job.requested_resources.values(),
                     requested_time=job.expected_duration,
                 )
             )
             if self._pretty:
-                number = job.end_order
-                self._pretty.write(text.pretty_line(**shared, number=number))
+                self._pretty.write(line.pretty(job.end_order))
 
     def stop(self) -> None:
         """Close the files; called by AccaSim when the simulation ends."""

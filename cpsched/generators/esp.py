@@ -70,8 +70,6 @@ FULL_SUBMITS = (40 * 60, 120 * 60)
 INITIAL, GAP = 50, 30.0
 #: P section V: the machine that is emulated, and what the doubles ask for on every node.
 NODES, CORES_PER_NODE, GPUS_PER_NODE = 1024, 8, 2
-#: P section VI, experiments 7 and 8: sizes are up to so many cores smaller or larger.
-SIZE_JITTER = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
