@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accasim_adapter.machine import DEFAULT_EXPECTED_WAIT, cores_first
 from cpsched.documents import read_json
 from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KEYS = ("groups", "resources", "equivalence", "start_time", "node_prefix")
-#: Expected wait of queues that name none, seconds: AccaSim has no such notion.
-_EXPECTED_WAIT = 3600
 
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
@@ -92,7 +91,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         features=tuple(frozenset[str]() for _ in of_node),
         queues=_queues(file),
         topology=Topology(len(of_node)),
-        default_expected_wait=_EXPECTED_WAIT,
+        default_expected_wait=DEFAULT_EXPECTED_WAIT,
         log=LogMapping(
             processors=ProcessorMapping.ANYWHERE,
             processor_cores=_processor_cores(file),
@@ -173,7 +172,7 @@ def _kinds(groups: Mapping[str, Mapping[str, int]], file: _File) -> tuple[str, .
     kinds = dict.fromkeys(kind for amounts in groups.values() for kind in amounts)
     if "core" not in kinds:
         raise file.error("groups", "no group has any core")
-    return tuple(sorted(kinds, key=lambda kind: kind != "core"))
+    return cores_first(kinds)
 
 
 def _processor_cores(file: _File) -> int:

@@ -61,7 +61,7 @@ def system_of(
     ConfigError
         If ``like`` is another machine, or both it and ``expected_wait`` are given.
     """
-    kinds = _kinds(manager.system_resource_types())
+    kinds = cores_first(manager.system_resource_types())
     capacity = np.array(
         [[node[kind] for kind in kinds] for node in _nodes(manager)], dtype=np.int64
     )
@@ -90,7 +90,7 @@ def system_of(
     )
 
 
-def _kinds(types: Iterable[str]) -> tuple[str, ...]:
+def cores_first(types: Iterable[str]) -> tuple[str, ...]:
     """Return the resource kinds, cores first as everywhere."""
     return tuple(sorted(types, key=lambda kind: kind != "core"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -16,6 +16,7 @@ from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.types import MAX_AMOUNT, MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
+from cpsched.traces.text import Place, decode, lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,7 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ValueError, OSError, LookupError) as error:
         raise ConfigError(
-            f"'{name}' is no time zone, such as UTC or Europe/Rome", key="zone"
+            f"'{name}' is not a time zone, such as UTC or Europe/Rome", key="zone"
         ) from error
 
 
@@ -114,69 +115,46 @@ def _rank(row: _Row) -> tuple[int, str]:
 def _read(
     path: Path, kinds: Sequence[str], system: System, zone: ZoneInfo, start_time: int
 ) -> list[_Row]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from error
-    except UnicodeDecodeError as error:
-        raise TraceError(f"is not UTF-8 text (byte {error.start})", file=path) from error
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        if line:
-            rows.append(_row(line, kinds, system, zone, start_time, (path, number)))
+    places = ((Place(path, number), raw) for number, raw in lines(path))
+    rows = [_row(decode(raw, at), kinds, system, zone, start_time, at) for at, raw in places]
     if not rows:
         raise TraceError("there is no job in it", file=path)
     return rows
 
 
 def _row(
-    line: str,
-    kinds: Sequence[str],
-    system: System,
-    zone: ZoneInfo,
-    start_time: int,
-    place: tuple[Path, int],
+    line: str, kinds: Sequence[str], system: System, zone: ZoneInfo, start_time: int, place: Place
 ) -> _Row:
-    where: dict[str, Any] = {"file": place[0], "line": place[1]}
     match = _LINE.fullmatch(line)
     if match is None:
-        raise TraceError("is no line of AccaSim's schedule in its default format", **where)
+        raise place.error("is not a line of AccaSim's schedule in its default format")
     times = []
     for name in ("queued", "start", "end"):
         try:
             moment = datetime.fromisoformat(match[name]).replace(tzinfo=zone).astimezone(UTC)
         except (ValueError, OverflowError) as error:
-            raise TraceError("is no date", field=name, value=match[name], **where) from error
+            raise place.error("is not a date", name, match[name]) from error
         times.append(int(moment.timestamp()) - start_time)
     queued, start, end = times
     if not queued <= start <= end:
-        raise TraceError(
+        raise place.error(
             "a job starts before it is queued, or ends before it starts: is it another time zone?",
-            field="start",
-            value=match["start"],
-            **where,
+            "start",
+            match["start"],
         )
-    nodes, request = _held(match["held"], kinds, where)
+    nodes, request = _held(match["held"], kinds, place)
     if len(nodes) != int(match["units"]):
-        raise TraceError(
-            f"{len(nodes)} units have nodes", field="units", value=match["units"], **where
-        )
+        raise place.error(f"{len(nodes)} units have nodes", "units", match["units"])
     if not 1 <= min(nodes) <= max(nodes) <= system.num_nodes:
-        raise TraceError(
-            f"nodes must be 1 to {system.num_nodes}, as {system.name} has them",
-            field="nodes",
-            value=f"{min(nodes)} to {max(nodes)}",
-            **where,
-        )
+        right = f"nodes must be 1 to {system.num_nodes}, as {system.name} has them"
+        raise place.error(right, "nodes", f"{min(nodes)} to {max(nodes)}")
     user = "" if match["user"] in ("-1", "None") else match["user"]
     return _Row(
         match["job"], user, queued, start, end, int(match["requested"]), tuple(nodes), request
     )
 
 
-def _held(
-    text: str, kinds: Sequence[str], where: dict[str, Any]
-) -> tuple[list[int], tuple[int, ...]]:
+def _held(text: str, kinds: Sequence[str], place: Place) -> tuple[list[int], tuple[int, ...]]:
     """Return the node of each unit, and what every unit takes."""
     nodes: list[int] = []
     request: tuple[int, ...] = ()
@@ -186,18 +164,18 @@ def _held(
             raise ConfigError(
                 f"a unit in the file has {len(numbers) - 1} amounts, and {len(kinds)} are named"
                 f" ({', '.join(kinds)}); name those of the file, in its order",
-                where=where["file"],
+                where=place.file,
                 key="resources",
             )
         nodes.append(numbers[0])
         amounts = tuple(numbers[1:])
         if not all(0 <= amount <= MAX_AMOUNT for amount in amounts):
-            raise TraceError("is no amount", field="nodes", value=part, **where)
+            raise place.error("is not an amount", "nodes", part)
         if request and amounts != request:
-            raise TraceError("units of one job differ", field="nodes", value=part, **where)
+            raise place.error("units of one job differ", "nodes", part)
         request = amounts
     if not nodes:
-        raise TraceError("the job has no nodes", field="nodes", value=text, **where)
+        raise place.error("the job has no nodes", "nodes", text)
     return nodes, request
 
 

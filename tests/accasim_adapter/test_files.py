@@ -117,8 +117,8 @@ def test_one_line_worked_by_hand(tmp_path, two_nodes):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("7;ann", "7,ann", "line 1|:1: is no line of AccaSim's schedule"),
-        ("00:00:20", "99:00:20", "field start = '1970-01-01 99:00:20': is no date"),
+        ("7;ann", "7,ann", "line 1|:1: is not a line of AccaSim's schedule"),
+        ("00:00:20", "99:00:20", "field start = '1970-01-01 99:00:20': is not a date"),
         ("00:00:20", "00:00:09", "starts before it is queued, .* another time zone"),
         ("2;2;0#", "3;2;0#", r"'1 to 3': nodes must be 1 to 2"),
         ("2;2;0#", "2;1;0#", "units of one job differ"),
@@ -139,7 +139,7 @@ def test_what_is_not_in_the_file_must_be_right(tmp_path, two_nodes):
     path = _schedule(tmp_path, LINE.format(**GOOD))
     with pytest.raises(ConfigError, match="has 2 amounts, and 1 are named"):
         read_schedule(path, two_nodes, resources=["core"])
-    with pytest.raises(ConfigError, match="'Mars' is no time zone"):
+    with pytest.raises(ConfigError, match="'Mars' is not a time zone"):
         read_schedule(path, two_nodes, zone="Mars")
     with pytest.raises(TraceError, match="cannot be read"):
         read_schedule(tmp_path / "nothing", two_nodes)
