@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.atomic_files import check_new_file, replacing
-from cpsched.cli.options import (
-    AsJson,
-    First,
-    Format,
-    From,
-    Overwrite,
-    Seed,
-    SkipBadLines,
-    To,
-    WorkloadFile,
-    read_workload,
-)
+from cpsched.cli.options import AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.cli.progress import display
 from cpsched.errors import ConfigError
@@ -54,8 +43,8 @@ def register(app: typer.Typer) -> None:
     app.command("evaluate")(evaluate_command)
 
 
+@grouped
 def evaluate_command(
-    workload: WorkloadFile,
     predictor: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,12 +72,9 @@ def evaluate_command(
         int,
         typer.Option(min=0, help="Leave out jobs that ran for less, as if never submitted."),
     ] = 0,
-    first: First = None,
-    start: From = None,
-    end: To = None,
+    *,
+    log: Log,
     seed: Seed = 0,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict every job of a log with what was known at its submit, and print the errors."""
@@ -105,7 +91,7 @@ def evaluate_command(
         )
     if plots is not None:
         _check_plots(plots, overwrite=overwrite)
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    jobs = log.read()
     fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     evaluations = []

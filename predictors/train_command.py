@@ -9,17 +9,7 @@ import typer
 
 from cpsched import registry
 from cpsched.atomic_files import check_new_file
-from cpsched.cli.options import (
-    First,
-    Format,
-    From,
-    Overwrite,
-    Seed,
-    SkipBadLines,
-    To,
-    WorkloadFile,
-    read_workload,
-)
+from cpsched.cli.options import Log, Overwrite, Seed, grouped
 from cpsched.cli.output import echo, escaped
 from cpsched.model_files import with_models
 from predictors.evaluate_command import (
@@ -42,8 +32,8 @@ def register(app: typer.Typer) -> None:
     app.command("train")(train_command)
 
 
+@grouped
 def train_command(
-    workload: WorkloadFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")],
     predictor: Annotated[
         str,
@@ -57,12 +47,9 @@ def train_command(
     system: ReplaySystem = None,
     dispatcher: ReplayDispatcher = None,
     overwrite: Overwrite = False,
-    first: First = None,
-    start: From = None,
-    end: To = None,
+    *,
+    log: Log,
     seed: Seed = 0,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
 ) -> None:
     """Train a predictor on a job log and write its model to a file."""
     from predictors.training import learner, save, train
@@ -71,7 +58,7 @@ def train_command(
     check_dispatcher(dispatcher, system)
     # Refused before minutes are spent.
     check_new_file(out, overwrite=overwrite, key="--out")
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    jobs = log.read()
     fitted, starts = replayed(jobs, system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     with job_progress(predictor, num_jobs) as progress:

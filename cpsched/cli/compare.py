@@ -10,23 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.errors import SOME_FAILED
-from cpsched.cli.log_study import complain_about, study_of_log
+from cpsched.cli.log_study import complain_about, narrowed, study_of_log
 from cpsched.cli.options import (
-    Correction,
     Dispatchers,
-    DispatchInterval,
-    EnforceLimits,
-    First,
     Format,
-    From,
-    Overrun,
+    Part,
     Predictors,
-    RuntimeModel,
+    Rules,
     SkipBadLines,
     StudyFolder,
     Systems,
-    To,
-    moment,
+    grouped,
 )
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.cli.progress import study_bars
@@ -40,6 +34,7 @@ if TYPE_CHECKING:
     from cpsched.study.tables import Tables
 
 
+@grouped
 def command(
     study: Annotated[
         str,
@@ -57,9 +52,8 @@ def command(
         str | None,
         typer.Option(help="Dask scheduler whose workers do the runs: tcp://HOST:8786."),
     ] = None,
-    first: First = None,
-    start: From = None,
-    end: To = None,
+    *,
+    part: Part,
     system: Systems = None,
     dispatcher: Dispatchers = None,
     predictor: Predictors = None,
@@ -72,11 +66,7 @@ def command(
     jitter: Annotated[
         int | None, typer.Option(min=0, help="Seconds submits are delayed at most. [5]")
     ] = None,
-    overrun: Overrun = None,
-    correction: Correction = None,
-    dispatch_interval: DispatchInterval = None,
-    enforce_limits: EnforceLimits = None,
-    runtime_model: RuntimeModel = None,
+    rules: Rules,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
@@ -96,16 +86,14 @@ def command(
         "baseline": baseline,
         "seeds": seeds,
         "jitter": jitter,
-        "overrun": overrun,
-        "correction": correction,
-        "dispatch_interval": dispatch_interval,
-        "enforce_limits": enforce_limits,
-        "runtime_model": runtime_model,
+        **vars(rules),
     }
     if scheduler is not None and jobs > 1:
         raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
-    part = first, moment("--from", start), moment("--to", end)
-    wanted = study_of_log(study, given) if _is_log(study) else _of_file(load_study(study), given)
+    if _is_log(study):
+        wanted = study_of_log(study, given, part)
+    else:
+        wanted = narrowed(_of_file(load_study(study), given), part)
     written: list[tuple[Tables, list[Path]]] = []
 
     def tables_of(outcome: Outcome) -> None:
@@ -115,7 +103,7 @@ def command(
 
     with study_bars() as (watch, display):
         outcome = carry_out(
-            wanted.narrowed(*part),
+            wanted,
             out,
             jobs=jobs,
             scheduler=scheduler,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,22 +11,13 @@ import typer
 
 from cpsched.cli.options import (
     AsJson,
-    Correction,
     Dispatcher,
-    DispatchInterval,
-    EnforceLimits,
-    First,
-    Format,
-    From,
-    Overrun,
+    Log,
     Predictor,
-    RuntimeModel,
+    Rules,
     Seed,
-    SkipBadLines,
     SystemName,
-    To,
-    WorkloadFile,
-    read_workload,
+    grouped,
     second_of,
 )
 from cpsched.cli.output import echo, escaped
@@ -34,8 +26,8 @@ if TYPE_CHECKING:
     from cpsched.explain.dump import ModelDump
 
 
+@grouped
 def command(
-    workload: WorkloadFile,
     system: SystemName,
     job: Annotated[str, typer.Option("--job", help="Id of the job, as in the log.", metavar="ID")],
     at: Annotated[
@@ -50,17 +42,10 @@ def command(
             metavar="FILE",
         ),
     ] = None,
-    first: First = None,
-    start: From = None,
-    end: To = None,
-    overrun: Overrun = None,
-    correction: Correction = None,
-    dispatch_interval: DispatchInterval = None,
-    enforce_limits: EnforceLimits = None,
-    runtime_model: RuntimeModel = None,
+    *,
+    log: Log,
+    rules: Rules,
     seed: Seed = 0,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate up to a moment and say why a job does not start there, or why it does."""
@@ -74,16 +59,12 @@ def command(
     from cpsched.spec import Spec, canonical
 
     settings = Settings(
-        overrun=overrun or "kill",
-        correction=correction or "requested",
-        dispatch_interval=dispatch_interval,
-        enforce_limits=enforce_limits is not False,
-        runtime_model=canonical("runtime_models", runtime_model or "recorded"),
-        seed=seed,
+        **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed
     )
+    settings = replace(settings, runtime_model=canonical("runtime_models", settings.runtime_model))
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
     machine = systems.load(system)
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    jobs = log.read()
     time = second_of(jobs, "--at", at)
     assert time is not None
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.errors import complain
-from cpsched.cli.options import moment
+from cpsched.cli.options import Part, moment
 from cpsched.cli.output import counted
 from cpsched.errors import ConfigError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpsched.study import Outcome, Study
 
 
-def study_of_log(log: str | Path, given: Mapping[str, Any]) -> Study:
+def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study:
     """
     Return the study that options describe, read like one in a file.
 
@@ -25,8 +25,10 @@ def study_of_log(log: str | Path, given: Mapping[str, Any]) -> Study:
     given
         Values by the name that a study's file has for them; those that are None are not given.
         ``systems``, of which there is one, ``dispatchers``, ``predictors``, ``baseline`` (a
-        dispatcher), ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, ``first``, ``from``,
-        ``to``, and those of the table ``run``.
+        dispatcher), ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, and those of the table
+        ``run``.
+    part
+        Which part of the log.
 
     Raises
     ------
@@ -66,10 +68,12 @@ def study_of_log(log: str | Path, given: Mapping[str, Any]) -> Study:
         "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
         **said("seeds", "jitter"),
     }
-    study = parse_study(content, Path("command line"))
-    return study.narrowed(
-        given.get("first"), moment("--from", given.get("from")), moment("--to", given.get("to"))
-    )
+    return narrowed(parse_study(content, Path("command line")), part)
+
+
+def narrowed(study: Study, part: Part) -> Study:
+    """Return a study on the part of its workloads that the options say."""
+    return study.narrowed(part.first, moment("--from", part.start), moment("--to", part.end))
 
 
 def complain_about(outcome: Outcome) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -110,26 +113,83 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
-def read_workload(
-    path: Path,
-    format_name: str | None,
-    skip_bad_lines: bool,
-    first: int | None = None,
-    start: str | None = None,
-    end: str | None = None,
-) -> Workload:
-    """Read a log and cut it as the options say."""
-    from cpsched import traces
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Options: which part of a log."""
 
-    workload = traces.read(path, format=format_name, skip_bad_lines=skip_bad_lines)
-    cut = workload.select(
-        first=first,
-        start=second_of(workload, "--from", start),
-        end=second_of(workload, "--to", end),
-    )
-    if not len(cut):
-        raise ConfigError("no jobs are left after --first, --from and --to", where=path)
-    return cut
+    first: First = None
+    start: From = None
+    end: To = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log(Part):
+    """Arguments and options: a log, or a part of it."""
+
+    workload: WorkloadFile
+    format_name: Format = None
+    skip_bad_lines: SkipBadLines = False
+
+    def read(self) -> Workload:
+        """Read the log, and cut it."""
+        from cpsched import traces
+
+        workload = traces.read(
+            self.workload, format=self.format_name, skip_bad_lines=self.skip_bad_lines
+        )
+        cut = workload.select(
+            first=self.first,
+            start=second_of(workload, "--from", self.start),
+            end=second_of(workload, "--to", self.end),
+        )
+        if not len(cut):
+            raise ConfigError(
+                "no jobs are left after --first, --from and --to", where=self.workload
+            )
+        return cut
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """Options: how a log is simulated; None where the default holds."""
+
+    overrun: Overrun = None
+    correction: Correction = None
+    dispatch_interval: DispatchInterval = None
+    enforce_limits: EnforceLimits = None
+    runtime_model: RuntimeModel = None
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """
+    Return a command whose parameters that are groups of options become these options.
+
+    A group is a dataclass; its fields are options as typer reads them.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if is_dataclass(hints[name]):
+            groups[name] = kind = hints[name]
+            own = get_type_hints(kind, include_extras=True)
+            members = inspect.signature(kind).parameters.values()
+            parameters += (one.replace(annotation=own[one.name]) for one in members)
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(parameter.replace(annotation=hints[name], kind=kind))
+
+    def run(**given: Any) -> None:
+        made = {
+            name: kind(**{key: given.pop(key) for key in inspect.signature(kind).parameters})
+            for name, kind in groups.items()
+        }
+        command(**given, **made)
+
+    run.__doc__ = command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {item.name: item.annotation for item in parameters}
+    return run
 
 
 def second_of(workload: Workload, option: str, text: str | None) -> int | None:

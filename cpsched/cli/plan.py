@@ -12,17 +12,12 @@ from cpsched.cli.options import (
     AsJson,
     Dispatcher,
     EnforceLimits,
-    First,
-    Format,
-    From,
+    Log,
     Overwrite,
     Predictor,
     Seed,
-    SkipBadLines,
     SystemName,
-    To,
-    WorkloadFile,
-    read_workload,
+    grouped,
 )
 from cpsched.cli.output import echo, escaped
 
@@ -30,8 +25,8 @@ if TYPE_CHECKING:
     from cpsched.planning import OfflinePlan
 
 
+@grouped
 def command(
-    workload: WorkloadFile,
     system: SystemName,
     dispatcher: Dispatcher,
     predictor: Predictor = "requested",
@@ -49,13 +44,10 @@ def command(
             "--keep-submits", help="No job starts before it is submitted (not with a model)."
         ),
     ] = False,
-    first: First = None,
-    start: From = None,
-    end: To = None,
+    *,
+    log: Log,
     enforce_limits: EnforceLimits = None,
     seed: Seed = 0,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
     as_json: AsJson = False,
 ) -> None:
     """Plan all jobs of a log at once on the empty machine, and compare with the list plan."""
@@ -71,7 +63,7 @@ def command(
     if out is not None:
         check_new_file(out, overwrite=overwrite, suffixes=SUFFIXES)
     machine = systems.load(system)
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    jobs = log.read()
     made: OfflinePlan = plan(
         fit(jobs, machine, enforce_limits=enforce_limits is not False),
         dispatcher=dispatcher,

@@ -14,21 +14,16 @@ from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
     AsJson,
-    Correction,
     Dispatchers,
-    DispatchInterval,
-    EnforceLimits,
-    First,
-    From,
-    Overrun,
+    Part,
     Predictors,
-    RuntimeModel,
+    Rules,
     Seed,
     SkipBadLines,
     StudyFolder,
     Systems,
-    To,
     WorkloadFile,
+    grouped,
 )
 from cpsched.cli.output import echo, escaped
 from cpsched.cli.progress import study_bars
@@ -43,6 +38,7 @@ if TYPE_CHECKING:
     from cpsched.tables import Table
 
 
+@grouped
 def command(
     workload: WorkloadFile,
     system: Systems = None,
@@ -52,18 +48,13 @@ def command(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Make runs again that are there already.")
     ] = False,
-    first: First = None,
-    start: From = None,
-    end: To = None,
-    overrun: Overrun = None,
-    correction: Correction = None,
-    dispatch_interval: DispatchInterval = None,
+    *,
+    part: Part,
+    rules: Rules,
     on_infeasible: Annotated[
         Literal["reject", "error"],
         typer.Option(help="Jobs that can never run here: reject and count them, or stop."),
     ] = "reject",
-    enforce_limits: EnforceLimits = None,
-    runtime_model: RuntimeModel = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Keep the state in this file; go on from it if it is there."),
@@ -96,17 +87,11 @@ def command(
             "dispatchers": dispatcher,
             "predictors": predictor,
             "seeds": [seed],
-            "first": first,
-            "from": start,
-            "to": end,
-            "overrun": overrun,
-            "correction": correction,
-            "dispatch_interval": dispatch_interval,
-            "enforce_limits": enforce_limits,
-            "runtime_model": runtime_model,
             "format": format_name,
             "skip_bad_lines": skip_bad_lines,
+            **vars(rules),
         },
+        part,
     )
     tasks = tasks_of(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))

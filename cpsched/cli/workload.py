@@ -10,16 +10,7 @@ import typer
 
 from cpsched.atomic_files import check_new_file
 from cpsched.cli.errors import complain
-from cpsched.cli.options import (
-    First,
-    Format,
-    From,
-    Overwrite,
-    SkipBadLines,
-    To,
-    WorkloadFile,
-    read_workload,
-)
+from cpsched.cli.options import Log, Overwrite, grouped
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError
 
@@ -41,45 +32,35 @@ generate = typer.Typer(help="Generate a synthetic job log.", no_args_is_help=Tru
 app.add_typer(generate, name="generate")
 
 
-@app.command()
-def info(
-    workload: WorkloadFile,
-    first: First = None,
-    start: From = None,
-    end: To = None,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
-) -> None:
+@app.command("info")
+@grouped
+def info(log: Log) -> None:
     """Describe a job log."""
     from cpsched.metrics.workload import describe
 
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    jobs = log.read()
     rows = describe(jobs)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         echo(f"{name:<{width}}  {escaped(value)}")
 
 
-@app.command()
+@app.command("convert")
+@grouped
 def convert(
-    workload: WorkloadFile,
+    log: Log,
     target: Annotated[Path, typer.Argument(help="File to write; its name determines the format.")],
-    first: First = None,
-    start: From = None,
-    end: To = None,
-    format_name: Format = None,
     to_format: Annotated[
         str | None,
         typer.Option("--to-format", help="Format to write, if the name is unclear."),
     ] = None,
-    skip_bad_lines: SkipBadLines = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
     from cpsched import traces
 
     check_new_file(target, overwrite=overwrite)
-    jobs = read_workload(workload, format_name, skip_bad_lines, first, start, end)
+    jobs = log.read()
     _say_lost(target, traces.write(jobs, target, format=to_format))
     echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
