@@ -14,8 +14,7 @@ from cpsched.auction.preference import (
     TABLE_4_4,
     TABLE_5_2,
     TABLE_5_2_CORRECTED,
-    BidClass,
-    Constants,
+    Table,
     costing_weights,
     costs,
     preferences,
@@ -26,7 +25,7 @@ from cpsched.auction.spots import line_spots, switch_spots
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cpsched.auction.asks import Ask
     from cpsched.auction.bids import Bid, Offer, Spots
@@ -44,6 +43,12 @@ class LineAuctioneer(Auctioneer):
     nodesets
         How many neighbouring nodesets a bid of class C uses at most; ``none``: any number.
     """
+
+    #: Constants of the preference values: as used, and as printed.
+    tables: ClassVar[tuple[Table, Table]]
+    #: As for :func:`~cpsched.auction.spots.line_spots`, the second where the thesis is followed.
+    fragments: ClassVar[bool]
+    printed_unions: ClassVar[int | None]
 
     nodesets: int | None = None
 
@@ -64,7 +69,7 @@ class LineAuctioneer(Auctioneer):
         level = np.stack([bid.level for bid in bids])[:, self.generic]
         most = np.stack([one.levels[-1] for one in ask])[:, self.generic]
         values = preferences(
-            self.constants(),
+            self.tables[self.faithful],
             np.array([one.job_type for one in ask]),
             np.array([bid.kind for bid in bids]),
             nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
@@ -74,9 +79,15 @@ class LineAuctioneer(Auctioneer):
         jobs = [bid.job for bid in bids]
         return preferring_weights(priorities, jobs, values, printed=self.faithful)
 
-    def constants(self) -> Mapping[tuple[int, BidClass], Constants]:
-        """Return the constants of the preference values."""
-        return TABLE_4_4
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer."""
+        return line_spots(
+            offer,
+            unions=self.printed_unions if self.faithful else 1,
+            fragments=self.fragments,
+            nodesets=self.nodesets,
+            most=self.bids_per_job,
+        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -88,6 +99,9 @@ class Aucsched1(LineAuctioneer):
     """
 
     name = "aucsched1"
+    tables = TABLE_4_4, TABLE_4_4
+    fragments = False
+    printed_unions = 2
     ranges = False
     program: ClassVar[type[Program]] = UnitProgram
     searches = False
@@ -96,13 +110,6 @@ class Aucsched1(LineAuctioneer):
     bids: int = 150
     #: Twice as much takes twice as long and, with multifactor, proves hardly more.
     limit: float = 0.1
-
-    def spots(self, offer: Offer) -> Spots:
-        """Return the candidates of an offer, all nodes of neighbouring nodesets among them."""
-        unions = 2 if self.faithful else 1
-        return line_spots(
-            offer, unions=unions, fragments=False, nodesets=self.nodesets, most=self.bids_per_job
-        )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -114,17 +121,9 @@ class Aucsched2(LineAuctioneer):
     """
 
     name = "aucsched2"
-
-    def spots(self, offer: Offer) -> Spots:
-        """Return the candidates of an offer, and bids over many nodes for core-only jobs."""
-        unions = None if self.faithful else 1
-        return line_spots(
-            offer, unions=unions, fragments=True, nodesets=self.nodesets, most=self.bids_per_job
-        )
-
-    def constants(self) -> Mapping[tuple[int, BidClass], Constants]:
-        """Return the constants of the preference values: Table 5.2."""
-        return TABLE_5_2 if self.faithful else TABLE_5_2_CORRECTED
+    tables = TABLE_5_2_CORRECTED, TABLE_5_2
+    fragments = True
+    printed_unions = None
 
 
 @dataclass(kw_only=True, eq=False)

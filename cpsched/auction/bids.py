@@ -1,16 +1,13 @@
 """
 Bids: places a job could have now, a few for each job of the window (thesis, 4.1, Figure 4.5).
 
-A bid names nodes, units on each, and how much of the generic resources is taken on each. For one
-kind of request at one level of generic resources, the usable nodes form a :class:`Line`; bids of
-class A are the shortest windows at the beginning or the end of a nodeset, those of class B the
-shortest windows elsewhere in one, and those of class C cross into the next nodeset.
-
-Figure 4.5 makes all bids of class A, then of class B, and of class C only if a job has made fewer
-than it may. A job with many nodesets would never bid for nodes of two of them; so by default the
-classes, and the levels of a range from the most down, take turns. Nodesets are taken fullest last,
-so that a job prefers the smallest that holds it; where in a nodeset bids of class B lie differs
-from job to job, so that equal jobs do not all bid for the same nodes.
+A bid names nodes, units on each, and how much of the generic resources is taken on each node. The
+nodes that a request can use at one level of generic resources form a :class:`Line`. Figure 4.5
+makes all bids of class A, then of class B, and of class C only where a job has made fewer bids
+than it may, so that a job with many nodesets never bids for nodes of two of them. By default the
+classes take turns, and so do the levels of a range, from the highest down. Small nodesets come
+first; bids of class B start at a different place for each job, so that equal jobs do not all bid
+for the same nodes.
 """
 
 from __future__ import annotations
@@ -34,12 +31,12 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
-#: Positions in a line: a window, or any nodes of it in ascending order.
+#: Positions in a line: a window, or, where they are not consecutive, the positions in order.
 Spot: TypeAlias = "slice | IntArray"
 
-#: In how many ways an even job's nodes are counted where their number is open.
+#: How many node counts are tried for an even split whose number of nodes is open.
 _MOST_SHARES = 4
-#: Successive multiples of it modulo 1 stay far from each other (the golden section).
+#: The golden section: its multiples modulo 1 stay far apart.
 _PHASE = 0.6180339887498949
 
 
@@ -52,7 +49,7 @@ class Spots(NamedTuple):
     aligned, joined
         Of class A and of class C.
     inside
-        Windows of class B, begin and end, shape ``(n, 2)``: all there are.
+        All windows of class B, begin and end, shape ``(n, 2)``.
     """
 
     aligned: list[Spot]
@@ -75,7 +72,7 @@ class Bid(NamedTuple):
     level
         What is taken on each node besides, shape ``(R,)``.
     num_nodesets
-        From how many nodesets its nodes come.
+        How many nodesets its nodes are in.
     """
 
     job: int
@@ -88,30 +85,32 @@ class Bid(NamedTuple):
 
 class Offer:
     """
-    What one kind of request can be offered at one level of generic resources.
+    What a request can be offered at one level of generic resources.
 
     Parameters
     ----------
-    ask
-        The request.
     level
         What is taken on each node besides, shape ``(R,)``.
     line
-        The nodes that are usable for it.
+        The nodes it can use.
     share
-        Units on each node where the job's units are split evenly; 0 where they are not.
+        Units on each node of an even split; 0 otherwise.
+
+    Attributes
+    ----------
+    nodes_min, nodes_max
+        Bounds on the number of nodes.
+    spots
+        The candidates, once they are known.
     """
 
     def __init__(self, ask: Ask, level: IntArray, line: Line, share: int = 0) -> None:
         self.ask = ask
         self.level = level
         self.line = line
-        self.share = share
         nodes = ask.units // share if share else 0
-        #: Bounds on the number of nodes.
         self.nodes_min = nodes or ask.nodes_min
         self.nodes_max = nodes or ask.nodes_max
-        #: The candidates, once somebody has looked for them.
         self.spots: Spots | None = None
 
     def forward(self, begin: IntArray) -> tuple[IntArray, IntArray]:
@@ -124,17 +123,21 @@ class Offer:
 
     def bid(self, job: int, spot: Spot) -> Bid:
         """Return the bid of a job for a spot."""
-        line = self.line
-        node, room, run = line.node[spot], line.room[spot], line.run[spot]
         fixed = self.nodes_min == self.nodes_max
-        return Bid(
-            job,
-            kind_of(line, spot),
-            node,
-            spread(room, self.ask.units, evenly=fixed),
-            self.level,
-            int(run[-1] - run[0]) + 1 if isinstance(spot, slice) else len(np.unique(run)),
-        )
+        units = spread(self.line.room[spot], self.ask.units, evenly=fixed)
+        return _bid(self.line, spot, job, units, self.level)
+
+
+def _bid(line: Line, spot: Spot, job: int, units: IntArray, level: IntArray) -> Bid:
+    run = line.run[spot]
+    kind = BidClass.C
+    num_nodesets = int(run[-1] - run[0]) + 1
+    if not isinstance(spot, slice):
+        num_nodesets = len(np.unique(run))
+    elif num_nodesets == 1:
+        aligned = spot.start == line.begins[run[0]] or spot.stop == line.ends[run[0]]
+        kind = BidClass.A if aligned else BidClass.B
+    return Bid(job, kind, line.node[spot], units, level, num_nodesets)
 
 
 def spot_of(positions: IntArray) -> Spot:
@@ -144,23 +147,13 @@ def spot_of(positions: IntArray) -> Spot:
     return slice(first, last + 1) if last - first + 1 == len(found) else found
 
 
-def kind_of(line: Line, spot: Spot) -> BidClass:
-    """Return the class of a bid for some positions of a line."""
-    if isinstance(spot, slice):
-        first, last, contiguous = spot.start, spot.stop - 1, True
-    else:
-        first, last = int(spot[0]), int(spot[-1])
-        contiguous = last - first + 1 == len(spot)
-    run = line.run[first]
-    if run != line.run[last] or not contiguous:
-        return BidClass.C
-    aligned = first == line.begins[run] or last + 1 == line.ends[run]
-    return BidClass.A if aligned else BidClass.B
-
-
 def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
     """
     Put units on nodes, at least one on each.
+
+    The thesis leaves open how. Where a job names the number of its nodes, an even spread leaves
+    cores for the generic resources of all of them; where it does not, filling one node after the
+    other leaves whole nodes free.
 
     Parameters
     ----------
@@ -169,10 +162,7 @@ def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
     units
         At least K.
     evenly
-        As even as the room allows; otherwise nodes are filled in order, unless fewer would do. The
-        thesis leaves it open. Where a job names the number of its nodes, an even spread leaves
-        cores for the generic resources of all of them; where it does not, filling leaves whole
-        nodes free.
+        As even as the room allows; otherwise nodes are filled in order, unless fewer would do.
     """
     count = len(room)
     if not evenly:
@@ -185,7 +175,7 @@ def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
     taken[:extra] += 1
     if (taken <= room).all():
         return taken
-    # The most that every node can have at least, if it has the room for it.
+    # The largest number that every node can get, as far as it has the room.
     low, high = 1, int(room.max())
     while low < high:
         middle = (low + high + 1) // 2
@@ -211,14 +201,14 @@ class BidMaker:
     per_job, most
         Bids of one job, and of all together (``MAXBIDSPERJOB``, ``MAXBIDS``).
     most_nodes
-        Nodes of all bids together, in equal parts for all jobs; a job may make two bids anyway,
-        whatever they take. None: no such limit.
+        Nodes of all bids together, in equal parts for all jobs; a job may always make two bids.
+        None: no such limit.
     spots
         Finds the candidates of an offer.
     ranges
-        Whether generic resources are bid for in ranges; otherwise the least amount is taken.
+        Whether jobs bid for ranges of generic resources, not only for the least amount.
     turns
-        Whether the classes of bids take turns; otherwise one comes after the other (Figure 4.5).
+        Whether the classes of bids take turns, instead of one coming after the other (Figure 4.5).
 
     Attributes
     ----------
@@ -265,7 +255,7 @@ class BidMaker:
         return made
 
     def _enough(self, found: list[Bid]) -> bool:
-        """Tell whether a job has made all the bids it may make."""
+        """Say whether a job has made all the bids it may make."""
         if len(found) >= self._per_job:
             return True
         most = self._nodes_per_job
@@ -284,11 +274,9 @@ class BidMaker:
     def bid_on(self, job: int, node: IntArray, units: IntArray) -> Bid:
         """Return the bid of a job for nodes that hold it, at the least level."""
         ask = self.asks[self.ask_of[job]]
-        level = ask.levels[0]
-        line = self._line(ask, level, int(units[0]) if ask.even else 0)
-        spot = np.searchsorted(line.node, node)
-        run = len(np.unique(line.run[spot]))
-        return Bid(job, kind_of(line, spot), node, units, level, run)
+        line = self._line(ask, ask.levels[0], int(units[0]) if ask.even else 0)
+        spot = spot_of(np.searchsorted(line.node, node))
+        return _bid(line, spot, job, units, ask.levels[0])
 
     def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
         # A job that asks for nothing fits anywhere, all of it.
@@ -323,7 +311,7 @@ class BidMaker:
         return found
 
     def _in_turn(self, offers: list[Offer], job: int) -> Iterable[tuple[Offer, Spot]]:
-        """Yield different spots: of each queue the first, then the second; or class by class."""
+        """Yield distinct spots, offers in turn; classes in turn too, or one after the other."""
         for offer in offers:
             if offer.spots is None:
                 offer.spots = self._spots(offer)
@@ -352,7 +340,7 @@ def _round_robin(queues: Sequence[tuple[Offer, list[Spot]]]) -> Iterable[tuple[O
 
 
 def _spaced(windows: IntArray, job: int, count: int) -> list[Spot]:
-    """Return some windows, evenly spaced from a place of the job's own on."""
+    """Return some windows, evenly spaced; where they start depends on the job."""
     total = len(windows)
     if total > count:
         begin = (job * _PHASE) % 1.0

@@ -138,19 +138,53 @@ def steps(
     return Steps(tuple(asked), capacity, tuple(busy), exact)
 
 
-def add_cumulative(
+class Task(NamedTuple):
+    """
+    What takes something for a time.
+
+    Attributes
+    ----------
+    demand
+        Of a unit.
+    most, units
+        The most units, and how many there are; None: one.
+    """
+
+    interval: cpsat.IntervalVar
+    demand: int
+    most: int = 1
+    units: cpsat.IntVar | None = None
+
+
+def add_kind(
     model: cpsat.CpModel,
-    interval: Sequence[cpsat.IntervalVar],
-    demand: Sequence[cpsat.LinearExprT],
-    steps: Steps,
-) -> None:
-    """Never more than is free: the tasks' demands beside what the running jobs hold."""
+    tasks: Sequence[Task],
+    times: Sequence[int],
+    level: IntArray,
+    horizon: int,
+) -> bool:
+    """
+    Never let tasks take more of a kind than is free; return whether that is exact.
+
+    The parameters are those of :func:`steps`.
+    """
+    demands, most = [task.demand for task in tasks], [task.most for task in tasks]
+    found = steps(demands, most, times, level, horizon) if tasks else None
+    if found is None:
+        return True
     busy = [
-        model.new_fixed_size_interval_var(begin, end - begin, "") for begin, end, _ in steps.busy
+        model.new_fixed_size_interval_var(begin, end - begin, "") for begin, end, _ in found.busy
+    ]
+    takes = [
+        demand if task.units is None else demand * task.units
+        for task, demand in zip(tasks, found.demand, strict=True)
     ]
     model.add_cumulative(
-        [*interval, *busy], [*demand, *(amount for _, _, amount in steps.busy)], steps.capacity
+        [*(task.interval for task in tasks), *busy],
+        [*takes, *(amount for _, _, amount in found.busy)],
+        found.capacity,
     )
+    return found.exact
 
 
 def _in_range(

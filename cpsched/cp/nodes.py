@@ -68,13 +68,7 @@ class Timeline:
 
     def alone(self, rows: IntArray, duration: IntArray) -> IntArray:
         """Return when each job could start with only the running ones beside it, -1 for never."""
-        work = _Work(self, 0)
-        takes = np.empty(self.levels.shape[1], dtype=np.int64)
-        found = [
-            work.window(row, length, takes)
-            for row, length in zip(rows.tolist(), duration.tolist(), strict=True)
-        ]
-        return np.array([self.times[at] if at >= 0 else -1 for at in found], dtype=np.int64)
+        return self._placed(rows, duration, np.arange(len(rows)), occupy=False).starts
 
     def listed(self, rows: IntArray, duration: IntArray, order: IntArray) -> Candidate:
         """
@@ -82,53 +76,40 @@ class Timeline:
 
         The start of a job that can be placed at no time is -1.
         """
-        work = _Work(self, len(rows))
-        start = np.full(len(rows), -1, dtype=np.int64)
-        takes = np.zeros((len(rows), self.levels.shape[1]), dtype=np.int64)
-        for job in order.tolist():
-            at = work.window(int(rows[job]), int(duration[job]), takes[job])
-            if at >= 0:
-                start[job] = work.times[at]
-                work.take(at, int(rows[job]), int(duration[job]), takes[job])
-        return Candidate(start, takes)
+        return self._placed(rows, duration, order, occupy=True)
 
-
-class _Work:
-    """A timeline that jobs are entered into, as the kernels want it."""
-
-    def __init__(self, timeline: Timeline, more: int) -> None:
-        count, num_nodes, num_kinds = timeline.levels.shape
-        self.view, self.allocator = timeline.view, timeline.allocator
-        self.count = count
-        self.times = np.concatenate([timeline.times, np.zeros(more, dtype=np.int64)])
-        self.rows = np.arange(count + more, dtype=np.int64)
-        self.levels = timeline.levels
+    def _placed(
+        self, rows: IntArray, duration: IntArray, order: IntArray, *, occupy: bool
+    ) -> Candidate:
+        """Place jobs at their first windows, which each takes from the next if it occupies it."""
+        view, allocator, store = self.view, self.allocator, self.view.waiting.store
+        count, num_nodes, num_kinds = self.levels.shape
+        more = len(rows) if occupy else 0
+        times = np.concatenate([self.times, np.zeros(more, dtype=np.int64)])
+        segments = np.arange(count + more, dtype=np.int64)
+        levels = self.levels
         if more:
-            self.levels = np.empty((count + more, num_nodes, num_kinds), dtype=np.int64)
-            self.levels[:count] = timeline.levels
-        self.room = np.zeros((count + more, num_kinds), dtype=np.int64)
-        self.room[:count] = timeline.levels.sum(axis=1)
-        self._low = np.empty((num_nodes, num_kinds), dtype=np.int64)
-
-    def window(self, row: int, duration: int, takes: IntArray) -> int:
-        """Return the first segment a job fits at for its duration, or -1; fill ``takes``."""
-        store = self.view.waiting.store
-        at: int = planning.first_window(
-            self.allocator.policy, row, duration, 0, self.count,
-            self.times, self.rows, self.levels, self.room, self.count,
-            store.columns, store.shapes, self.view.eligible,
-            self.allocator.capacity, self.allocator.scarce,
-            self._low, takes,
-        )  # fmt: skip
-        if at < 0:
-            takes[:] = 0
-        return at
-
-    def take(self, at: int, row: int, duration: int, takes: IntArray) -> None:
-        """Enter a placed job."""
-        store = self.view.waiting.store
-        self.count = planning.occupy(
-            at, int(self.times[at]) + duration, takes, store.columns.item(row, c.SHAPE),
-            store.shapes, self.allocator.capacity,
-            self.times, self.rows, self.levels, self.room, self.count,
-        )  # fmt: skip
+            levels = np.empty((count + more, num_nodes, num_kinds), dtype=np.int64)
+            levels[:count] = self.levels
+        room = np.zeros((count + more, num_kinds), dtype=np.int64)
+        room[:count] = self.levels.sum(axis=1)
+        low = np.empty((num_nodes, num_kinds), dtype=np.int64)
+        start = np.full(len(rows), -1, dtype=np.int64)
+        takes = np.zeros((len(rows), num_nodes), dtype=np.int64)
+        for job in order.tolist():
+            row, length = int(rows[job]), int(duration[job])
+            at = planning.first_window(
+                allocator.policy, row, length, 0, count, times, segments, levels, room, count,
+                store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
+                low, takes[job],
+            )  # fmt: skip
+            if at < 0:
+                takes[job] = 0
+                continue
+            start[job] = times[at]
+            if occupy:
+                count = planning.occupy(
+                    at, int(times[at]) + length, takes[job], store.columns.item(row, c.SHAPE),
+                    store.shapes, allocator.capacity, times, segments, levels, room, count,
+                )  # fmt: skip
+        return Candidate(start, takes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp import capacity
+from cpsched.cp.capacity import Task, add_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,51 +159,24 @@ class Placement:
         """A cumulative for each kind that can run short at a place."""
         place = self._places[position]
         times = place.times.tolist()
-        tasks = [
+        counted = [
             (self._task(job, position, most), self.count[job, position], job, most)
             for job, most in zip(place.jobs, place.most, strict=True)
         ]
         besides = [(self._besides(job, position), job) for job in place.jobs if self._once[job]]
         for kind in place.kinds:
-            items: list[tuple[cpsat.IntervalVar, int, int, cpsat.IntVar | None]] = []
-            for (interval, single), count, job, most in tasks:
+            tasks: list[Task] = []
+            for (interval, single), count, job, most in counted:
                 need = 1 if place.pool else self._unit[job][kind]
                 if need and not self._exclusive[job]:
-                    items.append((interval, need, most, None if single else count))
+                    tasks.append(Task(interval, need, most, None if single else count))
             for interval, job in besides:
                 alone = self._exclusive[job]
                 whole = capacity_of[self._node(position)] if alone else self._requests.per_node[job]
                 need = int(whole[kind])
                 if need:
-                    items.append((interval, need, 1, None))
-            self._add_kind(items, times, place.level[:, kind], horizon)
-
-    def _add_kind(
-        self,
-        items: list[tuple[cpsat.IntervalVar, int, int, cpsat.IntVar | None]],
-        times: list[int],
-        level: IntArray,
-        horizon: int,
-    ) -> None:
-        if not items:
-            return
-        steps = capacity.steps(
-            [need for _, need, _, _ in items],
-            [most for _, _, most, _ in items],
-            times,
-            level,
-            horizon,
-        )
-        if steps is None:
-            return
-        self._exact &= steps.exact
-        demand = [
-            need if count is None else need * count
-            for need, (_, _, _, count) in zip(steps.demand, items, strict=True)
-        ]
-        capacity.add_cumulative(
-            self._model, [interval for interval, _, _, _ in items], demand, steps
-        )
+                    tasks.append(Task(interval, need))
+            self._exact &= add_kind(self._model, tasks, times, place.level[:, kind], horizon)
 
     def _task(self, job: int, position: int, most: int) -> tuple[cpsat.IntervalVar, bool]:
         """Return a job's interval at a place, and whether its presence is all there is to count."""

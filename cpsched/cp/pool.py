@@ -147,12 +147,13 @@ def add_pool(
         model.new_fixed_size_interval_var(variable, length, "")
         for variable, length in zip(start, duration, strict=True)
     ]
-    seconds, ones, exact = times.tolist(), [1] * len(start), True
+    seconds, exact = times.tolist(), True
     for kind in capacity.binding_kinds(capacity.Asked.of(demand), level):
-        steps = capacity.steps(demand[:, kind].tolist(), ones, seconds, level[:, kind], horizon)
-        if steps:
-            capacity.add_cumulative(model, interval, steps.demand, steps)
-            exact &= steps.exact
+        tasks = [
+            capacity.Task(one, need)
+            for one, need in zip(interval, demand[:, kind].tolist(), strict=True)
+        ]
+        exact &= capacity.add_kind(model, tasks, seconds, level[:, kind], horizon)
     return exact
 
 

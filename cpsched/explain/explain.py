@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.errors import ConfigError
 from cpsched.explain.causes import why_waiting
 from cpsched.explain.context import DecisionContext
-from cpsched.explain.find import find_job
 from cpsched.explain.model import Asked, Explanation, JobState, Place
 from cpsched.explain.moment import Moment, halt
 from cpsched.explain.room import places
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulator import Simulator
 
+#: So many ids are compared with one that is not in the log: comparing is slow.
+_MOST_COMPARED = 2000
 _OUTCOMES = {
     JobOutcome.COMPLETED: JobState.ENDED,
     JobOutcome.TIMEOUT: JobState.ENDED,
@@ -78,7 +81,7 @@ def explain(
         If the dispatcher breaks an invariant.
     """
     settings = settings or Settings()
-    row, same_id = find_job(fitted.workload, job, time)
+    row, same_id = _find_job(fitted.workload, job, time)
     rejected = dict(fitted.rejected).get(row)
     common: dict[str, Any] = {
         "dispatcher": dispatcher if isinstance(dispatcher, str) else dispatcher.name,
@@ -111,6 +114,43 @@ def explain(
         observers=(note, *observers),
     )
     return _explanation(fitted.workload, row, handle, moment, note, common)
+
+
+def _find_job(workload: Workload, job_id: str, time: int) -> tuple[int, int]:
+    """
+    Return the row of the job meant, and how many jobs have its id.
+
+    Of several, the one submitted last by ``time`` is meant.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or none is submitted by then.
+    """
+    rows = np.flatnonzero(workload.job_id == job_id)
+    if not len(rows):
+        near = ", ".join(brief(name) for name in _near(workload, job_id))
+        hint = f" Near it: {near}." if near else ""
+        raise ConfigError(
+            f"no job of the {len(workload):,} read has the id {brief(job_id)}.{hint}", key="--job"
+        )
+    known = rows[workload.submit[rows] <= time]
+    if not len(known):
+        raise ConfigError(
+            f"job {brief(job_id)} is submitted at second {workload.submit[rows[0]]} only; ask about"
+            " that second or a later one",
+            key="--at",
+        )
+    return int(known[-1]), len(rows)
+
+
+def _near(workload: Workload, job_id: str) -> list[str]:
+    """Return up to three ids of the workload that look like one that is not in it."""
+    names = workload.job_id
+    stem = job_id[: max(1, len(job_id) - 2)]
+    alike = names[np.char.startswith(names, stem)]
+    candidates = (alike if len(alike) else names)[:_MOST_COMPARED].tolist()
+    return get_close_matches(job_id, dict.fromkeys(candidates), n=3)
 
 
 class _Note(Observer):

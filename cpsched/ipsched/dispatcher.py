@@ -78,9 +78,14 @@ class Ipsched(WindowDispatcher):
         problem = self._problem(view)
         if problem is None:
             return self.met(view, (), {stats.SKIPPED_NONE_FIT: 1}, more=False)
-        layout, numbers = Matcher(
+        matcher = Matcher(
             problem, view.free, view.system.capacity, self.limits, all_selected=self.printed
-        ).match(partial(self._listed, view, problem, order) for order in _orders(problem))
+        )
+        # Lists by priority, and by value for size.
+        orders = (np.arange(len(problem)), density_order(problem))
+        layout, numbers = matcher.match(
+            partial(self._listed, view, problem, order) for order in orders
+        )
         if layout is None:
             return self.missed(view, len(view.waiting), numbers)
         rows = problem.rows.tolist()
@@ -126,8 +131,3 @@ class Ipsched(WindowDispatcher):
             on[action.allocation.node] = action.allocation.units
             takes[position[action.handle]] = on
         return layout_of(problem, takes)
-
-
-def _orders(problem: Problem) -> tuple[IntArray, ...]:
-    """Return the orders of the lists tried first: by priority, and by value for size."""
-    return np.arange(len(problem), dtype=np.int64), density_order(problem)

@@ -8,7 +8,7 @@ it selects, other sets of jobs are tried, and a small program is solved again no
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,22 +33,6 @@ BRIEF = 1 / 40
 LEAST = 0.01
 #: How many other sets of jobs are tried if no nodes are found for those selected.
 OTHER_SETS = 8
-
-
-class Matched(NamedTuple):
-    """
-    The result of a decision's programs.
-
-    Attributes
-    ----------
-    layout
-        None: the limit passed before the proof.
-    numbers
-        Statistics.
-    """
-
-    layout: Layout | None
-    numbers: dict[str, float]
 
 
 class Matcher:
@@ -83,9 +67,11 @@ class Matcher:
         self.numbers: dict[str, float] = {}
         self.best = Layout({}, 0)
 
-    def match(self, lists: Iterable[Callable[[], Layout]]) -> Matched:
+    def match(
+        self, lists: Iterable[Callable[[], Layout]]
+    ) -> tuple[Layout | None, dict[str, float]]:
         """
-        Return the best solution found.
+        Return the best solution found, None if the limit passed before a proof, and statistics.
 
         Parameters
         ----------
@@ -105,7 +91,7 @@ class Matcher:
         answer = self._best_on_classes(program)
         if not answer.is_solved:
             self._add(stats.LIMIT_HITS, 1)
-            return Matched(None, self.numbers)
+            return None, self.numbers
         bound = answer.bound
         if not self._attained(problem, answer):
             self.numbers[stats.NOT_ATTAINED] = 1
@@ -190,9 +176,9 @@ class Matcher:
     def _add(self, name: str, value: float) -> None:
         self.numbers[name] = self.numbers.get(name, 0) + value
 
-    def _done(self, name: str, value: float) -> Matched:
+    def _done(self, name: str, value: float) -> tuple[Layout, dict[str, float]]:
         self._add(name, value)
-        return Matched(self.best, self.numbers)
+        return self.best, self.numbers
 
 
 def density_order(problem: Problem) -> IntArray:

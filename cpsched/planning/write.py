@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cpsched.planning.offline import OfflinePlan
 
 SUFFIXES = (".csv", ".parquet", ".json")
+_TEXTS = ("job_id", "nodes", "units_per_node")
 
 
 def write(plan: OfflinePlan, path: Path) -> None:
@@ -97,16 +98,9 @@ def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
 
 
 def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from cpsched.study.table_files import as_parquet
+    from cpsched.study.tables import Rows
 
-    from cpsched import arrow
-
-    arrays = [
-        arrow.strings(values)
-        if name in ("job_id", "nodes", "units_per_node")
-        else arrow.numbers(np.asarray(values, dtype=np.int64))
-        for name, values in columns.items()
-    ]
-    pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), path, compression="zstd")
+    kinds = {name: str if name in _TEXTS else int for name in columns}
+    rows = Rows({name: tuple(values) for name, values in columns.items()}, kinds)
+    path.write_bytes(as_parquet(rows))

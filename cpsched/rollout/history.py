@@ -8,13 +8,13 @@ runtime is known from then on.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.likely import likely_runtimes
+from cpsched.kernels import likely
+from cpsched.kernels.scenarios import overdue_slope
 from cpsched.model import columns as c
-from cpsched.rollout.likely import Likely
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,62 @@ if TYPE_CHECKING:
 
 #: Ended jobs remembered of each user, and of all.
 _OWN, _ALL = 10, 500
+
+
+class Likely(NamedTuple):
+    """
+    Likely runtimes of n jobs, see :func:`cpsched.kernels.likely.likely_runtimes`.
+
+    Attributes
+    ----------
+    estimate
+        What is predicted, for where nothing is known; shape ``(n,)``.
+    runtime, num
+        Seconds, and how many there are, of two sources.
+    """
+
+    estimate: IntArray
+    runtime: IntArray
+    num: IntArray
+
+    def take(self, positions: IntArray) -> Likely:
+        """Return those of some of the jobs."""
+        return Likely(self.estimate[positions], self.runtime[positions], self.num[positions])
+
+    def join(self, others: Likely) -> Likely:
+        """Return those of these jobs, then those of others."""
+        return Likely(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
+
+    def typical(self) -> IntArray:
+        """Return medians, seconds."""
+        typical: IntArray = likely.typical_runtimes(self.estimate, self.runtime, self.num)
+        return typical
+
+    def draw(self, scenarios: int, seed: int, elapsed: IntArray, expected: IntArray) -> IntArray:
+        """Draw runtimes, see :func:`cpsched.kernels.likely.draw_runtimes`."""
+        drawn: IntArray = likely.draw_runtimes(
+            scenarios, seed, elapsed, expected, self.runtime, self.num
+        )
+        return drawn
+
+    def urgency(self, waited: IntArray, share: FloatArray, patience: float) -> FloatArray:
+        """
+        Return how much a second of waiting is expected to cost for each second of the machine.
+
+        The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
+        (:func:`cpsched.kernels.scenarios.job_cost`) for its weight, and its share of the machine
+        times its runtime for the processing time.
+
+        Parameters
+        ----------
+        waited
+            Seconds.
+        share
+            The largest share of the machine each job takes, above 0.
+        """
+        slope, mean = likely.expectations(self.estimate, self.runtime, self.num)
+        urgency: FloatArray = (slope + overdue_slope(waited, patience)) / (mean * share)
+        return urgency
 
 
 class RuntimeHistory:
@@ -113,7 +169,9 @@ class RuntimeHistory:
 
     def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
         """Return the likely runtimes of jobs with these users, predictions and requests."""
-        found = likely_runtimes(user, plan, limit, self.past, self.user_ratio, self.user_count)
+        found = likely.likely_runtimes(
+            user, plan, limit, self.past, self.user_ratio, self.user_count
+        )
         return Likely(np.minimum(plan, limit), *found)
 
     def state(self) -> dict[str, Any]:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
     from cpsched.model.types import BoolArray, FloatArray, IntArray
-    from cpsched.rollout.history import RuntimeHistory
-    from cpsched.rollout.likely import Likely
+    from cpsched.rollout.history import Likely, RuntimeHistory
     from cpsched.rollout.rules import Proposal
 
 #: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.

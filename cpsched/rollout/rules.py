@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.decision_state import DecisionState
     from cpsched.model.types import BoolArray, IntArray
-    from cpsched.rollout.likely import Likely
+    from cpsched.rollout.history import Likely
 
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
