@@ -161,8 +161,8 @@ def figures(run: SavedRun) -> dict[str, Any]:
         "wait_h": wait / 3600,
         "slowdown": job_metrics.slowdown(wait, ran),
         "packing_factor": placement.packing_factor(schedule, places),
-        "fragmentation": placement.fragmentation(places),
-        "spread": placement.spread(places),
+        "fragmentation": places.blocks,
+        "spread": places.spread,
         "span": places.span,
     }
     topology = schedule.system.topology

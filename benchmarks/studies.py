@@ -101,22 +101,33 @@ def compare(folder: Path, out: str, *options: str) -> measure.Usage:
     )
 
 
-def speedup(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Compare one process with two."""
+def turns(
+    folder: Path,
+    args: argparse.Namespace,
+    titles: list[str],
+    sides: list[tuple[str, ...]],
+    target: str,
+) -> list[tuple[object, ...]]:
+    """Measure eight equal runs with two sets of options, in turns, and print the ratios."""
     (folder / "study.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
     # Kernels are compiled once per machine: not on anybody's account.
-    compare(folder, "warm", "--first", "300", "--jobs", "2")
-    rows = []
+    compare(folder, "warm", "--first", "300", *sides[1])
+    rows: list[tuple[object, ...]] = []
     for turn in range(args.runs):
-        one = compare(folder, f"one{turn}")
-        two = compare(folder, f"two{turn}", "--jobs", "2")
-        rows.append((turn + 1, one.wall_s, two.wall_s, one.wall_s / two.wall_s))
+        one, two = (compare(folder, f"{at}{turn}", *side).wall_s for at, side in enumerate(sides))
+        rows.append((turn + 1, one, two, one / two))
     measure.table(
-        f"Eight equal runs ({args.dispatcher}, {args.jobs:,} jobs each); target {SPEEDUP}",
-        ["turn", "1 process, s", "2 processes, s", "speed-up"],
+        f"Eight equal runs ({args.dispatcher}, {args.jobs:,} jobs each); target {target}",
+        ["turn", *titles],
         rows,
     )
-    return {"speedup": rows}
+    return rows
+
+
+def speedup(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Compare one process with two."""
+    titles = ["1 process, s", "2 processes, s", "speed-up"]
+    return {"speedup": turns(folder, args, titles, [(), ("--jobs", "2")], f"{SPEEDUP}")}
 
 
 @contextlib.contextmanager
@@ -156,21 +167,11 @@ def cluster(folder: Path) -> Iterator[str]:
 
 
 def dask(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Compare two processes with two Dask workers."""
-    (folder / "study.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
-    rows = []
+    """Compare two Dask workers with two processes."""
+    titles = ["2 Dask workers, s", "2 processes, s", "ratio"]
     with cluster(folder) as address:
-        compare(folder, "warm", "--first", "300", "--scheduler", address)
-        for turn in range(args.runs):
-            two = compare(folder, f"two{turn}", "--jobs", "2")
-            there = compare(folder, f"dask{turn}", "--scheduler", address)
-            rows.append((turn + 1, two.wall_s, there.wall_s, there.wall_s / two.wall_s))
-    measure.table(
-        f"Eight equal runs ({args.dispatcher}, {args.jobs:,} jobs each); target below {DASK}",
-        ["turn", "2 processes, s", "2 Dask workers, s", "ratio"],
-        rows,
-    )
-    return {"dask": rows}
+        sides = [("--scheduler", address), ("--jobs", "2")]
+        return {"dask": turns(folder, args, titles, sides, f"below {DASK}")}
 
 
 def many(folder: Path, args: argparse.Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Marks for an axis of moments: hours, days or months, as many as there is room for."""
+"""Tick marks for a time axis: hours, days or months, as many as there is room for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures show of a run: small whatever the number of its jobs."""
+"""The data of a run's figures, small however many jobs it has."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BySize:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunData:
     """
-    What the figures show of a run.
+    The data of a run's figures.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def _slowdowns(wait: IntArray, runtime: IntArray) -> dict[str, Box | None]:
 
 
 def _use(run: SavedRun, window: Window | None) -> dict[str, Series]:
-    """Return the share in use of each resource the machine has, memory too if anybody asked."""
+    """Return the share in use of each resource that the machine has and some job asked for."""
     machine = run.schedule.system
     found = {}
     for kind, (name, total) in enumerate(

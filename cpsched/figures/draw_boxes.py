@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.figures.data import RunData
 
 _ROW, _MARGIN, _WIDTH = 0.22, 0.95, 7.2
-#: Where the largest value is so many times a usual one, a linear axis shows nothing else.
+#: If the largest value is so many times a usual one, the axis is logarithmic.
 _WIDE = 30
 _WIDEST_NAME = 34
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpsched.figures.data import RunData, Series
 
 _WIDTH, _HEIGHT, _HEAD = 7.2, 1.55, 0.55
-#: Where the highest line is so many times a usual one, a linear axis shows it alone.
+#: If the highest line is so many times a usual one, the axis is logarithmic.
 _WIDE = 8
 _MINUTE = 60
 #: How far an axis with a logarithm goes beyond the highest value.

@@ -1,4 +1,4 @@
-"""The figures of a workload on a system: what each shows, and what it leaves out."""
+"""The figures of a workload on a system, with captions that say what they leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which day of a schedule to look at closely."""
+"""The busiest day of a schedule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY = 86400
 
 def busiest(schedule: Schedule, length: int = DAY) -> Window | None:
     """
-    Return the day (or other length) over which most jobs wait on average.
+    Return the day (or period of another length) with the longest queue on average.
 
     Days begin at midnight UTC where the log says when its second 0 was. A schedule shorter than
     that is returned whole; None if no job ran.

@@ -1,4 +1,4 @@
-"""Where jobs are drawn in a chart of nodes: rectangles that never overlap."""
+"""Rectangles for jobs in a chart of nodes; they never overlap."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMATS = ("svg", "png", "pdf")
 #: Letters that fit beside each other above a figure.
 _LEGEND = 92
-#: Of the page, of text and axes, and of what is there for orientation only.
+#: Colours of the background, of text and axes, and of grid lines.
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d0d4d9"
 #: Predictors in their order. After Okabe and Ito (2008), without the green that marks means:
 #: distinct for the colour-blind, and of different lightness in print.
@@ -166,7 +166,7 @@ def _step(top: float) -> float:
 
 
 def moments(axes: Axes, epoch: int | None, start: float, end: float) -> None:
-    """Make the horizontal axis, in seconds since the epoch, one of dates, or of days."""
+    """Mark the horizontal axis, in seconds since the epoch, with dates or numbered days."""
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     from cpsched.figures.calendar import marks
@@ -179,7 +179,7 @@ def moments(axes: Axes, epoch: int | None, start: float, end: float) -> None:
 
 
 def legend(figure: Figure, names: Sequence[str]) -> None:
-    """Say above a figure which line or box is whose; nothing where there is one only."""
+    """Put a legend above a figure, unless there is only one name."""
     from matplotlib.lines import Line2D
 
     if len(names) < 2:

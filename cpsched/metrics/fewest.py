@@ -1,4 +1,4 @@
-"""On how few nodes of the empty machine each job could lie."""
+"""The fewest nodes of the empty machine that could hold each job."""
 
 from __future__ import annotations
 

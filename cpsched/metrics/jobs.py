@@ -1,4 +1,4 @@
-"""What each job has to say about a schedule: pure functions of arrays, one value a job."""
+"""Measures of single jobs: pure functions of arrays, one value a job."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class Places:
     first, last
         The lowest and the highest of a job's node indices.
     nodes, blocks
-        How many nodes, and how many maximal runs of consecutive ones they make.
+        How many nodes, and how many maximal runs of consecutive ones they make: the
+        fragmentation (thesis, 7.4).
     units
         Units on all of them.
     """
@@ -50,6 +51,11 @@ class Places:
     def span(self) -> IntArray:
         """Nodes from the first to the last, both counted."""
         return self.last - self.first + 1
+
+    @property
+    def spread(self) -> FloatArray:
+        """Each job's span over its number of nodes (thesis, 7.4); 1 if it is contiguous."""
+        return np.asarray(self.span / self.nodes, dtype=np.float64)
 
 
 def places(schedule: Schedule) -> Places:
@@ -77,16 +83,6 @@ def places(schedule: Schedule) -> Places:
         blocks=np.add.reduceat(new, first),
         units=np.add.reduceat(count * segments.units[index], first),
     )
-
-
-def fragmentation(found: Places) -> IntArray:
-    """Return in how many blocks of consecutive nodes each job lies (thesis, 7.4)."""
-    return found.blocks
-
-
-def spread(found: Places) -> FloatArray:
-    """Return each job's span over its number of nodes (thesis, 7.4); 1 if it is contiguous."""
-    return np.asarray(found.span / found.nodes, dtype=np.float64)
 
 
 def packing_factor(schedule: Schedule, found: Places) -> FloatArray:
@@ -119,8 +115,8 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
     return {
         "nodes": _statistics(found.nodes),
         "packing_factor": _statistics(packing_factor(schedule, found)),
-        "fragmentation": _statistics(fragmentation(found)),
-        "spread": _statistics(spread(found)),
+        "fragmentation": _statistics(found.blocks),
+        "spread": _statistics(found.spread),
         "span_nodes": _statistics(found.span),
         "lowest_common_switch": None if levels is None else _statistics(levels),
         "by_switch_level": None if levels is None else _shares(schedule, found, levels),

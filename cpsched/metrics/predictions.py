@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SAMPLE = 256
 #: No hash is larger.
 _ABOVE_ALL = "g"
-#: Jobs in common that are no coincidence: numbers, users and runtimes agree.
+#: So many jobs in common, with the same number, user and runtime, are not a coincidence.
 _ENOUGH = 3
 
 

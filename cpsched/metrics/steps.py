@@ -53,7 +53,7 @@ class Distribution(NamedTuple):
         """
         Return the smallest value that is not exceeded for a share ``q`` of the time.
 
-        Always a value that was there: no interpolation (``inverted_cdf`` in NumPy's terms).
+        Always one of the values, never interpolated (``inverted_cdf`` in NumPy's terms).
 
         Raises
         ------
@@ -76,8 +76,8 @@ class StepFunction:
     times
         Seconds, strictly increasing, shape ``(K,)``.
     values
-        What holds on ``[times[k], times[k + 1])``, and for ever after the last; 0 before the
-        first. Shape ``(K,)``.
+        The value on ``[times[k], times[k + 1])``, shape ``(K,)``; the last one holds for ever, and
+        before the first it is 0.
     """
 
     times: IntArray
@@ -172,7 +172,7 @@ def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:
     Parameters
     ----------
     schedule
-        Finished, or cut; then who has not started waits until the cut.
+        Finished, or cut; then jobs that have not started wait until the cut.
     held
         Whether a job waits while its begin time or dependency keeps it from starting. Its wait
         time counts from its submit in any case, so the integral is the sum of waits with True.
@@ -225,7 +225,7 @@ def exact_sum(values: IntArray) -> int:
 
 
 def _released(schedule: Schedule) -> IntArray:
-    """Return from when on each job could start, shape ``(J,)``; never: the last second known."""
+    """Return when each job could start at the earliest, shape ``(J,)``; if never, the horizon."""
     workload = schedule.workload
     since = np.maximum(workload.submit, workload.begin)
     depends = (workload.dependency >= 0).nonzero()[0]

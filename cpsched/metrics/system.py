@@ -1,4 +1,4 @@
-"""What a schedule makes of the machine: utilization, throughput, loss of capacity."""
+"""How well a schedule uses the machine: utilization, throughput, loss of capacity."""
 
 from __future__ import annotations
 
@@ -23,16 +23,12 @@ def makespan(schedule: Schedule) -> int | None:
     return window.length if window else None
 
 
-def utilization(schedule: Schedule, window: Window | None = None) -> dict[str, float | None]:
+def utilization(schedule: Schedule) -> dict[str, float | None]:
     """
     Return the share of each resource kind that was allocated.
 
-    Parameters
-    ----------
-    schedule
-        What a job holds counts, whether it uses it or not: a job alone on its nodes holds them.
-    window
-        ``[first submit, last end)`` where None, see :func:`~cpsched.metrics.window.busy_window`.
+    What a job holds counts, whether it uses it or not: a job alone on its nodes holds them. The
+    window is ``[first submit, last end)``, see :func:`~cpsched.metrics.window.busy_window`.
 
     Returns
     -------
@@ -44,7 +40,7 @@ def utilization(schedule: Schedule, window: Window | None = None) -> dict[str, f
     -----
     ``sum of amount * seconds held within the window / (capacity * length of the window)``.
     """
-    window = window or busy_window(schedule)
+    window = busy_window(schedule)
     total = schedule.system.total.tolist()
     return {
         name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
@@ -54,14 +50,9 @@ def utilization(schedule: Schedule, window: Window | None = None) -> dict[str, f
     }
 
 
-def loss_of_capacity(schedule: Schedule, window: Window | None = None) -> dict[str, float | None]:
+def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
     """
     Return the share of each resource kind left idle while at least one job waits.
-
-    Parameters
-    ----------
-    schedule, window
-        As for :func:`utilization`.
 
     Returns
     -------
@@ -81,7 +72,7 @@ def loss_of_capacity(schedule: Schedule, window: Window | None = None) -> dict[s
     .. [1] Zhang, Franke, Moreira and Sivasubramaniam (2003). An integrated approach to parallel
        scheduling using gang-scheduling, backfilling, and migration. IEEE TPDS 14(3).
     """
-    window = window or busy_window(schedule)
+    window = busy_window(schedule)
     total = schedule.system.total.tolist()
     queue = waiting(schedule, held=False)
     lost: dict[str, float | None] = {}
@@ -93,21 +84,10 @@ def loss_of_capacity(schedule: Schedule, window: Window | None = None) -> dict[s
     return lost
 
 
-def throughput(schedule: Schedule, window: Window | None = None) -> float | None:
-    """
-    Return the jobs ended an hour (completed or timed out), or None if no job ran.
-
-    Parameters
-    ----------
-    schedule, window
-        As for :func:`utilization`. Of a given window, ends within ``(start, end]`` count: a job
-        that ends at a second does not run in it.
-    """
-    done = ended(schedule)
-    if window is not None:
-        done &= (schedule.end > window.start) & (schedule.end <= window.end)
-    window = window or busy_window(schedule)
-    return int(done.sum()) * _HOUR / window.length if window else None
+def throughput(schedule: Schedule) -> float | None:
+    """Return the jobs that ended (completed or timed out) per hour, or None if no job ran."""
+    window = busy_window(schedule)
+    return int(ended(schedule).sum()) * _HOUR / window.length if window else None
 
 
 def width(schedule: Schedule) -> IntArray:

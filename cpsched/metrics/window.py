@@ -1,4 +1,4 @@
-"""From when to when a schedule is looked at."""
+"""The period over which a schedule is measured."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def busy_window(schedule: Schedule) -> Window | None:
 
 def horizon(schedule: Schedule) -> int:
     """
-    Return the last second a schedule knows anything of.
+    Return the last second of which a schedule says anything.
 
     Jobs that had not started when a simulation was cut are taken to wait until then; with
     nothing recorded at all it is the last submit.

@@ -1,4 +1,4 @@
-"""Whether a schedule is one at all: checked against its inputs, without the simulator's code."""
+"""Whether a schedule is valid: checked against its inputs, without the simulator's code."""
 
 from __future__ import annotations
 

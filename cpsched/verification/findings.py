@@ -1,4 +1,4 @@
-"""What a verifier has found, rule by rule."""
+"""The rules of schedules, and the violations that were found."""
 
 from __future__ import annotations
 

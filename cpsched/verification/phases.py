@@ -83,7 +83,7 @@ def inside(schedule: Schedule) -> BoolArray:
     """Tell which segments lie on nodes of the machine, shape ``(M,)``."""
     node, count = schedule.segments.node, schedule.segments.count
     num_nodes = schedule.system.num_nodes
-    # Written so that no sum of two wild numbers can wrap around.
+    # Written so that no sum of two numbers out of range can wrap around.
     lies = (node >= 0) & (node < num_nodes) & (count >= 1) & (count <= num_nodes - node)
     return np.asarray(lies, dtype=np.bool_)
 

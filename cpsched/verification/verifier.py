@@ -1,8 +1,8 @@
 """
-Whether a schedule could have happened: every rule checked anew from the record.
+Whether a schedule is valid: every rule is checked again from the record.
 
-Shares no code with simulator and kernels. What is trusted is the input: workload, system, and the
-mapping that says which nodes a job may use.
+Shares no code with the simulator and the kernels. The input is trusted: workload, system, and the
+mapping, which says which nodes a job may use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def verify(
     schedule: Schedule, *, recorded: bool = True, complete: bool = True, limit: int = 20
 ) -> list[Violation]:
     """
-    Return which rules a schedule breaks; nothing for a schedule that holds.
+    Return which rules a schedule breaks; an empty list for a valid schedule.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def verify(
     findings = Findings(schedule.workload.job_id, limit)
     _check_shapes(schedule, findings)
     if findings:
-        # Nothing else can be read off columns that do not belong together.
+        # Columns of wrong shapes cannot be checked further.
         return findings.violations()
     check_jobs(schedule, findings, recorded=recorded, complete=complete)
     phases = Phases.of(schedule)

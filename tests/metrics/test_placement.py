@@ -14,11 +14,9 @@ from tiny import jobs, machine, machines, run, workloads
 from cpsched.mapping import fit
 from cpsched.metrics.fewest import fewest_nodes
 from cpsched.metrics.placement import (
-    fragmentation,
     packing_factor,
     placement,
     places,
-    spread,
     theoretical_runtime,
 )
 from cpsched.metrics.summary import summarize
@@ -92,10 +90,10 @@ def test_figure_7_1():
     span without the plus one), and 12 is nothing that follows from the nodes.
     """
     found = places(lying(machine(*[(1,)] * 24), J1, J2))
-    assert fragmentation(found).tolist() == [4, 2]
+    assert found.blocks.tolist() == [4, 2]
     assert found.nodes.tolist() == [4, 4]
     assert found.span.tolist() == [7, 10]
-    assert spread(found).tolist() == [7 / 4, 10 / 4]
+    assert found.spread.tolist() == [7 / 4, 10 / 4]
 
 
 def test_neighbouring_runs_of_other_units_are_one_block():

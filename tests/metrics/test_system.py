@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.metrics import system as measures
-from cpsched.metrics.window import Window, busy_window
+from cpsched.metrics.window import busy_window
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -24,19 +24,12 @@ def test_utilization_by_hand(schedule: Schedule):
     assert measures.utilization(schedule) == {"core": 110 / 360, "gpu": 6 / 60}
 
 
-def test_utilization_of_a_window_counts_what_lies_in_it(schedule: Schedule):
-    """[8, 10): plain 2 x 2, exclusive 4 x 1, of 24 x 2; no GPU."""
-    assert measures.utilization(schedule, Window(8, 10)) == {"core": 8 / 48, "gpu": 0.0}
-
-
 def test_loss_of_capacity_by_hand(schedule: Schedule):
     """
     Somebody who may start waits in [1, 9). Cores used there: 12 12 13 13 13 9 7 6, so idle are
     12 12 11 11 11 15 17 18 = 107 of 360. GPUs: 4 x 8 - 6 of 60.
     """
     assert measures.loss_of_capacity(schedule) == {"core": 107 / 360, "gpu": 26 / 60}
-    # Of [8, 10): only second 8, with 24 - 6 cores idle.
-    assert measures.loss_of_capacity(schedule, Window(8, 10))["core"] == 18 / 48
 
 
 def test_nothing_is_lost_while_nobody_waits():
@@ -49,14 +42,6 @@ def test_nothing_is_lost_while_nobody_waits():
 def test_throughput_by_hand(schedule: Schedule):
     """Eight jobs ended in 15 s; the cancelled one did not."""
     assert measures.throughput(schedule) == 8 * 3600 / 15
-
-
-def test_throughput_of_neighbouring_windows_counts_every_job_once(schedule: Schedule):
-    """Ends at 10 belong to the window before: the job ran in [.., 10)."""
-    first = measures.throughput(schedule, Window(0, 10))
-    second = measures.throughput(schedule, Window(10, 15))
-    assert first == 6 * 360
-    assert second == 2 * 720
 
 
 def test_makespan_and_width_by_hand(schedule: Schedule):
