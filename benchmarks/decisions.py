@@ -1,15 +1,14 @@
 """
 How fast decisions are made with constraint programming, and what they are worth.
 
-Four benchmarks, each a command:
+Three benchmarks, each a command:
 
 - ``sample``: decisions of simulated CTC-SP2 and HPC2N with 20 to 200 jobs waiting: CPU time of
   each dispatcher, how many called the solver, and the gap to plans CP-SAT has about a minute for.
-- ``year``: jobs a second over the generated year and a half of Eurora, or a part of it; as it
-  comes, one whose load and queue are those of the real excerpt.
 - ``nodes``: 64 nodes against 20,000 with the same queue and the same running jobs.
-- ``live``: a part of that log on 64 nodes, and among 20,000 the others of which one job holds: what
-  a decision costs while the simulation goes on, and with it what is kept between decisions.
+- ``live``: a part of the generated log of Eurora on 64 nodes, and among 20,000 the others of which
+  one job holds: what a decision costs while the simulation goes on, and with it what is kept
+  between decisions.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ import views
 from cpsched import cpsat, systems, traces
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.mapping import fit
-from cpsched.metrics.summary import summarize
 from cpsched.simulation.simulate import simulate
 from cpsched.spec import build
 
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
 
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
-    from cpsched.model.workload import Workload
-    from cpsched.simulation.simulate import Run
 
 LOGS = {
     "CTC-SP2": ("CTC-SP2-1996-3.1-cln.swf.gz", "ctc-sp2"),
@@ -207,67 +203,6 @@ def _spread(values: Any) -> tuple[object, object]:
     return float(np.median(values)), float(np.quantile(values, 0.99))
 
 
-# --- year -----------------------------------------------------------------------------------------
-
-
-def load_of(workload: Workload, system: Any) -> float:
-    """Return the core seconds that jobs run, as a part of what the machine has in that time."""
-    cores = workload.units * workload.request[:, 0]
-    span = int(workload.submit[-1] - workload.submit[0])
-    return float((cores * workload.runtime).sum() / (system.total[0] * span))
-
-
-def year(args: argparse.Namespace) -> None:
-    system = systems.load("eurora")
-    whole = EURORA.generate(EuroraOptions(jobs=args.length, seed=args.seed))
-    rows_used = np.arange(len(whole))[args.skip :][: args.jobs or None]
-    part = whole.take(rows_used)
-    if not len(part):
-        raise measure.BenchmarkError(f"no jobs beyond the first {args.skip:,} of {len(whole):,}")
-    logs = {f"generated, {len(whole):,} jobs": whole}
-    if len(part) < len(whole):
-        logs[f"of it {len(part):,} jobs from {args.skip:,} on"] = part
-    if args.traces:
-        path = measure.archive_log(args.traces, "eurora-2014.ext.csv.gz")
-        logs["eurora-2014 (real)"] = traces.read(path)
-    rows = []
-    for name, workload in logs.items():
-        queue = summarize(simulate(workload, system, dispatcher="prb").schedule)["queue_jobs"]
-        figures = (queue[key] for key in ("mean", "median", "p95", "max"))
-        rows.append((name, load_of(workload, system), *figures))
-    columns = ("log", "offered load", "mean queue", "median", "p95", "max")
-    measure.table("What is offered, and the queue under `prb`", columns, rows)
-    fitted = fit(part, system)
-    found, lines = {}, []
-    for predictor in args.predictor or ("requested",):
-        for name in args.dispatcher or ("cph-0", "cph-3", "rollout", "plan", "cp-0"):
-            simulate(whole.select(first=1_000), system, dispatcher=name, predictor=predictor)
-            run = simulate(fitted, dispatcher=name, predictor=predictor)
-            found[f"{name} {predictor}"] = {**run.timing, **run.decisions}
-            lines.append(_year_row(name, predictor, len(part), run))
-            print(*lines[-1], flush=True)
-    columns = ("dispatcher", "estimate", "jobs", "CPU s", "jobs/s", "decisions", "solver calls")
-    columns += ("median wall ms", "p99 wall ms", "max wall ms", "mean bsld")
-    measure.table("Jobs a second on Eurora", columns, lines)
-    measure.save(args.json, {"jobs": len(part), "seed": args.seed, "runs": found})
-
-
-def _year_row(name: str, predictor: str, jobs: int, run: Run) -> tuple[object, ...]:
-    cpu, counts = run.timing["loop_cpu_s"], run.decisions
-    slow = summarize(run.schedule)["bounded_slowdown"]["all"]["mean"]
-    return (
-        f"`{name}`",
-        predictor,
-        jobs,
-        cpu,
-        round(jobs / cpu),
-        counts["decisions"],
-        int(counts.get("solver_calls", 0)),
-        *(1000 * run.timing[f"decision_{which}_s"] for which in ("median", "p99", "max")),
-        slow,
-    )
-
-
 # --- nodes ----------------------------------------------------------------------------------------
 
 #: Dispatchers, and what each does.
@@ -392,17 +327,6 @@ def arguments() -> argparse.Namespace:
     add("--reference-step", type=int, default=20, help="every so many-th gets a reference; 0: none")
     add("--reference", type=float, default=45.0, help="its deterministic time [45: a minute]")
     add("--json", type=Path, help="file for every single figure")
-    add = commands.add_parser("year", help="the generated log of Eurora").add_argument
-    add("--traces", type=Path, help="folder with eurora-2014.ext.csv.gz, to compare with")
-    add("--length", type=int, default=372_320, help="jobs of the generated log [372320]")
-    add("--skip", type=int, default=340_000, help="jobs left out at the beginning [340000]")
-    add("--jobs", type=int, default=20_000, help="jobs simulated from there on; 0: all [20000]")
-    add("--seed", type=int, default=1, help="of the generator [1]")
-    add("--predictor", action="append", help="[requested]; repeat for more")
-    add(
-        "--dispatcher", action="append", help="[cph-0, cph-3, rollout, plan, cp-0]; repeat for more"
-    )
-    add("--json", type=Path, help="file for every single figure")
     add = commands.add_parser("nodes", help="64 nodes against 20,000").add_argument
     add("--nodes", type=int, nargs=2, default=(64, 20_000), help="small and large [64 20000]")
     add("--waiting", type=int, nargs="+", default=(30, 150), help="jobs waiting [30 150]")
@@ -429,7 +353,7 @@ def main() -> None:
     args = arguments()
     names = ("cpsched", "numpy", "numba", "ortools")
     print(", ".join(f"{name} {found}" for name, found in measure.versions(names).items()))
-    {"sample": sample, "year": year, "nodes": nodes, "live": live}[args.command](args)
+    {"sample": sample, "nodes": nodes, "live": live}[args.command](args)
 
 
 if __name__ == "__main__":

@@ -217,11 +217,7 @@ def exact_dot(a: IntArray, b: IntArray) -> int:
 
 def exact_sum(values: IntArray) -> int:
     """Return the sum of an integer array, whatever its size."""
-    if not len(values):
-        return 0
-    if float(np.abs(values).max()) * len(values) < _SAFE:
-        return int(values.sum())
-    return sum(values.tolist())
+    return exact_dot(values, np.ones_like(values))
 
 
 def _released(schedule: Schedule) -> IntArray:

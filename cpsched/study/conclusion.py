@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from cpsched.words import duration
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.study.tables import Cell, Tables
-
-#: Units of time, their seconds, and from how many of them on they are used.
-_UNITS = (("days", 86_400, 5), ("h", 3600, 2), ("min", 60, 2))
 
 
 def conclusions(tables: Tables) -> list[str]:
@@ -41,13 +40,16 @@ def conclusions(tables: Tables) -> list[str]:
 
 def _sentence(base: Mapping[str, Cell], best: Mapping[str, Cell]) -> str:
     mean, longest = _seconds(base, "mean"), _seconds(base, "max")
-    start = f"with {_name(base)}, jobs waited {_time(mean)} on average and at most {_time(longest)}"
+    start = (
+        f"with {_name(base)}, jobs waited {duration(mean)} on average and at most"
+        f" {duration(longest)}"
+    )
     if _seconds(best, "mean") >= mean:
         return f"{start}; no other dispatcher or predictor had a shorter mean wait."
     gained, cost = _seconds(best, "mean"), _seconds(best, "max")
     return (
-        f"{start}; with {_name(best)}, {_time(gained)} on average ({_change(mean, gained)}) and at"
-        f" most {_time(cost)} ({_change(longest, cost)})."
+        f"{start}; with {_name(best)}, {duration(gained)} on average ({_change(mean, gained)}) and"
+        f" at most {duration(cost)} ({_change(longest, cost)})."
     )
 
 
@@ -59,14 +61,6 @@ def _seconds(row: Mapping[str, Cell], statistic: str) -> float:
     value = row[f"wait_{statistic}_s"]
     assert isinstance(value, int | float), "there are jobs, so there are waits"
     return float(value)
-
-
-def _time(seconds: float) -> str:
-    """Return seconds in the unit that suits them."""
-    for unit, size, least in _UNITS:
-        if seconds >= least * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _change(before: float, after: float) -> str:

@@ -175,6 +175,7 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
     return workload.take(order).with_columns(submit=submit[order], recorded_start=started[order])
 
 
+@lru_cache(maxsize=2)
 def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
     """
     Return the jobs on their machine; the last two are kept by this process.
@@ -190,44 +191,25 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
         If the log cannot be read, is another than when the campaign began, or does not suit the
         machine.
     """
-    if made_of in _PREPARED:
-        return _PREPARED[made_of]
     workload = _part(_load(made_of.source, content), made_of)
     if made_of.jitter:
         workload = jittered(workload, made_of.seed, made_of.jitter)
-    fitted = fit(workload, machine(made_of.system), enforce_limits=made_of.enforce_limits)
-    _keep(_PREPARED, made_of, fitted)
-    return fitted
+    return fit(workload, machine(made_of.system), enforce_limits=made_of.enforce_limits)
 
 
-_PREPARED: dict[Input, Fitted] = {}
-_LOADED: dict[LogSource | GeneratedSource, Workload] = {}
-_KEPT = 2
-
-
-def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
-    """Remember a value, and forget the one that came first of more than two."""
-    kept[key] = value
-    while len(kept) > _KEPT:
-        del kept[next(iter(kept))]
-
-
+@lru_cache(maxsize=2)
 def _load(source: LogSource | GeneratedSource, content: bytes | None) -> Workload:
-    if source in _LOADED:
-        return _LOADED[source]
     if isinstance(source, GeneratedSource):
         generator = registry.load("generators", source.generator)
         workload: Workload = generator.generate(generator.options(**dict(source.options)))
-    elif content is None:
-        workload = _read(source, Path(source.path))
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            # The name stays: it may tell the format, and it is the workload's title.
-            path = Path(folder) / Path(source.path).name
-            path.write_bytes(content)
-            workload = _read(source, path)
-    _keep(_LOADED, source, workload)
-    return workload
+        return workload
+    if content is None:
+        return _read(source, Path(source.path))
+    with tempfile.TemporaryDirectory() as folder:
+        # The name stays: it may tell the format, and it is the workload's title.
+        path = Path(folder) / Path(source.path).name
+        path.write_bytes(content)
+        return _read(source, path)
 
 
 def _read(source: LogSource, path: Path) -> Workload:

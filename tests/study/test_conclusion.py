@@ -35,8 +35,8 @@ def test_it_names_the_best_mean_and_what_it_cost():
         ("prb", "requested", 1100.0, 7000),
         ("rollout", "last", 900.0, 14_400),
     ) == [
-        "log on machine: with easy and requested, jobs waited 20.0 min on average and at most 2.0"
-        " h; with rollout and last, 15.0 min on average (25 % shorter) and at most 4.0 h (100 %"
+        "log on machine: with easy and requested, jobs waited 20 min on average and at most 2"
+        " h; with rollout and last, 15 min on average (25 % shorter) and at most 4 h (100 %"
         " longer)."
     ]
 
@@ -45,8 +45,8 @@ def test_it_names_the_best_mean_and_what_it_cost():
     ("best", "expected"),
     [
         (("prb", "requested", 60.0, 600), "no other dispatcher or predictor had a shorter mean"),
-        (("prb", "requested", 59.9, 600), "60 s on average (less than 1 % shorter) and at most"),
-        (("prb", "requested", 30.0, 500), "at most 8.3 min (the same)"),
+        (("prb", "requested", 59.9, 600), "59.9 s on average (less than 1 % shorter) and at most"),
+        (("prb", "requested", 30.0, 500), "at most 8.33 min (the same)"),
         (("easy", "last", 30.0, 250), "with easy and last, 30 s on average (50 % shorter)"),
     ],
 )

@@ -264,7 +264,7 @@ def test_a_part_of_all_workloads(study):
         ),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { load = "much" }',
-            r"workloads\[1\].options: 'eurora' does not take these values",
+            r"workloads\[1\].options: load: 'much' is not a number",
         ),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
         (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
