@@ -48,7 +48,7 @@ SAMPLED = {
     "actual": (*FAITHFUL, "plan", BARE),
     "requested": (*FAITHFUL, "rollout"),
 }
-#: How many jobs is planned for whom, where the objective is the slowdown; None: all.
+#: How many jobs each plans, where the objective is the slowdown; None: all.
 WINDOWS = {"cph-3": 100, "cp-3": 20, **dict.fromkeys(SAMPLED["actual"][4:])}
 
 

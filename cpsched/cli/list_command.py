@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cpsched.cli.output import echo, escaped
+from cpsched.cli.report import totals
 from cpsched.errors import ConfigError
 
 Kind = Literal[
@@ -62,9 +63,7 @@ def _systems() -> list[tuple[str, str, str]]:
     rows = []
     for name in systems.names():
         system = systems.load(name)
-        kinds = zip(system.resources, system.total.tolist(), strict=True)
-        totals = ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
-        rows.append((name, f"{system.title}: {system.num_nodes:,} nodes, {totals}", ""))
+        rows.append((name, f"{system.title}: {system.num_nodes:,} nodes, {totals(system)}", ""))
     return rows
 
 

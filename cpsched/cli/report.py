@@ -12,19 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.mapping import Fitted
+    from cpsched.model.system import System
 
 
 def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
     """Return the lines that say what was simulated."""
     workload, system = fitted.workload, fitted.system
     days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
-    kinds = zip(system.resources, system.total.tolist(), strict=True)
-    totals = ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
     nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
     lines = [
         f"{escaped(workload.title)}: {counted(len(workload), 'job')} submitted over"
         f" {days:,.1f} days",
-        f"on {escaped(system.title)}: {nodes}, {totals}",
+        f"on {escaped(system.title)}: {nodes}, {totals(system)}",
     ]
     counts = summary["counts"]
     set_aside: Mapping[str, int] = counts["set_aside"]
@@ -38,6 +37,12 @@ def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
             f" (the first: job {escaped(job)}, {reason})"
         )
     return "\n".join(lines)
+
+
+def totals(system: System) -> str:
+    """Return how much a machine has of each resource but memory."""
+    kinds = zip(system.resources, system.total.tolist(), strict=True)
+    return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
 
 
 def width() -> int:

@@ -67,7 +67,7 @@ def places(schedule: Schedule) -> Places:
     job, node, count = segments.job[index], segments.node[index], segments.count[index]
     end = node + count
     first = np.flatnonzero(np.diff(job, prepend=-1))
-    # A run of other units or amounts that begins where the one before it ends is no new block.
+    # A run of other units or amounts that begins where the one before it ends is not a new block.
     new = np.ones(len(job), dtype=np.int64)
     new[1:] = (job[1:] != job[:-1]) | (node[1:] != end[:-1])
     if not len(first):

@@ -92,7 +92,7 @@ def make_report(
         If there is no run, one is damaged, or ``out`` cannot be written to.
     """
     if form not in FORMATS:
-        raise ConfigError(f"'{form}' is none of: {', '.join(FORMATS)}", key="format")
+        raise ConfigError(f"'{form}' is not one of: {', '.join(FORMATS)}", key="format")
     script = plot.script()
     with styled("check"):
         # Said now if matplotlib is missing, not after all runs have been read.

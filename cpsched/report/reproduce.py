@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from cpsched.simulation.simulate import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: Options of simulate, by setting, and what they are where nobody gives them.
-_SETTINGS: tuple[tuple[str, str, Any], ...] = (
-    ("overrun", "--overrun", "kill"),
-    ("correction", "--correction", "requested"),
-    ("dispatch_interval", "--dispatch-interval", None),
-    ("runtime_model", "--runtime-model", "recorded"),
-    ("seed", "--seed", 0),
-)
+#: What a run is like where nobody says otherwise; ``--`` and a name make an option of simulate.
+_USUAL = asdict(Settings())
 
 
 def study_text(study: Mapping[str, Any]) -> str:
@@ -30,13 +27,11 @@ def study_text(study: Mapping[str, Any]) -> str:
     """
     workloads = study["workloads"]
     predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
-    settings = {key: study["settings"][key] for key in ("overrun", "correction")}
-    for key in ("dispatch_interval", "enforce_limits"):
-        if study["settings"][key] is not None:
-            settings[key] = study["settings"][key]
-    # Not there in what was written before there was a choice.
-    if study["settings"].get("runtime_model", "recorded") != "recorded":
-        settings["runtime_model"] = study["settings"]["runtime_model"]
+    settings = {
+        key: value
+        for key, value in study["settings"].items()
+        if key != "seed" and value is not None
+    }
     lines = [
         *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
         *_pairs({"seeds": list(study["seeds"]), "jitter": study["jitter"]}),
@@ -69,11 +64,12 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
     for name in ("first", "from", "to"):
         if said.get(name) is not None:
             parts += [f"--{name}", str(said[name])]
-    for key, option, usual in _SETTINGS:
-        if settings.get(key, usual) != usual:
-            parts += [option, str(settings[key])]
-    if settings.get("enforce_limits") is False:
-        parts.append("--no-enforce-limits")
+    for key, usual in _USUAL.items():
+        value, option = settings.get(key, usual), f"--{key.replace('_', '-')}"
+        if value is False:
+            parts.append(option.replace("--", "--no-", 1))
+        elif value != usual:
+            parts += [option, str(value)]
     for name in said.get("formats") or ():
         parts += ["--format", str(name)]
     return shlex.join(parts)

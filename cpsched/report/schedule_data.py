@@ -18,7 +18,7 @@ from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Labels
-from cpsched.study.nodes import fold
+from cpsched.study.writer import job_places
 
 if TYPE_CHECKING:
     from cpsched.figures.lanes import Rectangles
@@ -124,6 +124,10 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
     """Return the jobs that have rectangles, column by column, and the rectangles."""
     workload = schedule.workload
     chosen, index = np.unique(boxes.job, return_inverse=True)
+    # As jobs.parquet has it: the nodes each job had first.
+    where = job_places(schedule)[1].take(chosen).to_pylist()
+    if schedule.system.num_nodes == 1:
+        where = ["one pool"] * len(chosen)
     outcomes = {item.value: item.name.lower().replace("_", " ") for item in JobOutcome}
     texts = {
         "id": _coded([str(name) for name in workload.job_id[chosen]]),
@@ -131,7 +135,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
             key: _coded([label or "" for label in getattr(workload, key).take(chosen).decode()])
             for key in ("user", "queue", "name")
         },
-        "where": _coded(_where(schedule, chosen)),
+        "where": _coded(where),
         "outcome": _coded([outcomes[code] for code in schedule.outcome[chosen].tolist()]),
     }
     numbers = {
@@ -153,29 +157,6 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
             "high": [round(value, 3) for value in boxes.high.tolist()],
         },
     }
-
-
-def _where(schedule: Schedule, chosen: IntArray) -> list[str]:
-    """Return the nodes each of some jobs (increasing rows) had first, as text."""
-    segments, names = schedule.segments, schedule.system.node_names
-    if len(names) == 1:
-        return ["one pool"] * len(chosen)
-    position = np.full(len(schedule.workload), -1, dtype=np.int64)
-    position[chosen] = np.arange(len(chosen))
-    rows = np.flatnonzero(
-        (position[segments.job] >= 0) & (segments.start == schedule.start[segments.job])
-    )
-    rows = rows[np.lexsort((segments.node[rows], segments.job[rows]))]
-    runs: list[list[tuple[int, int]]] = [[] for _ in range(len(chosen))]
-    for at, node, count in zip(
-        position[segments.job[rows]].tolist(),
-        segments.node[rows].tolist(),
-        segments.count[rows].tolist(),
-        strict=True,
-    ):
-        runs[at].append((node, count))
-    known: dict[tuple[tuple[int, int], ...], str] = {}
-    return [known.setdefault(key, fold(names, key)) for key in map(tuple, runs)]
 
 
 def _coded(texts: list[str]) -> dict[str, Any]:

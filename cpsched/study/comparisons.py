@@ -41,7 +41,8 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
 
     Groups without a baseline (its runs failed, or the workload has no such predictor), and the
     baseline itself, have no rows. Pairs are the seeds that both have the figure in. Seeds that
-    changed nothing, neither here nor there, are one pair: repeating a run is no second measurement.
+    changed nothing, neither here nor there, are one pair: a run repeated is not a second
+    measurement.
     """
     by_place = {_place(of[0]): of for of in repeated}
     rows: list[dict[str, Any]] = []

@@ -65,7 +65,7 @@ def load_run(folder: str | Path) -> SavedRun:
     Raises
     ------
     RunError
-        If it is no run, is incomplete, of another format, or a file in it is damaged.
+        If it is not a run, is incomplete, of another format, or a file in it is damaged.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
@@ -129,14 +129,14 @@ def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
 def _reason(path: Path, error: Exception) -> str:
     """Return what is wrong with a file, in words."""
     if isinstance(error, json.JSONDecodeError):
-        return f"it is no JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+        return f"it is not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     if isinstance(error, UnicodeDecodeError):
         return f"it is not UTF-8 text (byte {error.start + 1})"
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is missing in it"
     if isinstance(error, CpschedError | OSError | pa.ArrowException) or path.suffix != ".json":
         return str(error).partition("\n")[0] or type(error).__name__
-    # Python's own words for a value of a wrong type say nothing to who reads this.
+    # Python's own words for a value of a wrong type do not help a reader.
     return f"a value in it is not of the kind it should be ({error})"
 
 

@@ -126,7 +126,7 @@ def collect(folder: str | Path) -> Results:
     Raises
     ------
     RunError
-        If there is no run, one is damaged, or two are no repetitions of each other and have the
+        If there is no run, one is damaged, or two are not repetitions of each other and have the
         same names.
     """
     folder = Path(folder)
@@ -162,7 +162,7 @@ def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
 
 def _twins(one: str, other: str, names: Iterable[str]) -> str:
     return (
-        f"{one} and {other} are both {' / '.join(names)}, and no repetitions of each other; move"
+        f"{one} and {other} are both {' / '.join(names)}, and not repetitions of each other; move"
         " one away"
     )
 
@@ -223,7 +223,7 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
         source["options"] = {k: v for k, v in source["options"].items() if k != "seed"}
     # Not the jitter: with seed 0 there is none.
     part = {name: said.get(name) for name in ("first", "from", "to")}
-    # Jobs of repetitions are jittered, or made by other seeds; what is no campaign's run has none.
+    # Jobs of repetitions are jittered, or made by other seeds; runs outside campaigns have none.
     digest = None if source else about["workload"].get("digest")
     common = (settings, part, source, digest, about["system"].get("digest"))
     return {"folder": mark.parent.resolve().name, **labels, "seed": seed}, common
@@ -266,7 +266,7 @@ def _number(value: Any) -> Figure:
     """Return a figure as ``metrics.json`` has it, None for none."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
-    raise ValueError(f"{value!r} is no number")
+    raise ValueError(f"{value!r} is not a number")
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
@@ -377,5 +377,5 @@ def _json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read ({error}); carry the study out again") from error
     if not isinstance(content, Mapping):
-        raise RunError(f"{path} is no JSON object; carry the study out again")
+        raise RunError(f"{path} is not a JSON object; carry the study out again")
     return dict(content)

@@ -58,7 +58,7 @@ def as_csv(rows: Rows) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows.columns)
     for row in zip(*rows.columns.values(), strict=True):
-        writer.writerow([_csv_cell(cell) for cell in row])
+        writer.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in row])
     return out.getvalue()
 
 
@@ -100,11 +100,3 @@ def _array(values: Sequence[Cell], kind: type) -> pa.Array:
     known = np.array([value is not None for value in values], dtype=np.bool_)
     filled = [kind() if value is None else value for value in values]
     return arrow.numbers(np.array(filled, dtype=_TYPES[kind]), known)
-
-
-def _csv_cell(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    return repr(cell) if isinstance(cell, float) else str(cell)

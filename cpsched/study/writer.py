@@ -112,7 +112,7 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
     """Return the table of jobs, in workload order; times are seconds since the epoch."""
     workload = schedule.workload
     started = schedule.start != MISSING
-    num_nodes, nodes = _places(schedule)
+    num_nodes, nodes = job_places(schedule)
     return {
         "job_id": arrow.strings(workload.job_id.tolist()),
         "submit": arrow.numbers(workload.submit),
@@ -135,8 +135,8 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def _places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
-    """Return how many and which nodes each job had first."""
+def job_places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
+    """Return how many nodes each job had first, and which, as text; shape ``(J,)``."""
     segments = schedule.segments
     num_jobs = len(schedule.workload)
     first_start = np.full(num_jobs, np.iinfo(np.int64).max)

@@ -267,7 +267,7 @@ def test_bad_input_is_an_error(runs_folder, tmp_path):
         make_report(tmp_path / "none")
     with pytest.raises(RunError, match=r"is not a run and holds none"):
         make_report(tmp_path)
-    with pytest.raises(ConfigError, match="format: 'gif' is none of: svg, png, pdf"):
+    with pytest.raises(ConfigError, match="format: 'gif' is not one of: svg, png, pdf"):
         make_report(runs_folder, form="gif")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("{")

@@ -296,7 +296,7 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("run.json", '{"a":', "it is no JSON (line 1, column 6: Expecting value)"),
+        ("run.json", '{"a":', "it is not JSON (line 1, column 6: Expecting value)"),
         ("run.json", "[]", "it is not a JSON object ({...})"),
         ("run.json", '{"format": 2}', "settings.overrun is None, 'kill' or 'extend' is expected"),
         (
@@ -307,7 +307,7 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
         ("system.json", "{}", "'nodes' is missing in it"),
         ("system.json", '{"nodes": 1}', "a value in it is not of the kind it should be ("),
         ("system.json", "\udcff", "it is not UTF-8 text (byte 1)"),
-        ("metrics.json", "nonsense", "it is no JSON (line 1, column 1: Expecting value)"),
+        ("metrics.json", "nonsense", "it is not JSON (line 1, column 1: Expecting value)"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, content, message):

@@ -170,12 +170,12 @@ def test_runs_of_different_studies_are_not_averaged(made, place, study):
     about = json.loads((folder / "run.json").read_text())
     about["arguments"]["first"] = 20
     (folder / "run.json").write_text(json.dumps(about))
-    with pytest.raises(RunError, match="no repetitions of each other; move one away"):
+    with pytest.raises(RunError, match="not repetitions of each other; move one away"):
         make_tables(made)
     about["arguments"]["first"] = None
     (folder / "run.json").write_text(json.dumps(about))
     shutil.copytree(folder, made / "runs" / "copy")
-    with pytest.raises(RunError, match="no repetitions of each other"):
+    with pytest.raises(RunError, match="not repetitions of each other"):
         make_tables(made)
 
 
@@ -256,7 +256,7 @@ def test_tables_of_a_part(made):
         ("metrics.json", "[", "cannot be read"),
         ("jobs.parquet", "x", "is damaged"),
         ("queue.parquet", "x", "is damaged"),
-        ("run.json", "[]", "no JSON object"),
+        ("run.json", "[]", "not a JSON object"),
         ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 2"),
     ],
 )
@@ -283,7 +283,7 @@ def test_figures_are_numbers(made):
     summary = json.loads((folder / "metrics.json").read_text())
     summary["wait_s"]["all"]["mean"] = "abc"
     (folder / "metrics.json").write_text(json.dumps(summary))
-    with pytest.raises(RunError, match="is damaged .'abc' is no number"):
+    with pytest.raises(RunError, match="is damaged .'abc' is not a number"):
         make_tables(made)
 
 
