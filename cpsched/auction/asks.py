@@ -22,12 +22,8 @@ class Ask:
 
     Attributes
     ----------
-    units, nodes_min, nodes_max
-        As in a job table; the most nodes are no more than the units.
-    even, contiguous, exclusive
-        The same number of units on each node; consecutive nodes only; alone on its nodes.
-    eligible_class
-        Row of ``View.eligible``.
+    nodes_max
+        No more than the units.
     request
         Amounts of one unit, shape ``(R,)``.
     levels
@@ -47,12 +43,7 @@ class Ask:
 
     @property
     def job_type(self) -> int:
-        """
-        The thesis's type (4.1).
-
-        1: only units are asked for; 2: the number of nodes is bounded; 3: and units on each node
-        are fixed.
-        """
+        """The thesis's type (4.1): 1: units alone; 2: bounds on nodes; 3: an even split."""
         if self.even:
             return 3
         return 1 if self.nodes_min == 1 and self.nodes_max >= self.units else 2
@@ -60,7 +51,7 @@ class Ask:
 
 def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
     """
-    Return the different requests of some jobs, and which of them each job makes.
+    Return the distinct requests of some jobs, and which of them each job makes.
 
     ``largest`` is the most of each kind that any node has, shape ``(R,)``.
     """

@@ -14,7 +14,6 @@ from cpsched.auction.preference import (
     TABLE_4_4,
     TABLE_5_2,
     TABLE_5_2_CORRECTED,
-    Table,
     costing_weights,
     costs,
     preferences,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from cpsched.auction.asks import Ask
     from cpsched.auction.bids import Bid, Offer, Spots
     from cpsched.model.system import System
+    from cpsched.model.types import FloatArray
     from cpsched.model.view import View
 
 
@@ -45,7 +45,7 @@ class LineAuctioneer(Auctioneer):
     """
 
     #: Constants of the preference values: as used, and as printed.
-    tables: ClassVar[tuple[Table, Table]]
+    tables: ClassVar[tuple[FloatArray, FloatArray]]
     #: As for :func:`~cpsched.auction.spots.line_spots`, the second where the thesis is followed.
     fragments: ClassVar[bool]
     printed_unions: ClassVar[int | None]

@@ -22,17 +22,13 @@ class Auction:
 
     Attributes
     ----------
-    bids
-        Ordered by job.
-    weight
-        What each is worth, above 0 where it may win.
-    ask
-        The request of the job behind each bid.
+    bids, weight, ask
+        By job: the bids, what each is worth (above 0 where it may win), and the request behind it.
     free, capacity
         Shape ``(N, R)``.
     owner, node, amount
-        The bid, node, and what is taken there, for every node of every bid, in order of bids;
-        shapes ``(E,)``, ``(E,)``, ``(E, R)``.
+        Of every node of every bid, in order: the bid, the node, and what is taken there; shapes
+        ``(E,)``, ``(E,)``, ``(E, R)``.
     first
         Where in these the nodes of each bid begin, shape ``(B + 1,)``.
     """
@@ -56,7 +52,7 @@ class Auction:
         free: IntArray,
         capacity: IntArray,
     ) -> Auction:
-        """Return the auction of one bid or more; ``ask`` is the request behind each."""
+        """Return the auction of one bid or more."""
         count = np.array([len(bid.node) for bid in bids], dtype=np.int64)
         owner = np.repeat(np.arange(len(bids), dtype=np.int64), count)
         node = np.concatenate([bid.node for bid in bids])
@@ -109,7 +105,7 @@ class Auction:
         """
         Return the bids that win if they are taken in an order wherever they still fit.
 
-        At most one of a job; worth nothing is not taken.
+        No job wins twice, and no bid that is worth nothing.
         """
         left = self.free.copy()
         winners: list[int] = []
@@ -129,14 +125,14 @@ class Auction:
 
     @property
     def most(self) -> int:
-        """What the best bids of all jobs are worth together: no selection is worth more."""
+        """What the best bids of all jobs are worth together, an upper bound on any selection."""
         best: dict[int, int] = {}
         for bid, weight in zip(self.bids, self.weight, strict=True):
             best[bid.job] = max(best.get(bid.job, 0), weight)
         return sum(best.values())
 
     def is_best(self, winners: Sequence[int]) -> bool:
-        """Tell whether every job wins the bid that is worth most to it: nothing is better."""
+        """Say whether every job wins the bid that is worth most to it."""
         return self.value(winners) == self.most
 
     def best_first(self) -> list[int]:

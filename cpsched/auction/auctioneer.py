@@ -174,8 +174,9 @@ class Auctioneer(WindowDispatcher):
         """
         Return the bids, and one more for the first job that fits but makes none.
 
-        Its nodes are too far apart for a bid, and might stay so for ever. If every job made such
-        a bid, all would be scattered: they would win, because the number of jobs counts first.
+        Its nodes are too far apart for a bid, and might stay so for ever. Not every such job gets
+        one: the number of jobs counts first, so such bids would win, and all jobs would be
+        scattered.
         """
         bidding = {bid.job for bid in bids}
         job = next((job for job in range(len(jobs)) if job not in bidding), None)
@@ -236,8 +237,8 @@ class Auctioneer(WindowDispatcher):
         """
         Return the decision that starts the winning bids with their units.
 
-        If jobs remain there is another auction after the interval: the bids of one auction need
-        not cover everything that is free.
+        If jobs remain there is another auction after the interval: the bids of one auction need not
+        cover everything that is free.
         """
         view, auction, handles = now.view, now.auction, now.jobs.handle.tolist()
         starts = []

@@ -1,9 +1,4 @@
-"""
-Nodesets: contiguous runs of nodes with something free, and windows along them (thesis, 4.1).
-
-Bids are for windows of usable nodes: what lies within one nodeset is a contiguous allocation,
-what crosses into the next is not.
-"""
+"""Nodesets: contiguous runs of nodes with something free, and windows along them (thesis, 4.1)."""
 
 from __future__ import annotations
 
@@ -21,18 +16,16 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """
-    The usable nodes for a request in their order along the line; M nodes in P nodesets.
+    The nodes that a request can use, in order, in runs called nodesets; M nodes in P nodesets.
 
     Attributes
     ----------
-    node
-        Their numbers, shape ``(M,)``.
-    room
-        Units each of them holds, at least 1, shape ``(M,)``.
+    node, room
+        Their numbers and how many units each holds, at least 1; shape ``(M,)``.
     before
-        Units that fit on those before each, and on all of them; shape ``(M + 1,)``.
+        Units that fit on the nodes before each, and on all of them; shape ``(M + 1,)``.
     run
-        Which nodeset each lies in, counted from 0, shape ``(M,)``.
+        The nodeset of each, from 0 on, shape ``(M,)``.
     begins, ends
         Positions in the line at which nodesets begin and end (half-open), shape ``(P,)``.
     """
@@ -46,14 +39,7 @@ class Line:
 
     @classmethod
     def of(cls, room: IntArray) -> Line:
-        """
-        Return the line of the nodes that hold a unit or more.
-
-        Parameters
-        ----------
-        room
-            Units of a request that fit on each node of the machine, shape ``(N,)``.
-        """
+        """Return the line of the nodes that hold a unit or more, given ``room``, shape ``(N,)``."""
         node = np.flatnonzero(room > 0).astype(np.int64)
         held = room[node]
         before = np.zeros(len(node) + 1, dtype=np.int64)
@@ -70,7 +56,7 @@ class Line:
         """
         Return the shortest windows ``[begin, end)`` that hold a job, from given positions on.
 
-        Windows that would need more than ``nodes_max`` nodes, or run past the end, are left out.
+        Positions from which there is none are left out.
         """
         end = np.searchsorted(self.before, self.before[begin] + units).astype(np.int64)
         end = np.maximum(end, begin + nodes_min)

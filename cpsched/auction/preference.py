@@ -2,19 +2,19 @@
 How much a job prefers one bid to another, and what that weighs beside priorities.
 
 Preferences F after (4.12) and (5.7) with Tables 4.4 and 5.2; costs K after (6.5); alpha after
-(4.10), beta after (6.7). Printed values, and values that do what the text says they do.
+(4.10), beta after (6.7): as printed, and so that they do what the text says.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cpsched.model.types import FloatArray, IntArray
 
@@ -42,43 +42,22 @@ class BidClass(IntEnum):
     """On more than one nodeset."""
 
 
-class Constants(NamedTuple):
-    """The constants of one kind of bid."""
-
-    k1: float
-    k2: float
-    k3: float
-    k4: float = 0.0
-
-
-#: By job type (1, or 2 for the types 2 and 3) and class of bid.
-Table = dict[tuple[int, BidClass], Constants]
-
-TABLE_4_4: Table = {
-    (1, BidClass.A): Constants(0.0, 0.25, 0.0),
-    (1, BidClass.B): Constants(0.25, 0.25, 0.0),
-    (1, BidClass.C): Constants(0.5, 0.25, 0.25),
-    (2, BidClass.A): Constants(0.0, 0.0, 0.0),
-    (2, BidClass.B): Constants(0.5, 0.0, 0.0),
-    (2, BidClass.C): Constants(0.5, 0.0, 0.5),
-}
-TABLE_5_2: Table = {
-    (1, BidClass.A): Constants(0.0, 0.25, 0.0, 0.1),
-    (1, BidClass.B): Constants(0.25, 0.25, 0.0, 0.1),
-    (1, BidClass.C): Constants(0.4, 0.25, 0.25, 0.1),
-    (2, BidClass.A): Constants(0.0, 0.0, 0.0, 0.1),
-    (2, BidClass.B): Constants(0.5, 0.0, 0.0, 0.1),
-    (2, BidClass.C): Constants(0.4, 0.0, 0.1, 0.1),
-}
+#: Constants k1 to k4 of the classes A, B and C: of job type 1, then of the types 2 and 3.
+TABLE_4_4: FloatArray = np.array([
+    [[0.0, 0.25, 0.0, 0.0], [0.25, 0.25, 0.0, 0.0], [0.5, 0.25, 0.25, 0.0]],
+    [[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0]],
+])  # fmt: skip
+TABLE_5_2: FloatArray = np.array([
+    [[0.0, 0.25, 0.0, 0.1], [0.25, 0.25, 0.0, 0.1], [0.4, 0.25, 0.25, 0.1]],
+    [[0.0, 0.0, 0.0, 0.1], [0.5, 0.0, 0.0, 0.1], [0.4, 0.0, 0.1, 0.1]],
+])  # fmt: skip
 #: As printed, class C is preferred to class B for job types 2 and 3, against section 4.2.
-TABLE_5_2_CORRECTED: Table = {
-    key: constants._replace(k1=0.5) if key[1] is BidClass.C else constants
-    for key, constants in TABLE_5_2.items()
-}
+TABLE_5_2_CORRECTED = TABLE_5_2.copy()
+TABLE_5_2_CORRECTED[:, BidClass.C, 0] = 0.5
 
 
 def preferences(
-    table: Mapping[tuple[int, BidClass], Constants],
+    table: FloatArray,
     job_type: IntArray,
     kind: IntArray,
     *,
@@ -91,24 +70,14 @@ def preferences(
 
     Parameters
     ----------
-    table
-        The constants.
     job_type, kind
         Type of the job and class of each bid, shape ``(B,)``.
-    nodes
-        Nodes of each bid, and of the machine.
-    nodesets
-        Nodesets of each bid, and of the machine.
+    nodes, nodesets
+        Of each bid, and of the machine.
     generic
         Generic resources on a node in each bid, and the most the job can use.
-
-    Returns
-    -------
-    ndarray
-        Shape ``(B,)``.
     """
-    rows = np.array([[table[row, each] for each in BidClass] for row in (1, 2)])
-    k1, k2, k3, k4 = rows[np.minimum(job_type, 2) - 1, kind].T
+    k1, k2, k3, k4 = table[np.minimum(job_type, 2) - 1, kind].T
     values: FloatArray = (
         1.0
         - k1
@@ -128,13 +97,11 @@ def costs(
     Parameters
     ----------
     nodes
-        Nodes of each bid, and of the machine.
+        Of each bid, and of the machine.
     level
-        Level of the lowest switch above all of them (0: a leaf switch), and of the root. A machine
-        with one switch has no such term.
+        Of the lowest switch above all nodes of each bid (0: a leaf switch), and of the root.
     generic
-        Generic resources on a node in each bid, and the most that any node has; a machine without
-        has no such term.
+        Generic resources on a node in each bid, and the most that any node has.
     """
     values: FloatArray = (
         1.0 + nodes[0] / nodes[1] + level[0] / max(level[1], 1) - generic[0] / max(generic[1], 1)
@@ -152,20 +119,16 @@ def preferring_weights(
     """
     Return ``P_j + alpha F_i`` of each bid (4.1, 5.1), times a number that makes them whole.
 
-    As printed (4.10), alpha is the least priority over one more than the number of bids. That
-    does not keep priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6. Otherwise
-    alpha is ``1 / (1.1 |J| + 1)``: preferences together weigh less than one point of priority,
-    so that they only decide among selections of the greatest total priority.
+    As printed (4.10), alpha is the least priority over one more than the number of bids, which does
+    not keep priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6. Otherwise alpha
+    is ``1 / (1.1 |J| + 1)``: all preferences together weigh less than one point of priority.
 
     Parameters
     ----------
     priorities
         Of each job of the window, whole and positive.
-    job
-        The job of each bid.
-    preference
-        Of each bid; rounded to one part in 100,000, or in 10,000 or 1,000 with priorities so high
-        that programs would leave their range.
+    job, preference
+        Of each bid; preferences are rounded, see ``_PARTS``.
     """
     numerator, whole = 1, MOST_PREFERENCE * len(priorities) + 1
     if printed:
@@ -192,13 +155,11 @@ def beta(priorities: Sequence[int], choice: str) -> tuple[int, int]:
     """
     Return the weight of costs beside priorities, as numerator and denominator.
 
-    ``printed`` is (6.7): a third of the smallest difference of two priorities, which is 0 where
-    two are equal. ``pairs`` takes the smallest difference that is not 0, and stays below a third
-    of the smallest priority, because a bid with a negative ``P - beta K`` would never win: of two
-    jobs with different priorities, the higher keeps the higher weight whatever their bids. The
-    thesis proves no more than that, and no more holds: of two *selections* the one with the
-    higher total priority may lose by costs. ``sums`` is ``1 / (3 |J| + 1)``: whole priorities add
-    up to sums that differ by 1 or more, and then that cannot happen either.
+    ``printed`` is (6.7): a third of the smallest difference of two priorities, which is 0 where two
+    are equal. ``pairs`` takes the smallest difference that is not 0, and stays below a third of the
+    smallest priority, because a bid with a negative ``P - beta K`` would never win: of two jobs,
+    the one with the higher priority keeps the higher weight. ``sums`` is ``1 / (3 |J| + 1)``: a
+    *selection* with the higher total priority keeps it, too.
     """
     distinct = sorted(set(priorities))
     gaps = [high - low for low, high in pairwise(distinct)]
@@ -225,10 +186,8 @@ def costing_weights(
 
     Parameters
     ----------
-    priorities, job
-        As for :func:`preferring_weights`.
-    cost
-        Of each bid; rounded as preferences are.
+    priorities, job, cost
+        As for :func:`preferring_weights`, costs for preferences.
     choice
         See :func:`beta`.
     """

@@ -1,15 +1,14 @@
 """
 The winner determination program of an auction: which bids win.
 
-The compact program of AUCSCHED2 and 3, (5.1)-(5.4) and (6.1)-(6.4), has one binary variable a bid:
-at most one bid of a job wins, and on no node more is taken than is free. That of AUCSCHED1,
-(4.1)-(4.8), also decides how many of a job's units go on which node of the bid. As printed, (4.3)
-forbids bids of one job that share nodes and (4.4) counts nodes twice; what is meant is that a job
-has a unit or more on every node of its winning bid, on no others, and all its units in total.
-Since a bid asks for all of its nodes, ``u_jn`` is the sum of the job's bids that name the node.
+The compact program of AUCSCHED2 and 3, (5.1)-(5.4) and (6.1)-(6.4), has one binary variable for
+each bid: at most one bid of a job wins, and on no node more is taken than is free. That of
+AUCSCHED1, (4.1)-(4.8), also decides how many of a job's units go on which node of its bid. As
+printed, (4.3) and (4.4) cannot be meant (``docs/aucsched.md``): here a job has a unit or more on
+every node of its winning bid, on no others, and all its units in total.
 
-Nodes that the same bids name, with the same amounts and with the same free, make the same
-constraint, which is stated once. Constraints that no selection can break are left out.
+Nodes on which the same bids take the same of the same are one place and make one constraint.
+Constraints that no selection can break are left out.
 """
 
 from __future__ import annotations
@@ -37,14 +36,12 @@ class Place:
 
     Attributes
     ----------
-    nodes
-        Their numbers, shape ``(M,)``.
-    bids
-        Those that name them.
+    nodes, bids
+        Nodes, shape ``(M,)``, and the bids that name them.
     amount
-        What each takes on one of them, shape ``(number of bids, R)``.
+        What each bid takes on one of them, shape ``(number of bids, R)``.
     binding
-        Of which kinds not all jobs that bid could have the most they want, shape ``(R,)``.
+        Which kinds are too short for all jobs that bid, shape ``(R,)``.
     """
 
     nodes: IntArray
@@ -108,11 +105,6 @@ def _binding(
 class Program(cpsat.HasModel):
     """
     The program (5.1)-(5.4) of an auction: units and amounts are as in the bids.
-
-    Parameters
-    ----------
-    name
-        Of the model.
 
     Attributes
     ----------
@@ -193,10 +185,10 @@ class UnitProgram(Program):
     """
     The program (4.1)-(4.8) of an auction.
 
-    A job whose units are not split evenly has one or more of them on every node of its winning
-    bid, as the program likes. Units of one core, or of one of any other kind, are a quantity:
-    for the nodes of a place together it says how many they get, and any way of giving every node
-    one and filling up the rest is a solution. Units of another form are packed node by node.
+    A job whose units are not split evenly has one or more of them on every node of its winning bid,
+    as the program likes. Units that need one of a single kind are a quantity: the program says how
+    many go on the nodes of a place together, and any way to give every node one and fill up the
+    rest is a solution. Other units are packed node by node.
 
     All bids of a job take the same on each node besides its units: AUCSCHED1 has no ranges.
     """
@@ -253,7 +245,7 @@ class UnitProgram(Program):
             variable.name = f"units_{handle[job]}_{place}"
 
     def _fill(self, bid: int, given: dict[int, int], left: IntArray) -> IntArray:
-        """Put a bid's units on its nodes, one on each is taken already; take them from ``left``."""
+        """Put a bid's units on its nodes, beyond the one on each; take them from ``left``."""
         ask, node = self.auction.ask[bid], self.auction.bids[bid].node
         units = np.ones(len(node), dtype=np.int64)
         kinds = np.flatnonzero(ask.request)
@@ -268,7 +260,7 @@ class UnitProgram(Program):
         return units
 
     def _least(self, part: slice, bid: int) -> IntArray:
-        """Return what a bid takes of its nodes at least: of free units, one on each."""
+        """Return the least that a bid takes of its nodes: one unit on each where units are open."""
         auction, ask = self.auction, self.auction.ask[bid]
         if auction.bids[bid].job not in self._free_jobs:
             return auction.amount[part]

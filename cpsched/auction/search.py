@@ -1,10 +1,9 @@
 """
-Better and better selections of bids where the whole program is too much for one decision.
+Selections of bids where the whole program is too large for one decision.
 
-Good selections come from taking bids one after the other in a few orders. From the best of these
-on, a part of the winners is set free and an auction is held of what they and the losers could have
-of what they leave: a program small enough to be solved, of which the present selection is a
-solution. Whatever comes out is at least as good.
+From the best greedy selection on, some winners are set free, and an auction is held among them
+and the losers for what the other winners leave: a program small enough to be solved, of which the
+present selection is a solution. So no step makes the selection worse.
 """
 
 from __future__ import annotations
@@ -34,12 +33,10 @@ _ROUNDS = 12
 
 class Searched(NamedTuple):
     """
-    What a search came to.
+    The best selection found, and what it took.
 
     Attributes
     ----------
-    winners
-        The best selection found.
     deterministic
         Time spent in the solver, in deterministic units.
     variables, constraints
@@ -53,11 +50,7 @@ class Searched(NamedTuple):
 
 
 def best_greedy(auction: Auction) -> list[int]:
-    """
-    Return the better of the selections made in two orders.
-
-    Job by job, the best bid of each first; and the bids that are worth most for what they take.
-    """
+    """Return the better of two greedy selections: job by job, and by worth for what bids take."""
     found = [
         auction.greedy(auction.best_first()),
         auction.greedy(_densest_first(auction)),
@@ -83,7 +76,7 @@ def search(
     rng: np.random.Generator,
 ) -> Searched:
     """
-    Improve a selection until the deterministic time is spent, or nothing seems left to improve.
+    Improve a selection until the deterministic time is spent, or all partial auctions are held.
 
     Parameters
     ----------
@@ -92,7 +85,7 @@ def search(
     limits
         Their deterministic time is that of all partial auctions together.
     rng
-        Chooses who is set free.
+        Chooses which winners are set free.
     """
     weight = np.array(auction.weight, dtype=np.int64)
     winners = np.zeros(len(auction.bids), dtype=np.bool_)
@@ -112,8 +105,9 @@ def search(
         solved = cpsat.solve(program.model, program.wins, _step(limits, spent))
         spent += solved.deterministic
         size += program.size
-        if solved.has_solution and smaller.value(_ones(solved.values)) > smaller.value(hint):
-            winners[chosen] = np.array(solved.values, dtype=np.bool_)
+        found = np.array(solved.values, dtype=np.bool_)
+        if smaller.value(np.flatnonzero(found).tolist()) > smaller.value(hint):
+            winners[chosen] = found
     return Searched(np.flatnonzero(winners).tolist(), spent, *size.tolist())
 
 
@@ -122,14 +116,10 @@ def _step(limits: cpsat.Limits, spent: float) -> cpsat.Limits:
     return cpsat.Limits(deterministic=left, wall=limits.wall, seed=limits.seed, presolve=False)
 
 
-def _ones(values: Sequence[int]) -> list[int]:
-    return [index for index, value in enumerate(values) if value]
-
-
 def _neighbourhoods(
     auction: Auction, winners: BoolArray, rng: np.random.Generator
 ) -> Iterable[IntArray]:
-    """Yield winners to set free: those about a place on the line, and any, in turn."""
+    """Yield winners to set free: by turns those around a place on the line, and any."""
     middle = np.array([int(bid.node[len(bid.node) // 2]) for bid in auction.bids])
     for turn in range(_ROUNDS):
         now = np.flatnonzero(winners)
@@ -145,9 +135,9 @@ def _part(
     auction: Auction, winners: BoolArray, freed: IntArray, job: IntArray, weight: IntArray
 ) -> tuple[IntArray, Auction] | None:
     """
-    Return the bids of a partial auction and the auction; None if nobody new could win.
+    Return the bids of a partial auction and the auction; None if no new bid could win.
 
-    Bidding are those who are set free and those who lose, for what the other winners leave.
+    Winners that are set free and losers bid for what the other winners leave.
     """
     kept = winners.copy()
     kept[freed] = False

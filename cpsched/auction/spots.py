@@ -1,9 +1,9 @@
 """
-Where a job may bid: windows of class A, B and C and wide bids, on a line and on a tree of nodes.
+Where a job may bid: windows of class A, B and C and wide bids, on a line or under switches.
 
 On a tree, nodesets are looked for under every switch (thesis, 6.1). Nodes under one switch are
-neighbours on the line, so a nodeset under a switch is a run of nodes cut at the switch's ends, and
-the lowest switch above all nodes of a bid is the lowest above its first and its last.
+neighbours on the line, so the lowest switch above all nodes of a window is the lowest above its
+first and its last.
 """
 
 from __future__ import annotations
@@ -34,17 +34,15 @@ def line_spots(
     Parameters
     ----------
     unions
-        Of how many neighbouring nodesets at least a job that asks for units alone bids for *all*
-        nodes, more than it needs; None: it does not. In AUCSCHED1 the program then chooses how
-        many units go where; otherwise they are spread evenly.
+        A job that asks for units alone also bids for *all* nodes of at least so many neighbouring
+        nodesets; None: it does not. In AUCSCHED1 the program then chooses how many units go where;
+        otherwise they are spread evenly.
     fragments
-        Whether such a job also bids for the nodes with the least to give, wherever they are: the
-        bids over many nodes that AUCSCHED2 makes (8.3).
+        Whether such a job also bids for the nodes with the least room, wherever they are (8.3).
     most
         Candidates of classes A and C, each.
     nodesets
-        From how many neighbouring nodesets a window or a union comes at most; None: from as many
-        as it takes.
+        How many neighbouring nodesets a window or union may take; None: any number.
     """
     line, ask = offer.line, offer.ask
     across = len(line.begins) if nodesets is None else nodesets
@@ -86,10 +84,8 @@ def unions_of(offer: Offer, least: int, nodesets: int | None = None) -> list[Spo
     Parameters
     ----------
     least
-        Nodesets of a union: 1 for single ones and unions of two or more, 2 for these alone; no
-        more than that unless the job needs them.
-    nodesets
-        Of a union at most; None: as many as it takes.
+        1: of one nodeset, and of two or more; 2: of two or more only. Never of more than the job
+        needs, and at most of ``nodesets``.
     """
     line, ask = offer.line, offer.ask
     held = line.before[line.ends]
@@ -122,15 +118,14 @@ def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -
     """
     Return the candidates of an offer on a tree, the lowest switches first.
 
-    At each level, windows at the beginning or the end of a nodeset under a switch, then those
-    elsewhere in one, then those that cross from one to another under the same switch; and, on
-    switches with just enough room, the nodes with the most room. A job that asks for units alone
-    also bids for the nodes with the least to give, wherever they are.
+    Windows at a border of a nodeset under some switch, others within one, windows that cross a
+    border, and the nodes with the most room under switches that have just enough. A job that asks
+    for units alone also bids for the nodes with the least room, wherever they are.
 
     Parameters
     ----------
     unions
-        Whether such a job bids for all nodes of a nodeset too, its units spread evenly.
+        Whether such a job also bids for all nodes of a nodeset, its units spread evenly.
     most
         Candidates that are aligned, and that are joined, each.
     """
@@ -154,7 +149,7 @@ def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -
 
 
 def _borders(offer: Offer, topology: Topology) -> BoolArray:
-    """Return before which positions of the line, its end among them, a switch or nodeset ends."""
+    """Return the positions, the end of the line included, where a nodeset under a switch ends."""
     line = offer.line
     found: BoolArray = np.zeros(len(line.node) + 1, dtype=np.bool_)
     found[line.begins] = True
@@ -166,7 +161,7 @@ def _borders(offer: Offer, topology: Topology) -> BoolArray:
 
 
 def _at_borders(offer: Offer, borders: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the windows that begin or end where a nodeset under some switch does."""
+    """Return the windows that begin or end at a border."""
     place = np.flatnonzero(borders).astype(np.int64)
     begin, end = offer.forward(place[place < len(offer.line.node)])
     begins, ends = offer.backward(place[place > 0])
@@ -174,7 +169,7 @@ def _at_borders(offer: Offer, borders: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def _inside(offer: Offer, topology: Topology, borders: BoolArray, most: int) -> IntArray:
-    """Return the other windows within a nodeset, under switches of a level at most."""
+    """Return the other windows within a nodeset, under switches of level ``most`` or lower."""
     line = offer.line
     begin, end = offer.forward(np.flatnonzero(~borders[:-1]).astype(np.int64))
     within = (line.run[begin] == line.run[end - 1]) & ~borders[end]

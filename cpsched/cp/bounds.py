@@ -1,4 +1,4 @@
-"""Between what the starts of a decision's jobs lie, whatever the objective's weights."""
+"""Bounds on the starts of a decision's jobs, whatever the objective's weights."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bounds:
     """
-    Between what the starts of n jobs lie, and how good the list plan is.
+    Bounds on the starts of n jobs, and how good the list plan is.
 
     Attributes
     ----------
     weight
         Of each job's start in the objective.
     earliest
-        When each job could start were it alone with the running ones.
+        When each job could start alone with the running ones.
     latest
         No plan as good as the list plan, with no job that could start earlier beside the others,
         starts a job later.

@@ -1,8 +1,8 @@
 """
 Free capacity over time as a cumulative constraint wants it: one kind, few steps, small numbers.
 
-Everything here keeps the set of feasible plans as it is, but for the last resort of
-:func:`_in_range`, which makes it smaller and may exclude the list plan.
+The set of feasible plans stays as it is, but where amounts have to be rounded (:func:`_in_range`):
+then it is smaller, and may not contain the list plan.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Steps(NamedTuple):
     busy
         ``(begin, end, amount)`` of what is not free before that, without overlaps.
     exact
-        Whether whatever fits in truth fits here.
+        Whether nothing was rounded.
     """
 
     demand: tuple[int, ...]
@@ -193,8 +193,7 @@ def _in_range(
     """
     Count in larger portions where amounts times seconds would leave 64 bits.
 
-    Demands are rounded up and levels down: whatever fits then fits in truth. Returns also whether
-    nothing was rounded.
+    Demands are rounded up and levels down. Returns also whether nothing was rounded.
     """
     most = max(levels)
     portion = -(-most * max(horizon, 1) // cpsat.MOST)

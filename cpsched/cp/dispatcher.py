@@ -46,17 +46,17 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
     ----------
     search
         ``expected-wait`` or ``slowdown``: branch on jobs in that order, earliest start first;
-        ``default``: the solver's own search. The queue is looked at, and the list plan made, in
-        the same order; with ``default`` in the order of the objective's priority.
+        ``default``: the solver's own search. The queue is looked at, and the list plan made, in the
+        same order; with ``default`` in that of the objective's priority.
     objective
         ``expected-wait``, ``slowdown``, or one of your own, which needs a search.
     window
         How many jobs are planned: the first half by priority, then those that may fit now; None:
-        all that wait.
+        all.
     limit
         Deterministic time a decision's solve may take.
     wall
-        Seconds of wall time as a net behind it; None: no net.
+        Limit in seconds of wall time besides; a solve that meets it may not be repeatable.
     presolve
         Whether the solver simplifies the model first.
     allocator
@@ -189,8 +189,8 @@ def window_of(fits: BoolArray, size: int, first: int | None = None) -> IntArray:
     """
     Return the positions of so many jobs, given in order of priority.
 
-    The first half by priority, and then the first that may fit now: the first alone would leave
-    the machine empty while a few large ones wait for it. If that is not enough, the next ones.
+    The first half by priority, and then the first that may fit now: the first alone would leave the
+    machine empty while a few large ones wait for it. If that is not enough, the next ones.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Cph(PlanningDispatcher[Pool]):
         super().__init__(search, objective, window, limit, wall, presolve, allocator)
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:  # noqa: ARG002
-        """Return what some waiting jobs must keep to besides resources, for subclasses."""
+        """Return what some waiting jobs must keep to besides resources; for subclasses."""
         return ()
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:

@@ -3,8 +3,7 @@ What a plan is judged by: a sum of weighted starts, the weights whole numbers.
 
 Both objectives of Remediani 2017 are, up to a constant, ``sum_i w_i s_i`` over the starts: with
 ``w_i = E / ewt_i`` for the expected wait (eqs. 4.6, 4.14) and ``w_i = 1 / d_i`` for the slowdown
-(eq. 4.12). A common factor changes no comparison, so what matters are the numbers ``1 / ewt_i``
-and ``1 / d_i``, and :func:`whole_weights` makes them whole.
+(eq. 4.12). A common factor changes no comparison.
 """
 
 from __future__ import annotations
@@ -103,8 +102,8 @@ def whole_weights(divisors: IntArray, horizon: int) -> list[int]:
     Return whole numbers in proportion to ``1 / divisors``.
 
     Exact (the least common multiple over each divisor) where that stays in range; otherwise
-    rounded to the nearest multiple of the smallest step that does, and at least 1, so that a
-    weight ``w`` is off by at most ``1 / (2 w)`` of itself, except where it would be below 1.
+    rounded, and at least 1, so that a weight ``w`` is off by at most ``1 / (2 w)`` of itself, or is
+    1.
 
     Parameters
     ----------

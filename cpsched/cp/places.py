@@ -1,18 +1,16 @@
 """
 Places: what pure CP puts units on, as few as exactness allows.
 
-A job's units are identical, so what matters is how many it has on each place. A place is a node,
-or a *pool* of nodes that need not be told apart:
+A job's units are identical, so what matters is how many it has on each place. A place is a node, or
+a *pool* of nodes that need not be told apart:
 
-* Nodes with the same free capacity, now and at every second at which a job may still start, and
-  open to the same jobs are alike. Of alike nodes only as many are kept as there are units that
-  could touch one, and the first job that can use them uses them in descending order (the model
-  breaks the symmetry).
-* One cumulative over several nodes is a relaxation in general, because a unit never spans nodes.
-  It is exact where all jobs that can use the nodes need the same for a unit there, ask for
-  nothing per node, and are not bounded in where they spread: a node then is a number of slots
-  that only grows as running jobs end, each unit takes any free slot when it starts and keeps it,
-  and there is a free one as long as the units running at each second are no more than the slots.
+* Nodes with the same free capacity at every second at which a job may still start, and open to the
+same jobs, are alike. Of alike nodes only as many are kept as there are units that could touch one,
+and the first job that can use them uses them in descending order (the model breaks the symmetry). *
+One cumulative over several nodes is a relaxation in general, because a unit never spans nodes. It
+is exact where all jobs that can use the nodes need the same for a unit there, ask for nothing per
+node, and may spread in any way: a node then is a number of slots that only grows, and each unit
+takes any free slot when it starts and keeps it.
 """
 
 from __future__ import annotations
@@ -44,13 +42,13 @@ class Requests:
     units, nodes_min, nodes_max
         Shape ``(n,)``.
     unit, per_node
-        Amounts of a unit, and besides on each node, shape ``(n, R)``. A job of one unit has all
-        of it in ``unit``.
+        Amounts of a unit, and besides on each node, shape ``(n, R)``; of a job of one unit all in
+        ``unit``.
     even, contiguous, exclusive
         Shape ``(n,)``; the first two never for a job of one unit.
     room
-        Most units of each job that a node could hold when it starts as late as it may, shape
-        ``(n, N)``.
+        Most units of each job that a node could hold when it starts as late as it may, shape ``(n,
+        N)``.
     """
 
     units: IntArray
@@ -78,14 +76,7 @@ class Requests:
 
 
 def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Requests:
-    """
-    Return what jobs ask for.
-
-    Parameters
-    ----------
-    latest
-        Seconds from now by which each job has started, shape ``(n,)``.
-    """
+    """Return what jobs ask for; ``latest`` is when each has started, seconds from now, ``(n,)``."""
     single = jobs.units == 1
     unit, per_node = jobs.request, jobs.per_node
     unit[single] += per_node[single]
@@ -123,10 +114,8 @@ class Place(NamedTuple):
     ----------
     nodes
         One node, or the nodes of a pool.
-    jobs
-        Which jobs can use it, in order of priority.
-    most
-        Units of each of them it could hold when that starts as late as it may.
+    jobs, most
+        Which jobs can use it, in order of priority, and the most units of each it could hold.
     times, level
         Free capacity over time: of a node in every kind, shape ``(S, R)``; of a pool in slots,
         shape ``(S, 1)``.
@@ -135,8 +124,7 @@ class Place(NamedTuple):
     pool
         Whether units count as slots.
     after
-        Position of the alike place that comes before this one in the first job's descending
-        order, or None.
+        Position of the alike place that the first job fills before this one, or None.
     """
 
     nodes: IntArray
@@ -153,10 +141,8 @@ def places_of(timeline: Timeline, requests: Requests, listed: IntArray) -> list[
     """
     Return the places of a decision.
 
-    Parameters
-    ----------
-    listed
-        Units of the list plan, shape ``(n, N)``; alike nodes are put in an order that it fits.
+    ``listed`` are the units of the list plan, shape ``(n, N)``: alike nodes are put in an order
+    that it fits.
     """
     distinct_nodes = bool(requests.contiguous.any())
     pools: dict[object, list[Place]] = {}
@@ -281,8 +267,6 @@ def units_in_pool(
 ) -> Iterator[tuple[int, int, int]]:
     """
     Put the units that a plan has at a pool on its nodes: yield job, node and units.
-
-    In order of starts, each unit on any free slot, see the module.
 
     Parameters
     ----------

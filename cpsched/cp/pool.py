@@ -1,9 +1,8 @@
 """
 One decision on the machine as one pool: an amount of each resource kind, whatever the node.
 
-The relaxation of CPH, and the part of every model that says what all jobs together may take. A
-:class:`Limit` of one's own is one more kind of the pool. Times are seconds from now on, so that
-"start now" is 0.
+The relaxation of CPH, and the part of every model that says what all jobs together may take. Times
+are seconds from now on.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ if TYPE_CHECKING:
 
 class Limit(NamedTuple):
     """
-    Something of which the jobs that run at the same time may take so much together.
+    Something of which the jobs that run at the same time may take so much together: one more kind
+    of the pool.
 
     Attributes
     ----------
     demand
         What each job of the decision takes, at least 0, shape ``(n,)``.
     held
-        What each running job holds until it ends, in the order of ``view.running``, shape
-        ``(B,)``.
+        What each running job holds until it ends, in the order of ``view.running``, shape ``(B,)``.
     capacity
         Of what. Running jobs that hold more than that are let run.
     """
@@ -127,7 +126,7 @@ def add_pool(
     horizon: int,
 ) -> bool:
     """
-    Let jobs never take more than the pool has, with a cumulative for each kind that can run short.
+    Let jobs never take more than the pool has; return whether the constraints are exact.
 
     Parameters
     ----------
@@ -137,11 +136,6 @@ def add_pool(
         Of the pool, shapes ``(S,)`` and ``(S, R)``.
     horizon
         Nothing of interest happens later.
-
-    Returns
-    -------
-    bool
-        Whether the constraints are exact, see :class:`~cpsched.cp.capacity.Steps`.
     """
     interval = [
         model.new_fixed_size_interval_var(variable, length, "")

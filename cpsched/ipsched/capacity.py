@@ -28,9 +28,9 @@ def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
     """
     Add 3.2 and 3.4 of a class: for every kind, no more than its nodes have together.
 
-    On one node that is the thesis's constraint. On several it is weaker, and three families that
-    hold on every node strengthen it: amounts rounded down to multiples of a divisor (Chvatal and
-    Gomory), what is left beside jobs of which a node holds one, and which jobs cannot share a node.
+    On one node that is the thesis's constraint. On several, three families strengthen it: amounts
+    rounded down to multiples of a divisor (Chvatal and Gomory), what is left beside jobs of which a
+    node holds one, and which jobs cannot share a node.
     """
     problem, model = program.problem, program.model
     num = len(problem.members[k])

@@ -1,9 +1,9 @@
 """
 From a solution on classes of nodes to nodes, and back.
 
-The best on classes is never below the best on nodes, so nodes that attain its value are a best
-solution of the whole program. Which of equal nodes a job gets does not change the value: among the
-nodes of a class, those with the least room for the job are taken first (best fit), in node order.
+Nodes that attain the best value on classes are a best solution of the whole program. Which of equal
+nodes a job gets does not change the value: those of a class with the least room for the job are
+taken first (best fit).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def lay_out(
     Parameters
     ----------
     shares
-        The solution: the jobs that start, and how much of each is on each class.
+        The jobs that start, and how much of each is on each class.
     free, capacity
         Free amounts and capacity of each node, shape ``(N, R)``.
     target
@@ -106,8 +106,8 @@ def _orders(problem: Problem, jobs: list[int]) -> list[list[int]]:
     """
     Return the orders in which jobs are placed, without repetitions.
 
-    First come the jobs that fill most of a node, since they fit beside the fewest others; then
-    the largest first; then by priority; then those that need most nodes.
+    First come the jobs that fill most of a node, since they fit beside the fewest others; then the
+    largest first; then by priority; then those that need most nodes.
     """
     whole = np.maximum(problem.free.max(axis=0), 1)
     each = np.where(problem.even, problem.units // np.maximum(problem.nodes_max, 1), 1)

@@ -41,8 +41,6 @@ class Matcher:
 
     Parameters
     ----------
-    problem
-        The jobs that may start.
     free, capacity
         Free amounts and capacity of each node, shape ``(N, R)``.
     limits
@@ -73,11 +71,8 @@ class Matcher:
         """
         Return the best solution found, None if the limit passed before a proof, and statistics.
 
-        Parameters
-        ----------
-        lists
-            Functions that return placements to begin with. Each is called only if those before it
-            leave open whether there is a better one.
+        ``lists`` make placements to begin with; each is called only if those before it leave open
+        whether there is a better one.
         """
         problem = self.problem
         fewest = problem.fewest_nodes().tolist()

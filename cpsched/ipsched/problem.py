@@ -1,9 +1,4 @@
-"""
-One decision of IPSCHED as numbers: the jobs that may start, nodes in classes, and the weights.
-
-Nodes are in one class if no job of the window can tell them apart. See the notes of
-:class:`Problem` for what that preserves of the program, and what remains to be checked.
-"""
+"""One decision of IPSCHED as numbers: jobs that may start, classes of nodes, and weights."""
 
 from __future__ import annotations
 
@@ -41,8 +36,7 @@ class Problem:
         Amounts of one unit, and of the job besides on every node it uses (``R_j^gres``); shape
         ``(J, R)``.
     even, contiguous, exclusive
-        Requests that the papers do not have: the same number of units on every node, neighbouring
-        nodes, whole nodes; shape ``(J,)``.
+        Requests that the papers do not have; shape ``(J,)``.
     shape, kind
         Equal numbers for jobs whose units are equal, and for jobs that are equal in everything;
         shape ``(J,)``.
@@ -59,10 +53,11 @@ class Problem:
 
     Notes
     -----
-    A class of one node has exactly the thesis's variables ``x_nj`` and ``t_nj``. A class of m
-    equal nodes has their sums: every solution of the program on nodes is one on classes with the
-    same value, so the best on classes is never below the best on nodes. Whether nodes attain the
-    best on classes is checked afterwards (:mod:`cpsched.ipsched.layout`).
+    Nodes are in one class if no job of the window can tell them apart. A class of one node has
+    exactly the thesis's variables ``x_nj`` and ``t_nj``, a class of m equal nodes their sums: every
+    solution on nodes is one on classes with the same value, so the best on classes is never below
+    the best on nodes. Whether nodes attain it is checked afterwards
+    (:mod:`cpsched.ipsched.layout`).
     """
 
     rows: IntArray
@@ -89,14 +84,7 @@ class Problem:
 
     @classmethod
     def of(cls, view: View, rows: IntArray, weight: Sequence[int]) -> Self:
-        """
-        Return the problem of some rows of the store, given in order of priority.
-
-        Parameters
-        ----------
-        weight
-            Of each row; positive.
-        """
+        """Return the problem of some rows of the store, by priority; weights are positive."""
         jobs = JobTable(view.waiting.store, rows)
         exclusive = jobs.exclusive.astype(np.bool_)
         request, per_node = jobs.request, jobs.per_node

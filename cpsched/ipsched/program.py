@@ -118,8 +118,7 @@ def bound_job_count(program: Program, limits: cpsat.Limits) -> cpsat.Solved:
     """
     Find out how many jobs can start at most, and add that to the program.
 
-    It follows from the rest, but the solver does not see it in 3.1: a bound of three and a half
-    jobs is not an integer there, while a bound on their number can be rounded.
+    It follows from the rest, but in 3.1 a bound of three and a half jobs cannot be rounded.
     """
     number = sum(program.selected)
     program.model.minimize(-number)
