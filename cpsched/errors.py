@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 
 class CpschedError(Exception):
@@ -160,6 +160,34 @@ def check_range(name: str, value: float, least: float, most: float) -> None:
     """
     if not least <= value <= most:
         raise ConfigError(f"{name} is {value}, must be from {least} to {most}")
+
+
+def check_least(name: str, value: float | None, least: int, word: str = "") -> None:
+    """
+    Check an option; None passes, which whoever sets the option writes as ``word``.
+
+    Raises
+    ------
+    ConfigError
+        If the value is below ``least``.
+    """
+    if value is not None and value < least:
+        other = f", or '{word}'" if word else ""
+        raise ConfigError(f"{name} is {value}, must be {least} or more{other}")
+
+
+def check_choice(name: str, value: str, known: Collection[str]) -> None:
+    """
+    Check an option.
+
+    Raises
+    ------
+    ConfigError
+        If the value is not one of those known.
+    """
+    if value not in known:
+        allowed = " or ".join(known) if len(known) < 3 else f"one of {', '.join(known)}"
+        raise ConfigError(f"{name} is '{value}', must be {allowed}")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from cpsched.auction.preference import (
 )
 from cpsched.auction.program import Program, UnitProgram
 from cpsched.auction.spots import line_spots, switch_spots
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, check_choice, check_least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +55,7 @@ class LineAuctioneer(Auctioneer):
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()
-        if self.nodesets is not None and self.nodesets < 1:
-            raise ConfigError(f"nodesets is {self.nodesets}, must be 1 or more, or 'none'")
+        check_least("nodesets", self.nodesets, 1, "none")
 
     def weights(
         self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
@@ -148,8 +147,7 @@ class Aucsched3(Auctioneer):
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()
-        if self.beta not in BETAS:
-            raise ConfigError(f"beta is '{self.beta}', must be one of {', '.join(BETAS)}")
+        check_choice("beta", self.beta, BETAS)
         if self.faithful and self.beta not in ("pairs", "printed"):
             raise ConfigError(f"beta is '{self.beta}', and faithful=yes takes the printed one")
         self.beta = "printed" if self.faithful else self.beta

@@ -17,7 +17,7 @@ from cpsched.auction.search import best_greedy, search
 from cpsched.cp import stats
 from cpsched.dispatch.passes import fits_now, frozen
 from cpsched.dispatch.window import SIZE, WindowDispatcher
-from cpsched.errors import ConfigError
+from cpsched.errors import check_least
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
@@ -84,9 +84,8 @@ class Auctioneer(WindowDispatcher):
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()
-        for name, value in (("bids_per_job", self.bids_per_job), ("bids", self.bids)):
-            if value < 1:
-                raise ConfigError(f"{name} is {value}, must be 1 or more")
+        check_least("bids_per_job", self.bids_per_job, 1)
+        check_least("bids", self.bids, 1)
         # Probing took whole decisions of AUCSCHED1 before it had looked for winners.
         self.limits = replace(self.limits, probe=False)
 
@@ -279,16 +278,10 @@ def numbers_of(
     # Without a proof, the solver may not know any bound.
     bound = max(min(-solved.bound, auction.most), value)
     return {
-        stats.SOLVER_CALLS: 1,
-        stats.MODELLED_JOBS: auction.num_jobs,
-        stats.PROVEN_OPTIMAL: int(optimal),
-        stats.LIMIT_HITS: int(not optimal and not solved.wall_limit_hit),
-        stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
-        stats.NO_SOLUTION: int(not solved.has_solution),
+        **stats.of_solve(solved, auction.num_jobs),
         stats.IMPROVED: int(value > before),
         stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
         stats.GAIN: (value - before) / before if before > 0 else 0.0,
-        stats.DETERMINISTIC_TIME: solved.deterministic,
         stats.MODEL_VARIABLES: program.size[0],
         stats.MODEL_CONSTRAINTS: program.size[1],
     }

@@ -16,7 +16,7 @@ from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
-from cpsched.errors import ConfigError
+from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.priority import make_priority
 
@@ -73,10 +73,8 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
         presolve: bool = False,
         allocator: str = "first-fit",
     ) -> None:
-        if window is not None and window < 1:
-            raise ConfigError(f"window is {window}, must be 1 or more, or 'all'")
-        if search not in SEARCHES:
-            raise ConfigError(f"search is '{search}', must be one of {', '.join(SEARCHES)}")
+        check_least("window", window, 1, "all")
+        check_choice("search", search, SEARCHES)
         self.search = search
         self.objective = make_objective(objective)
         self.minimises = self.objective.name

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched import cpsat
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, check_choice
 from cpsched.priority import ExpectedWait
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def make_objective(given: str | Objective) -> Objective:
     """
     if isinstance(given, Objective):
         return given
-    if given not in _OBJECTIVES:
-        raise ConfigError(f"objective is '{given}', must be {' or '.join(OBJECTIVES)}")
+    check_choice("objective", given, OBJECTIVES)
     return _OBJECTIVES[given]()
 
 

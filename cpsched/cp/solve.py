@@ -125,17 +125,11 @@ def _stats(built: BuiltModel, solved: cpsat.Solved, listed: int, followed: int) 
     # A model that leaves plans out proves nothing about them.
     proven = built.exact and solved.status is cpsat.Status.OPTIMAL
     bound = max(solved.bound, 0.0) if built.exact else 0.0
-    cut_short = solved.status in (cpsat.Status.FEASIBLE, cpsat.Status.UNKNOWN)
     gap = 0.0 if proven or not followed else (followed - bound) / followed
     return {
-        stats.SOLVER_CALLS: 1,
-        stats.MODELLED_JOBS: len(built.start),
+        **stats.of_solve(solved, len(built.start)),
         stats.PROVEN_OPTIMAL: int(proven),
-        stats.LIMIT_HITS: int(cut_short and not solved.wall_limit_hit),
-        stats.WALL_LIMIT_HITS: int(solved.wall_limit_hit),
-        stats.NO_SOLUTION: int(not solved.has_solution),
         stats.IMPROVED: int(followed < listed),
         stats.BOUND_GAP: max(gap, 0.0),
         stats.GAIN: (listed - followed) / listed if listed else 0.0,
-        stats.DETERMINISTIC_TIME: solved.deterministic,
     }

@@ -7,6 +7,8 @@ equal run unless ``wall_limit_hits`` is above 0.
 
 from __future__ import annotations
 
+from cpsched import cpsat
+
 #: Decisions that called the solver.
 SOLVER_CALLS = "solver_calls"
 #: Decisions that needed no solver because everything considered fits at once.
@@ -71,3 +73,17 @@ SOLVED = "solved"
 BIDS = "bids"
 #: Decisions for which partial auctions stood in for the whole program.
 SEARCHED = "searched"
+
+
+def of_solve(solved: cpsat.Solved, num_jobs: int) -> dict[str, float]:
+    """Return what one call of the solver counts for, with so many jobs in the model."""
+    cut_short = solved.status in (cpsat.Status.FEASIBLE, cpsat.Status.UNKNOWN)
+    return {
+        SOLVER_CALLS: 1,
+        MODELLED_JOBS: num_jobs,
+        PROVEN_OPTIMAL: int(solved.status is cpsat.Status.OPTIMAL),
+        LIMIT_HITS: int(cut_short and not solved.wall_limit_hit),
+        WALL_LIMIT_HITS: int(solved.wall_limit_hit),
+        NO_SOLUTION: int(not solved.has_solution),
+        DETERMINISTIC_TIME: solved.deterministic,
+    }

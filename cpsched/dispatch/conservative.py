@@ -15,10 +15,9 @@ import numpy as np
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import decision_of, frozen
+from cpsched.dispatch.passes import decision_of, frozen, plan_pass
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
-from cpsched.errors import ConfigError
-from cpsched.kernels import planning
+from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import PlannedStarts
 from cpsched.priority import make_priority
 
@@ -65,10 +64,8 @@ class Conservative(Dispatcher):
         allocator: str = "first-fit",
         reserve: str = PLAN,
     ) -> None:
-        if depth is not None and depth < 0:
-            raise ConfigError(f"depth is {depth}, must be 0 or more, or 'all'")
-        if objective not in ("slowdown", "expected-wait"):
-            raise ConfigError(f"objective is '{objective}', must be slowdown or expected-wait")
+        check_least("depth", depth, 0, "all")
+        check_choice("objective", objective, ("slowdown", "expected-wait"))
         self.priorities = [make_priority(name) for name in priority.split("+")]
         self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
         self.objective = objective
@@ -88,7 +85,8 @@ class Conservative(Dispatcher):
         best = np.inf
         for priority in self.priorities:
             order = priority.order(view.waiting, view.now)
-            candidate = self._plan(bounded, order, full=several)
+            rows = frozen(view.waiting.rows[order])
+            candidate = plan_pass(bounded, rows, self.allocator, self.depth, full=several)
             if not several:
                 chosen = (order, *candidate)
                 break
@@ -112,26 +110,6 @@ class Conservative(Dispatcher):
     def reservation_view(self, view: View) -> View:
         """Return the view with the runtimes that reservations are made of."""
         return self.reserving.view(view)
-
-    def _plan(self, view: View, order: IntArray, *, full: bool) -> tuple[IntArray, IntArray]:
-        store = view.waiting.store
-        packed, planned = planning.plan_pass(
-            self.allocator.policy,
-            view.now,
-            frozen(view.waiting.rows[order]),
-            self.depth,
-            int(full),
-            store.columns,
-            store.shapes,
-            view.eligible,
-            self.allocator.capacity,
-            self.allocator.scarce,
-            view.free,
-            view.running.rows,
-            view.running.arena.node,
-            view.running.arena.amount,
-        )
-        return packed, planned
 
     def _value(self, view: View, order: IntArray, planned: IntArray) -> float:
         """Return the objective of a full plan; lower is better."""

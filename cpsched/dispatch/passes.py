@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.kernels import easy, pass_state, start_log
+from cpsched.kernels import easy, pass_state, planning, start_log
 from cpsched.kernels import list_pass as listing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
@@ -94,6 +94,37 @@ def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator
         running.arena.amount,
     )
     return packed
+
+
+def plan_pass(
+    view: View, rows: IntArray, allocator: Allocator, depth: int, *, full: bool
+) -> tuple[IntArray, IntArray]:
+    """
+    Plan the jobs of some rows of the store, read-only, in their order.
+
+    Returns
+    -------
+    packed, planned
+        What starts, packed as by :mod:`cpsched.kernels.start_log`, and the planned starts.
+    """
+    store, running = view.waiting.store, view.running
+    packed, planned = planning.plan_pass(
+        allocator.policy,
+        view.now,
+        rows,
+        depth,
+        int(full),
+        store.columns,
+        store.shapes,
+        view.eligible,
+        allocator.capacity,
+        allocator.scarce,
+        view.free,
+        running.rows,
+        running.arena.node,
+        running.arena.amount,
+    )
+    return packed, planned
 
 
 def decision_of(view: View, packed: IntArray) -> Decision:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.passes import frozen
-from cpsched.errors import ConfigError
+from cpsched.errors import check_choice
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
@@ -44,8 +44,7 @@ class ReservationView:
     """
 
     def __init__(self, by: str) -> None:
-        if by not in _COLUMNS:
-            raise ConfigError(f"reserve is '{by}', must be one of {', '.join(_COLUMNS)}")
+        check_choice("reserve", by, _COLUMNS)
         self._column = _COLUMNS[by]
         self._seen: JobStore | None = None
         self._shadow_store = JobStore(())

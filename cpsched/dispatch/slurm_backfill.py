@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.dispatch.passes import decision_of, frozen
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels import slurm
 from cpsched.model import columns as c
 from cpsched.model.decision import PlannedStarts
@@ -70,15 +70,11 @@ class SlurmBackfill(Dispatcher):
         window: int | None = 86_400,
         backfill_interval: int = 30,
     ) -> None:
-        if topology not in ("line", "tree"):
-            raise ConfigError(f"topology is '{topology}', must be line or tree")
-        if reserve not in ("nodes", "amounts"):
-            raise ConfigError(f"reserve is '{reserve}', must be nodes or amounts")
-        for name, value in (("depth", depth), ("window", window)):
-            if value is not None and value < 0:
-                raise ConfigError(f"{name} is {value}, must be 0 or more, or 'all'")
-        if backfill_interval < 0:
-            raise ConfigError(f"backfill_interval is {backfill_interval}, must be 0 or more")
+        check_choice("topology", topology, ("line", "tree"))
+        check_choice("reserve", reserve, ("nodes", "amounts"))
+        check_least("depth", depth, 0, "all")
+        check_least("window", window, 0, "all")
+        check_least("backfill_interval", backfill_interval, 0)
         self.priority = make_priority(priority)
         self.tree = topology == "tree"
         self.close = reserve == "nodes"

@@ -16,7 +16,7 @@ from cpsched import cpsat
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.dispatch.passes import frozen
-from cpsched.errors import ConfigError
+from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import Decision
 from cpsched.priority import Fifo, Multifactor, make_priority
 
@@ -82,12 +82,9 @@ class WindowDispatcher(Dispatcher):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if self.scale not in SCALES:
-            raise ConfigError(f"scale is '{self.scale}', must be one of {', '.join(SCALES)}")
-        if self.window < 1:
-            raise ConfigError(f"window is {self.window}, must be 1 or more")
-        if self.interval is not None and self.interval < 1:
-            raise ConfigError(f"interval is {self.interval}, must be 1 or more, or 'none'")
+        check_choice("scale", self.scale, SCALES)
+        check_least("window", self.window, 1)
+        check_least("interval", self.interval, 1, "none")
         self.priority_rule: Priority = make_priority(self.priority)
         self.limits = cpsat.Limits(deterministic=self.limit, wall=self.wall)
         self.allocator = make_allocator(self.allocates)

@@ -12,11 +12,8 @@ from cpsched.explain.reservations import delayed
 from cpsched.explain.room import Fitting, node_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cpsched.explain.context import DecisionContext
     from cpsched.explain.model import OtherJob
-    from cpsched.model.types import IntArray
 
 #: Above so many running jobs in the way, all are named instead of only those that are needed.
 _MOST_PRUNED = 256
@@ -95,45 +92,24 @@ def waits_for(context: DecisionContext, fitting: Fitting) -> tuple[list[OtherJob
     Jobs end when they are expected to, and no other job starts. Those whose end changes nothing
     are left out, the earliest first.
     """
-    held = _holding(context, fitting)
+    held = [one for one in context.holdings() if fitting.eligible[one.node].any()]
+    held.sort(key=lambda one: (one.end, one.row))
     free = context.free_after.copy()
     needed = 0
     while fitting.place(free) is None and needed < len(held):
         # All that end at one second make room together.
-        end = held[needed][0]
-        while needed < len(held) and held[needed][0] == end:
-            _, _, node, amount, _ = held[needed]
-            free[node] += amount
+        end = held[needed].end
+        while needed < len(held) and held[needed].end == end:
+            free[held[needed].node] += held[needed].amount
             needed += 1
     if fitting.place(free) is None:
         return [], None
     kept = []
-    for end, row, node, amount, start in held[:needed]:
+    for one in held[:needed]:
         if needed <= _MOST_PRUNED:
-            free[node] -= amount
+            free[one.node] -= one.amount
             if fitting.place(free) is not None:
                 continue
-            free[node] += amount
-        kept.append(context.other(row, start, end, node))
-    return kept, held[needed - 1][0]
-
-
-_Holding = tuple[int, int, "IntArray", "IntArray", int]
-
-
-def _holding(context: DecisionContext, fitting: Fitting) -> Sequence[_Holding]:
-    """Return end, row, nodes, amounts and start of the jobs on nodes ours may use, by end."""
-    view = context.view
-    running, now = view.running, view.now
-    held: list[_Holding] = []
-    starts, ends = running.start.tolist(), running.expected_end.tolist()
-    for index, row in enumerate(running.rows.tolist()):
-        node, _, amount = running.allocation(index)
-        held.append((ends[index], row, node, amount, starts[index]))
-    for start in context.starts:
-        row = context.row_of[start.handle]
-        node, _, amount = start.allocation
-        held.append((context.end_of(row, now), row, node, amount, now))
-    return sorted(
-        (item for item in held if fitting.eligible[item[2]].any()), key=lambda item: item[:2]
-    )
+            free[one.node] += one.amount
+        kept.append(context.other(one.row, one.start, one.end, one.node))
+    return kept, held[needed - 1].end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
+
+
+class Holding(NamedTuple):
+    """What a job that runs, or starts now, holds until it is expected to end."""
+
+    end: int
+    row: int
+    start: int
+    node: IntArray
+    amount: IntArray
 
 
 class DecisionContext:
@@ -65,6 +75,20 @@ class DecisionContext:
         self.free_after: IntArray = np.array(view.free)
         for start in self.starts:
             self.free_after[start.allocation.node] -= start.allocation.amount
+
+    def holdings(self) -> list[Holding]:
+        """Return what the jobs that run, and those that start now, hold."""
+        running, now = self.view.running, self.view.now
+        rows = zip(running.rows.tolist(), running.start.tolist(), running.expected_end.tolist(),
+                   strict=True)  # fmt: skip
+        held = []
+        for index, (row, start, end) in enumerate(rows):
+            node, _, amount = running.allocation(index)
+            held.append(Holding(end, row, start, node, amount))
+        for handle, (node, _, amount) in self.starts:
+            row = self.row_of[handle]
+            held.append(Holding(self.end_of(row, now), row, now, node, amount))
+        return held
 
     def end_of(self, row: int, start: int) -> int:
         """Return when a waiting job would be expected to end."""

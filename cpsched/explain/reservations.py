@@ -59,13 +59,8 @@ class _Future:
         self._view = view
         self.times: IntArray = np.unique(np.asarray([view.now, *starts], dtype=np.int64))
         self.levels: IntArray = np.repeat(context.free_after[None], len(self.times), axis=0)
-        for index, end in enumerate(view.running.expected_end.tolist()):
-            node, _, amount = view.running.allocation(index)
-            self.levels[np.ix_(self.times >= end, node)] += amount
-        for start in context.starts:
-            node, _, amount = start.allocation
-            end = context.end_of(context.row_of[start.handle], view.now)
-            self.levels[np.ix_(self.times >= end, node)] += amount
+        for held in context.holdings():
+            self.levels[np.ix_(self.times >= held.end, held.node)] += held.amount
         self.sums: IntArray = self.levels.sum(axis=1)
 
     def reserve(

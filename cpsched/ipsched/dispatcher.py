@@ -17,7 +17,7 @@ import numpy as np
 from cpsched.cp import stats
 from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass
 from cpsched.dispatch.window import WindowDispatcher
-from cpsched.errors import ConfigError
+from cpsched.errors import check_choice
 from cpsched.ipsched.layout import Layout, layout_of
 from cpsched.ipsched.match import Matcher, density_order
 from cpsched.ipsched.problem import Problem
@@ -61,12 +61,8 @@ class Ipsched(WindowDispatcher):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        for name, value, known in (
-            ("objective", self.objective, OBJECTIVES),
-            ("node_bounds", self.node_bounds, NODE_BOUNDS),
-        ):
-            if value not in known:
-                raise ConfigError(f"{name} is '{value}', must be one of {', '.join(known)}")
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_choice("node_bounds", self.node_bounds, NODE_BOUNDS)
         super().__post_init__()
         self.limits = replace(self.limits, presolve=False, relax=True)
         self.printed = self.node_bounds == "printed"

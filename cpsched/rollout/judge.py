@@ -81,24 +81,6 @@ class Judge:
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
-        cost = self._costs(state, likely, proposals, ranked, unplaceable_now)
-        best = int(np.argmin(cost))
-        return proposals[best], {
-            stats.JUDGED: 1,
-            stats.FOLLOWED + proposals[best].rule.name: 1,
-            stats.PROPOSALS: len(proposals),
-            stats.GAIN_OVER_FIRST: float((cost[0] - cost[best]) / cost[0]),
-        }
-
-    def _costs(
-        self,
-        state: DecisionState,
-        likely: Likely,
-        proposals: Sequence[Proposal],
-        ranked: IntArray,
-        unplaceable_now: BoolArray,
-    ) -> FloatArray:
-        """Return what each proposal is expected to cost; infinite where it is not the least."""
         seed, other_seed = np.random.SeedSequence([self.seed, state.now]).generate_state(2).tolist()
         picked, held = _picked(proposals, ranked, unplaceable_now)
         # Scenarios play the jobs picked of the queue, then those that arrive.
@@ -107,6 +89,7 @@ class Judge:
         played = likely.take(picked).join(come)
         now = np.full(len(picked), state.now, dtype=np.int64)
         join = np.concatenate
+        # Infinite where a proposal is not the cheapest.
         cost: FloatArray = scenarios.judge(
             state.now,
             len(picked),
@@ -125,7 +108,13 @@ class Judge:
             state.level[0],
             self._patience,
         )
-        return cost
+        best = int(np.argmin(cost))
+        return proposals[best], {
+            stats.JUDGED: 1,
+            stats.FOLLOWED + proposals[best].rule.name: 1,
+            stats.PROPOSALS: len(proposals),
+            stats.GAIN_OVER_FIRST: float((cost[0] - cost[best]) / cost[0]),
+        }
 
     def _remaining(self, state: DecisionState, seed: int) -> IntArray:
         """Draw how much longer the running jobs run, shape ``(num_scenarios, B)``."""

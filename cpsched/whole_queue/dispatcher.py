@@ -23,9 +23,8 @@ from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.decision_state import DecisionState, highest_first
-from cpsched.dispatch.passes import decision_of, fits_now, frozen, start_in_order
+from cpsched.dispatch.passes import decision_of, fits_now, frozen, plan_pass, start_in_order
 from cpsched.errors import check_range
-from cpsched.kernels import planning
 from cpsched.model.decision import NOTHING, Decision, PlannedStarts
 from cpsched.whole_queue.neighbourhoods import first_model, improve
 from cpsched.whole_queue.tasks import Tasks
@@ -117,23 +116,8 @@ class WholeQueue(Dispatcher):
             plan, found = improve(tasks, plan, self._neighbourhoods, self.limits)
             numbers.update(found)
         numbers[stats.GAIN_OVER_FIRST] = (plans[0].cost - plan.cost) / plans[0].cost
-        view, store = state.view, state.jobs.store
-        packed, planned = planning.plan_pass(
-            self.allocator.policy,
-            view.now,
-            frozen(state.jobs.rows[plan.order]),
-            _UNLIMITED,
-            1,
-            store.columns,
-            store.shapes,
-            view.eligible,
-            self.allocator.capacity,
-            self.allocator.scarce,
-            view.free,
-            view.running.rows,
-            view.running.arena.node,
-            view.running.arena.amount,
-        )
+        view, rows = state.view, frozen(state.jobs.rows[plan.order])
+        packed, planned = plan_pass(view, rows, self.allocator, _UNLIMITED, full=True)
         start = np.empty(len(plan.order), dtype=np.int64)
         start[plan.order] = planned
         handles = state.jobs.handle

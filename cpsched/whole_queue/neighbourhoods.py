@@ -83,14 +83,8 @@ def _replan(
     """Solve a group's model; return the list plan in the order of its answer, or the plan given."""
     model, start = _model(tasks, plan, group)
     solved = cpsat.solve(model, start, limits)
-    proven = solved.status in (cpsat.Status.OPTIMAL, cpsat.Status.INFEASIBLE)
-    numbers[stats.SOLVER_CALLS] += 1
-    numbers[stats.MODELLED_JOBS] += len(group)
-    numbers[stats.PROVEN_OPTIMAL] += int(solved.status is cpsat.Status.OPTIMAL)
-    numbers[stats.NO_SOLUTION] += int(not solved.has_solution)
-    numbers[stats.LIMIT_HITS] += int(not proven and not solved.wall_limit_hit)
-    numbers[stats.WALL_LIMIT_HITS] += int(solved.wall_limit_hit)
-    numbers[stats.DETERMINISTIC_TIME] += solved.deterministic
+    for name, value in stats.of_solve(solved, len(group)).items():
+        numbers[name] += value
     if not solved.has_solution:
         return plan
     moved = plan.start.copy()

@@ -384,9 +384,9 @@ def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("ipsched:objective=cores", "objective is 'cores', must be one of priority, priority-cor"),
+        ("ipsched:objective=cores", "objective is 'cores', must be priority or priority-cores"),
         ("ipsched:scale=log", "scale is 'log', must be one of auto, ranks, points"),
-        ("ipsched:node_bounds=off", "node_bounds is 'off', must be one of selected, printed"),
+        ("ipsched:node_bounds=off", "node_bounds is 'off', must be selected or printed"),
         ("ipsched:window=0", "window is 0, must be 1 or more"),
         ("ipsched:interval=0", "interval is 0, must be 1 or more, or 'none'"),
         ("ipsched:limit=0", "limit is 0.0, must be above 0"),
