@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from cpsched.study.campaign import Display
     from cpsched.study.status import Watch
 
-#: Seconds between two looks at the display, and instants between two looks at the clock.
+#: Seconds between two looks at the display.
 _REFRESH = 0.2
-_INSTANTS = 256
 #: Columns of a terminal that has room for everything.
 _WIDE = 120
 #: Seconds between two looks at the runs under way.
@@ -47,40 +46,23 @@ class ProgressBar(Observer):
         self._progress = progress
         self._task = task
         self._epoch = epoch
-        self._instants = 0
         self._next_look = 0.0
-        self._submitted = self._started = self._ended = 0
 
-    def on_submit(self, first: int, end: int, now: int) -> None:  # noqa: ARG002
-        """Count arrivals."""
-        self._submitted = end
-
-    def on_start(self, job: int, allocation: object, now: int) -> None:  # noqa: ARG002
-        """Count starts."""
-        self._started += 1
-
-    def on_end(self, job: int, outcome: int, now: int) -> None:  # noqa: ARG002
-        """Count ends."""
-        self._ended += 1
-
-    def on_instant(self, now: int) -> None:
+    def on_progress(self, ended: int, waiting: int, now: int) -> None:
         """Refresh the display now and then."""
-        self._instants += 1
-        if self._instants % _INSTANTS:
-            return
         if monotonic() >= self._next_look:
             self._next_look = monotonic() + _REFRESH
-            self._show(now)
+            self._show(ended, waiting, now)
 
-    def _show(self, now: int) -> None:
+    def _show(self, ended: int, waiting: int, now: int) -> None:
         if self._epoch is None:
             date = f"day {now // 86400}"
         else:
             date = datetime.fromtimestamp(self._epoch + now, UTC).strftime("%Y-%m-%d")
         self._progress.update(
             self._task,
-            completed=self._ended,
-            queue=f"queue {self._submitted - self._started:,}",
+            completed=ended,
+            queue=f"queue {waiting:,}",
             date=date,
         )
 

@@ -59,6 +59,11 @@ class Easy(Dispatcher):
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
 
+    @property
+    def in_queue_order(self) -> bool:
+        """Whether jobs are taken and backfilled as they wait, by their runtime estimates."""
+        return self.queue.is_fifo and self.backfill is None and self.reserving.by_estimate
+
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""
         self.queue.reset(system)
@@ -88,6 +93,7 @@ class _Queue:
     def __init__(self, priority: Priority) -> None:
         self._priority = priority
         self._static = StaticOrder(priority) if priority.static else None
+        self.is_fifo = type(priority) is Fifo
 
     def reset(self, system: System) -> None:
         self._priority.reset(system)
@@ -96,7 +102,7 @@ class _Queue:
 
     def rows(self, view: View) -> IntArray:
         waiting = view.waiting
-        if type(self._priority) is Fifo:
+        if self.is_fifo:
             return waiting.rows
         if self._static:
             return self._static.rows(view)

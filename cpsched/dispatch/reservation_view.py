@@ -46,12 +46,14 @@ class ReservationView:
     def __init__(self, by: str) -> None:
         check_choice("reserve", by, _COLUMNS)
         self._column = _COLUMNS[by]
+        #: Whether reservations are made of the runtime estimates, as everything else is.
+        self.by_estimate = self._column == c.RUNTIME_ESTIMATE
         self._seen: JobStore | None = None
         self._shadow_store = JobStore(())
 
     def view(self, view: View) -> View:
         """Return the view for a decision's reservations."""
-        if self._column == c.RUNTIME_ESTIMATE:
+        if self.by_estimate:
             return view
         waiting, running = view.waiting, view.running
         rows = np.concatenate([waiting.rows, running.rows])

@@ -328,6 +328,16 @@ class Cluster:
         self.machine.set_down(nodes)
         self._news = True
 
+    @property
+    def only_requested(self) -> bool:
+        """Whether runtime estimates are requested times, and the predictor learns of nothing."""
+        return not (self._predicts or self._sees_starts or self._learns)
+
+    def skip_to(self, now: int) -> None:
+        """Take up a machine in which everything up to this second has happened."""
+        self._tick(now)
+        self._news = False
+
     # --- what follows ----------------------------------------------------------------------------
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError, DispatchError, RunError
-from cpsched.kernels import ledger
+from cpsched.kernels import event_loop, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.arrays import immutable, shared
@@ -195,7 +195,7 @@ class Machine:
             raise DispatchError(self._improper(row, allocation))
         count = len(node)
         first = arena.reserve(count)
-        self._room_to_run()
+        self._room_to_run(self.num_running + 1)
         wrong = ledger.claim(
             store.writable,
             row,
@@ -218,10 +218,10 @@ class Machine:
         self.num_running += 1
         self._held += count
 
-    def _room_to_run(self) -> None:
-        if self.num_running == len(self._running):
-            running = self._running
-            self._running, self._running_view = shared(2 * len(running))
+    def _room_to_run(self, num_jobs: int) -> None:
+        running = self._running
+        if num_jobs > len(running):
+            self._running, self._running_view = shared(max(2 * len(running), num_jobs))
             self._running[: len(running)] = running
 
     def is_in(self, row: int, state: int) -> bool:
@@ -287,6 +287,47 @@ class Machine:
             self._hide_down()
         if arena.used > 4096 and arena.used > 4 * self._held:
             self._compact()
+
+    # --- for the compiled event loop ------------------------------------------------------------
+
+    def lend(self, counters: Any, num_jobs: int) -> tuple[event_loop.Tables, event_loop.Lists]:
+        """
+        Return the arrays, with room for so many jobs, and write how far they are used.
+
+        Parameters
+        ----------
+        counters
+            A record of :data:`cpsched.kernels.event_loop.COUNTERS`.
+        """
+        self.store.reserve(num_jobs)
+        if len(self._queue) < num_jobs - self.store.size + self.num_waiting:
+            self._set_queue(self._queue[self._queue_first : self._queue_end], num_jobs)
+        self._room_to_run(num_jobs)
+        counters["queue_first"], counters["queue_end"] = self._queue_first, self._queue_end
+        counters["num_running"] = self.num_running
+        counters["arena_used"], counters["arena_held"] = self.arena.used, self._held
+        store = self.store
+        return (
+            event_loop.Tables(
+                store.writable, store.shapes, self.eligible, self.capacity, self.free
+            ),
+            event_loop.Lists(self._queue, self._running, *self.arena.writable),
+        )
+
+    def take_back(self, counters: Any) -> None:
+        """Take up how far the arrays are used after :meth:`lend`."""
+        self._queue_first, self._queue_end = (
+            int(counters["queue_first"]),
+            int(counters["queue_end"]),
+        )
+        self.num_running = int(counters["num_running"])
+        self.arena.used, self._held = int(counters["arena_used"]), int(counters["arena_held"])
+
+    def make_room(self, num_nodes: int) -> None:
+        """Make room for allocations of so many nodes."""
+        if self.arena.used > 2 * self._held:
+            self._compact()
+        self.arena.reserve(num_nodes)
 
     def state(self) -> dict[str, Any]:
         """Return what has become of the jobs in the store, as arrays and numbers."""

@@ -175,12 +175,17 @@ class JobStore:
         first = self.size
         end = first + len(block)
         if end > len(self.columns):
-            grown, shown = shared(max(2 * len(self.columns), end), c.NUM_COLUMNS)
-            grown[:first] = self.columns[:first]
-            self.writable, self.columns = grown, shown
+            self.reserve(max(2 * len(self.columns), end))
         self.writable[first:end, : c.NUM_SUBMIT] = block
         self.size = end
         return first
+
+    def reserve(self, num: int) -> None:
+        """Make room for so many jobs."""
+        if num > len(self.columns):
+            grown, shown = shared(num, c.NUM_COLUMNS)
+            grown[: self.size] = self.columns[: self.size]
+            self.writable, self.columns = grown, shown
 
     def add_shapes(self, shapes: IntArray) -> None:
         """Append distinct requests; rows as in :attr:`shapes`."""

@@ -32,6 +32,8 @@ class Arrivals:
     ----------
     workload
         All jobs, rejected ones included.
+    rows
+        What the job store gets of each job, shape ``(A, NUM_SUBMIT)``.
     workload_row
         Row of the workload of each job that can run, shape ``(A,)``. The position here is the
         job's handle and its row in the job store.
@@ -66,7 +68,7 @@ class Arrivals:
             jobs.per_node_max,
         )
         self._labels = {label: getattr(jobs, label).values for label in LABELS}
-        self._block = _submit_block(jobs, system, shape_of)
+        self.rows = _submit_block(jobs, system, shape_of)
         # Highest numbers in use up to and including each job.
         columns = [shape_of, *(getattr(jobs, label).codes for label in LABELS)]
         self._seen = np.maximum.accumulate(np.stack(columns, axis=1), axis=0) + 1
@@ -95,9 +97,12 @@ class Arrivals:
         bool
             Whether new shapes came (and with them, perhaps, new eligibility classes).
         """
-        store.append(self._block[first:end])
-        if not (self._brings.item(first) if end == first + 1 else self._brings[first:end].any()):
-            return False
+        store.append(self.rows[first:end])
+        brings = self._brings.item(first) if end == first + 1 else self._brings[first:end].any()
+        return bool(brings) and self.bring(store, end)
+
+    def bring(self, store: JobStore, end: int) -> bool:
+        """Add the shapes and strings of jobs before ``end``; say whether there are new shapes."""
         shapes, *codes = self._seen[end - 1].tolist()
         for label, seen in zip(LABELS, codes, strict=True):
             known = len(store.labels[label])

@@ -31,6 +31,9 @@ class Observer:
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:
         """A dispatcher answered, in so many seconds; called before its actions are carried out."""
 
+    def on_progress(self, ended: int, waiting: int, now: int) -> None:
+        """So many jobs have ended or wait by now; called every few instants, or less often."""
+
     def on_instant(self, now: int) -> None:
         """Everything at this second is done."""
 

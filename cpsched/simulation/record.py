@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
     from cpsched.simulation.simulator import Simulator
 
@@ -47,12 +47,25 @@ class AllocationRecorder(Observer):
 
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
         """Append the nodes a job starts on."""
-        needed = self._used + len(allocation.node)
+        self.make_room(len(allocation.node))
+        self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
+
+    def make_room(self, num_nodes: int) -> None:
+        """Make room for an allocation of so many nodes."""
+        needed = self._used + num_nodes
         if needed > len(self._rows):
             grown = np.zeros((max(2 * len(self._rows), needed), self._rows.shape[1]), np.int64)
             grown[: self._used] = self._rows[: self._used]
             self._rows = grown
-        self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
+
+    def lend(self, counters: Any) -> IntArray:
+        """Return the array for the compiled event loop, and write how far it is used."""
+        counters["runs_used"] = self._used
+        return self._rows
+
+    def take_back(self, counters: Any) -> None:
+        """Take up how far it is used now."""
+        self._used = int(counters["runs_used"])
 
     def state(self) -> dict[str, Any]:
         """Return what was recorded so far."""
@@ -115,6 +128,11 @@ class DecisionRecorder(Observer):
             self._solver_before = solver
         if decision.stats:
             self._stats.update(decision.stats)
+
+    def add(self, seconds: FloatArray, starts: int) -> None:
+        """Count decisions that took so long, with so many starts in all."""
+        self._seconds.frombytes(seconds.tobytes())
+        self._starts += starts
 
     def state(self) -> dict[str, Any]:
         """Return what was counted so far."""

@@ -177,7 +177,7 @@ def _run_with(
     if checkpoint.path.exists():
         simulator.restore(checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval
-    while simulator.step():
+    while simulator.advance():
         if monotonic() >= due:
             checkpoints.write(checkpoint.path, identity, simulator.state())
             due = monotonic() + checkpoint.interval

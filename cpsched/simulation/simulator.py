@@ -24,7 +24,10 @@ from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MAX_TIME, MISSING, Status
 from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.compiled import CompiledLoop, loop_of
 from cpsched.simulation.observers import Observer, hooks
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+from cpsched.simulation.runtime_models import Recorded
 from cpsched.spec import build
 
 if TYPE_CHECKING:
@@ -59,6 +62,10 @@ _END, _CANCEL, _SUBMIT, _RELEASE = (int(phase) for phase in Phase)
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
 
+#: Instants between two looks at what shows the progress.
+_INSTANTS = 16
+#: Later than any event.
+_FOREVER = 2**62
 #: Of a dispatch grid, seconds: a year.
 _LONGEST_INTERVAL = 366 * 86400
 _TIMED_OUT = int(Status.TIMEOUT)
@@ -159,7 +166,9 @@ class Simulator:
         self._counter = 0
         #: The second of the dispatch grid at which the dispatcher is asked next, or None.
         self._tick: int | None = None
+        self._instants = 0
         self._set_hooks(tuple(observers))
+        self._compiled = self._compiled_loop()
 
     def _set_hooks(self, observers: tuple[Observer, ...]) -> None:
         self.observers = observers
@@ -168,6 +177,7 @@ class Simulator:
         self._on_end: tuple[Callable[..., None], ...] = hooks(observers, "on_end")
         self._on_decision: tuple[Callable[..., None], ...] = hooks(observers, "on_decision")
         self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
+        self._on_progress: tuple[Callable[..., None], ...] = hooks(observers, "on_progress")
 
     @property
     def system(self) -> System:
@@ -206,13 +216,38 @@ class Simulator:
         DispatchError
             If the dispatcher breaks an invariant, or leaves jobs waiting for ever.
         """
-        while True:
-            time = self.next_time()
-            if time is None or (until is not None and time >= until):
-                break
-            self._instant(time)
-        if self.next_time() is None:
+        while self.advance(until):
+            pass
+
+    def advance(self, until: int | None = None) -> bool:
+        """
+        Go on for a while: an instant, or many where the compiled loop does.
+
+        Returns
+        -------
+        bool
+            False if nothing is left to happen before ``until``.
+
+        Raises
+        ------
+        DispatchError
+            As :meth:`run`.
+        """
+        time = self.next_time()
+        if time is None:
             self._check_queue_drained()
+            return False
+        if until is not None and time >= until:
+            return False
+        if self._compiled is None or not self._ends_only:
+            self._instant(time)
+            self._instants += 1
+            if self._on_progress and self._instants % _INSTANTS == 0:
+                self._tell_progress()
+        else:
+            self._advance_compiled(self._compiled, until)
+            self._tell_progress()
+        return True
 
     def step(self) -> bool:
         """Advance to the next instant and finish it; return False if there was none."""
@@ -243,6 +278,68 @@ class Simulator:
                 break
         for hook in self._on_instant:
             hook(now)
+
+    def _tell_progress(self) -> None:
+        waiting = self.machine.num_waiting
+        ended = self._next_submit - waiting - self.machine.num_running - self._num_held
+        for hook in self._on_progress:
+            hook(ended, waiting, self.now)
+
+    # --- the compiled loop -----------------------------------------------------------------------
+
+    def _compiled_loop(self) -> CompiledLoop | None:
+        """Return the compiled loop, if all there is to ask is built in and it can answer."""
+        told = (*self._on_submit, *self._on_start, *self._on_end, *self._on_decision)
+        recorders: dict[type, Any] = {
+            type(observer): observer
+            for hook in told
+            if (observer := getattr(hook, "__self__", None)) is not None
+        }
+        plain = (
+            loop_of(self.dispatcher) is not None
+            and self.cluster.only_requested
+            and type(self.runtime_model) is Recorded
+            and self._kills
+            and self.interval is None
+            and not self._has_holds
+            and not self._on_instant
+            and len(told) == 2
+            and recorders.keys() == {AllocationRecorder, DecisionRecorder}
+        )
+        if not plain:
+            return None
+        return CompiledLoop(
+            self.arrivals,
+            self.cluster,
+            self.start_time,
+            self.end_time,
+            recorders[AllocationRecorder],
+            recorders[DecisionRecorder],
+        )
+
+    @property
+    def _ends_only(self) -> bool:
+        """Whether nothing else than ends and submits will happen."""
+        return (
+            all(event[1] == _END for event in self._heap)
+            and self.cluster.next_wake is None
+            and not self.machine.down
+        )
+
+    def _advance_compiled(self, loop: CompiledLoop, until: int | None) -> None:
+        counters = loop.counters
+        counters["now"], counters["next_submit"] = self.now, self._next_submit
+        counters["counter"] = self._counter
+        ends = np.array(self._heap, dtype=np.int64).reshape(-1, 4)[:, [0, 2, 3]]
+        ends = loop.advance(ends, _FOREVER if until is None else until)
+        self.now, self._next_submit = int(counters["now"]), int(counters["next_submit"])
+        self._counter = int(counters["counter"])
+        self._heap = [(time, _END, count, row) for time, count, row in ends.tolist()]
+        self.cluster.skip_to(self.now)
+        killed = self.arrivals.runtime > self.arrivals.requested_time
+        ended = (self.end_time != MISSING) & (self.outcome == JobOutcome.NOT_ENDED)
+        self.outcome[ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
+        self._will_time_out = {row for _, _, _, row in self._heap if killed[row]}
 
     def _push(self, time: int, phase: int, job: int) -> None:
         self._counter += 1

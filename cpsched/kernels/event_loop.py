@@ -1,0 +1,355 @@
+"""
+The simulator's event loop, compiled whole for dispatchers that are one pass over the queue.
+
+What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo`` and ``easy``
+with the same kernels and without Python in between: jobs end, jobs arrive, a pass says what starts,
+``claim`` checks and takes it. It stops where arrays have to grow, and goes on with the same ones.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import types
+
+from cpsched.kernels import easy, ledger, list_pass
+from cpsched.kernels.arrays import FAR
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.inner import inner
+from cpsched.kernels.pass_state import FULL
+from cpsched.kernels.start_log import HEADER
+from cpsched.model.columns import NUM_SUBMIT, STATE, WAITING
+
+if TYPE_CHECKING:
+    from cpsched.model.types import BoolArray, FloatArray, IntArray
+
+#: Why the loop returns: nothing happens any more (or before ``until``); enough decisions for now;
+#: the classes of jobs that ``easy`` remembers need more room; what starts needs more room; a start
+#: that the machine refuses.
+IDLE, PAUSED, CLASSES_FULL, NO_ROOM, REFUSED = range(5)
+
+#: What changes from call to call besides arrays, one record of it.
+COUNTERS = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "now",
+            "is_due",  # whether something has happened that was not decided on
+            "next_submit",
+            "num_events",
+            "counter",  # how many ends were ever put into the heap: it breaks ties
+            "queue_first",
+            "queue_end",
+            "num_running",
+            "arena_used",
+            "arena_held",
+            "runs_used",
+            "decisions",
+            "starts",
+            "refused",  # the row of the job
+        )
+    ]
+)
+
+# Columns of the heap of ends.
+_SECOND, _COUNTER, _ROW = range(3)
+_gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
+_CLOCK = np.int32(time.CLOCK_MONOTONIC)
+
+
+class Log(NamedTuple):
+    """What the log says of the jobs; int64, shape ``(A,)``, ``rows`` as the store takes them."""
+
+    submit: IntArray
+    runtime: IntArray
+    requested: IntArray
+    rows: IntArray
+
+
+class Tables(NamedTuple):
+    """The job store and the nodes, as in a :class:`~cpsched.engine.machine.Machine`."""
+
+    cols: IntArray
+    shapes: IntArray
+    eligible: BoolArray
+    capacity: IntArray
+    free: IntArray
+
+
+class Lists(NamedTuple):
+    """What waits and what runs, with room for all jobs; allocations, with room for some."""
+
+    queue: IntArray
+    running: IntArray
+    arena_node: IntArray
+    arena_units: IntArray
+    arena_amount: IntArray
+
+
+class Memory(NamedTuple):
+    """What passes remember, see :mod:`cpsched.kernels.pass_state`."""
+
+    class_of: IntArray
+    main: IntArray
+    job_classes: IntArray
+
+
+class Record(NamedTuple):
+    """
+    What the simulator keeps: ends to come and what is written down.
+
+    ``events`` is a heap of (second, counter, row) with room for all jobs; ``start`` and ``end`` are
+    by job, ``runs`` as ``record_runs`` has them, ``seconds`` by decision.
+    """
+
+    events: IntArray
+    start: IntArray
+    end: IntArray
+    runs: IntArray
+    seconds: FloatArray
+
+
+_claim = inner(ledger.claim.py_func)  # type: ignore[attr-defined]
+_release = inner(ledger.release.py_func)  # type: ignore[attr-defined]
+_keep_waiting = inner(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
+_record_runs = inner(ledger.record_runs.py_func)  # type: ignore[attr-defined]
+_list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
+_easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
+
+
+@inner
+def _clock(spare):
+    """Return seconds of a clock; ``spare`` takes what the C library writes."""
+    _gettime(_CLOCK, spare.ctypes.data)
+    return spare[0] + 1e-9 * spare[1]
+
+
+@inner
+def _is_before(events, a, b):
+    if events[a, _SECOND] != events[b, _SECOND]:
+        return events[a, _SECOND] < events[b, _SECOND]
+    return events[a, _COUNTER] < events[b, _COUNTER]
+
+
+@inner
+def _swap(events, a, b):
+    for k in range(3):
+        events[a, k], events[b, k] = events[b, k], events[a, k]
+
+
+@inner
+def _push(events, size, second, counter, row):
+    """Put an end into the heap."""
+    events[size, _SECOND], events[size, _COUNTER], events[size, _ROW] = second, counter, row
+    at = size
+    while at > 0 and _is_before(events, at, (at - 1) // 2):
+        _swap(events, at, (at - 1) // 2)
+        at = (at - 1) // 2
+
+
+@inner
+def _pop(events, size):
+    """Take the first out of the heap; return its row."""
+    row = events[0, _ROW]
+    last = size - 1
+    _swap(events, 0, last)
+    at = 0
+    while 2 * at + 1 < last:
+        child = 2 * at + 1
+        if child + 1 < last and _is_before(events, child + 1, child):
+            child += 1
+        if not _is_before(events, child, at):
+            break
+        _swap(events, at, child)
+        at = child
+    return row
+
+
+@inner
+def _end_jobs(count, tables, lists, record):
+    """End the jobs that end now."""
+    now, events = count.now, record.events
+    while count.num_events > 0 and events[0, _SECOND] == now:
+        row = _pop(events, count.num_events)
+        count.num_events -= 1
+        count.arena_held -= _release(
+            tables.cols, row, tables.free, lists.arena_node, lists.arena_amount, lists.running,
+            count.num_running,
+        )  # fmt: skip
+        count.num_running -= 1
+        record.end[row] = now
+
+
+@inner
+def _admit_jobs(count, log, cols, queue):
+    """Put the jobs that are submitted now into the store and the queue."""
+    row = count.next_submit
+    while row < len(log.submit) and log.submit[row] == count.now:
+        for k in range(NUM_SUBMIT):
+            cols[row, k] = log.rows[row, k]
+        cols[row, STATE] = WAITING
+        queue[count.queue_end] = row
+        count.queue_end += 1
+        row += 1
+    count.next_submit = row
+
+
+@inner
+def _to_decision(count, limit, until, log, tables, lists, memory, record):
+    """Go on to the next decision; return -1 there, or why the loop ends before it."""
+    submit, events = log.submit, record.events
+    while True:
+        if count.is_due == 0:
+            second = FAR
+            if count.next_submit < len(submit):
+                second = submit[count.next_submit]
+            if count.num_events > 0:
+                second = min(second, events[0, _SECOND])
+            if second >= until:
+                return IDLE
+            if second > count.now and count.decisions >= limit:
+                return PAUSED
+            count.now = second
+            _end_jobs(count, tables, lists, record)
+            _admit_jobs(count, log, tables.cols, lists.queue)
+            count.is_due = 1
+        if count.queue_end > count.queue_first:
+            return CLASSES_FULL if memory.main[FULL] != 0 else -1
+        count.is_due = 0
+
+
+@inner
+def _note_seconds(count, seconds, spent):
+    """Note how long a decision took; return the notes, in a larger array if need be."""
+    if count.decisions == len(seconds):
+        grown = np.empty(2 * len(seconds))
+        for i in range(len(seconds)):
+            grown[i] = seconds[i]
+        seconds = grown
+    seconds[count.decisions] = spent
+    count.decisions += 1
+    return seconds
+
+
+@inner
+def _carry_out(count, packed, log, tables, lists, record):
+    """
+    Start what a pass says; return -1, or why it cannot be done.
+
+    Parameters
+    ----------
+    packed
+        As of :func:`cpsched.kernels.start_log.packed`.
+    """
+    num, total = packed[0], packed[1]
+    queue, num_kinds = lists.queue, tables.free.shape[1]
+    if max(count.arena_used + total - len(lists.arena_node),
+           count.runs_used + total - len(record.runs)) > 0:  # fmt: skip
+        return NO_ROOM
+    bounds = HEADER + num
+    nodes = bounds + num + 1
+    amounts = packed[nodes + 2 * total : nodes + (2 + num_kinds) * total]
+    amount_of = amounts.reshape((total, num_kinds))
+    for i in range(num):
+        row, low, high = packed[HEADER + i], packed[bounds + i], packed[bounds + i + 1]
+        node = packed[nodes + low : nodes + high]
+        units = packed[nodes + total + low : nodes + total + high]
+        wrong = _claim(
+            tables.cols, row, tables.shapes, tables.eligible, tables.capacity, tables.free, node,
+            units, amount_of[low:high], lists.arena_node, lists.arena_units, lists.arena_amount,
+            count.arena_used, lists.running, count.num_running, count.now,
+        )  # fmt: skip
+        if wrong != 0:
+            count.refused = row
+            return REFUSED
+        count.arena_used += high - low
+        count.arena_held += high - low
+        count.num_running += 1
+        count.counter += 1
+        end = count.now + min(log.runtime[row], log.requested[row])
+        _push(record.events, count.num_events, end, count.counter, row)
+        count.num_events += 1
+        record.start[row] = count.now
+        count.runs_used = _record_runs(
+            row, count.now, node, units, amount_of[low:high], record.runs, count.runs_used
+        )
+    count.starts += num
+    if num == 1 and queue[count.queue_first] == packed[HEADER]:
+        count.queue_first += 1
+    elif num > 0:
+        waiting = queue[count.queue_first : count.queue_end]
+        count.queue_end = count.queue_first + _keep_waiting(waiting, tables.cols)
+    return -1
+
+
+@kernel
+def fifo_loop(policy, counters, limit, until, log, tables, lists, memory, record, packed):
+    """
+    Simulate under ``fifo``; see :func:`easy_loop`.
+    """
+    count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
+    while True:
+        if len(packed) == 0:
+            why = _to_decision(count, limit, until, log, tables, lists, memory, record)
+            if why >= 0:
+                return why, packed, seconds
+            before = _clock(spare)
+            packed = _list_pass(
+                policy, True, lists.queue[count.queue_first : count.queue_end], tables.cols,
+                tables.shapes, tables.eligible, memory.main, tables.free, memory.job_classes,
+            )  # fmt: skip
+            seconds = _note_seconds(count, seconds, _clock(spare) - before)
+        why = _carry_out(count, packed, log, tables, lists, record)
+        if why >= 0:
+            return why, packed, seconds
+        packed = packed[:0]
+        count.is_due = 0
+
+
+@kernel
+def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record, packed):
+    """
+    Simulate under ``easy``, queue and backfilling in the order of submission.
+
+    Jobs run as the log says, are killed at their requested time, and nothing is held.
+
+    Parameters
+    ----------
+    policy
+        The allocator's order of nodes.
+    counters
+        One record of :data:`COUNTERS`; changed.
+    limit
+        So many decisions; it stops between two seconds.
+    until
+        Second before which it stops.
+    packed
+        What a pass has decided and is still to be carried out; of length 0 otherwise.
+
+    Returns
+    -------
+    why, packed, seconds
+        Why it stops, ``packed`` for the next call, and the seconds of decisions, perhaps in a
+        larger array.
+    """
+    count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
+    while True:
+        if len(packed) == 0:
+            why = _to_decision(count, limit, until, log, tables, lists, memory, record)
+            if why >= 0:
+                return why, packed, seconds
+            before = _clock(spare)
+            rows = lists.queue[count.queue_first : count.queue_end]
+            packed = _easy_pass(
+                policy, count.now, rows, rows, memory.class_of, tables.cols, tables.shapes,
+                tables.eligible, memory.main, memory.job_classes, tables.free,
+                lists.running[: count.num_running], lists.arena_node, lists.arena_amount,
+            )  # fmt: skip
+            seconds = _note_seconds(count, seconds, _clock(spare) - before)
+        why = _carry_out(count, packed, log, tables, lists, record)
+        if why >= 0:
+            return why, packed, seconds
+        packed = packed[:0]
+        count.is_due = 0

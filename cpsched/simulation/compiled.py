@@ -1,0 +1,165 @@
+"""
+The compiled event loop on the objects of a simulation.
+
+Where everything in a simulation is built in and one pass over the queue decides, nothing has to be
+asked of Python: :mod:`cpsched.kernels.event_loop` goes on for many decisions at once, on the arrays
+of the same machine. Between two calls everything is as if the simulator had stepped there itself.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.rules import Fifo
+from cpsched.errors import DispatchError
+from cpsched.kernels import event_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.engine.cluster import Cluster
+    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+
+#: A call of the loop takes about so many seconds, so that what is around it does not count.
+_SECONDS = 0.1
+_FIRST_DECISIONS = 1024
+
+
+def loop_of(dispatcher: Dispatcher) -> Callable[..., Any] | None:
+    """Return the compiled loop that does what a dispatcher does, None if there is none."""
+    # What derives from a built-in dispatcher may decide differently.
+    if type(dispatcher) is Fifo:
+        return event_loop.fifo_loop
+    if type(dispatcher) is Easy and dispatcher.in_queue_order:
+        return event_loop.easy_loop
+    return None
+
+
+class CompiledLoop:
+    """
+    The compiled loop of one simulation.
+
+    Parameters
+    ----------
+    arrivals
+        The jobs.
+    cluster
+        Its dispatcher has a loop, see :func:`loop_of`; runtime estimates are requested times.
+    start_time, end_time
+        By handle; written to.
+    allocations, decisions
+        What is told of starts and decisions.
+
+    Attributes
+    ----------
+    counters
+        How far the simulation is, one record of :data:`cpsched.kernels.event_loop.COUNTERS`.
+    """
+
+    def __init__(
+        self,
+        arrivals: Arrivals,
+        cluster: Cluster,
+        start_time: IntArray,
+        end_time: IntArray,
+        allocations: AllocationRecorder,
+        decisions: DecisionRecorder,
+    ) -> None:
+        self._loop: Callable[..., Any] | None = loop_of(cluster.dispatcher)
+        self._arrivals = arrivals
+        self._cluster = cluster
+        self._times = (start_time, end_time)
+        self._allocations = allocations
+        self._decisions = decisions
+        self._log = event_loop.Log(
+            np.array(arrivals.submit, dtype=np.int64),
+            arrivals.runtime,
+            arrivals.requested_time,
+            arrivals.rows,
+        )
+        self._events = np.zeros((len(arrivals), 3), dtype=np.int64)
+        self._limit = _FIRST_DECISIONS
+        self._counters = np.zeros(1, dtype=event_loop.COUNTERS)
+        self.counters = self._counters[0]
+
+    def advance(self, events: IntArray, until: int) -> IntArray:
+        """
+        Go on for about a tenth of a second, or to the last instant before ``until``.
+
+        The counters ``now``, ``next_submit`` and ``counter`` say where from.
+
+        Parameters
+        ----------
+        events
+            Ends to come: rows of (second, counter, row), a heap.
+
+        Returns
+        -------
+        ndarray
+            The same when it stops.
+        """
+        counters, machine = self.counters, self._cluster.machine
+        self._events[: len(events)] = events
+        counters["num_events"] = len(events)
+        counters["decisions"] = counters["starts"] = 0
+        if self._arrivals.bring(machine.store, len(self._arrivals)):
+            machine.set_classes(self._arrivals.eligible(machine.store))
+        seconds = np.empty(self._limit)
+        packed = np.empty(0, dtype=np.int64)
+        began = monotonic()
+        why = event_loop.CLASSES_FULL
+        while why in (event_loop.CLASSES_FULL, event_loop.NO_ROOM):
+            if why == event_loop.NO_ROOM:
+                self._make_room(packed.item(1))
+            why, packed, seconds = self._go_on(until, packed, seconds)
+        spent = monotonic() - began
+        if why == event_loop.REFUSED:
+            job = machine.name(int(counters["refused"]))
+            raise DispatchError(
+                f"{self._cluster.dispatcher.name}: job {job} is given what it did not ask for, or"
+                " what is not free"
+            )
+        machine.store.size = int(counters["next_submit"])
+        self._decisions.add(seconds[: counters["decisions"]], int(counters["starts"]))
+        self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 16), 2**20))
+        return self._events[: counters["num_events"]]
+
+    def _go_on(
+        self, until: int, packed: IntArray, seconds: FloatArray
+    ) -> tuple[int, IntArray, FloatArray]:
+        cluster, machine, counters = self._cluster, self._cluster.machine, self.counters
+        allocator, loop = cluster.dispatcher.allocator, self._loop
+        assert loop is not None
+        tables, lists = machine.lend(counters, len(self._arrivals))
+        allocator.memory.prepare(machine.view(int(counters["now"])))
+        memory = allocator.memory
+        record = event_loop.Record(
+            self._events, *self._times, self._allocations.lend(counters), seconds
+        )
+        found: tuple[int, IntArray, FloatArray] = loop(
+            allocator.policy,
+            self._counters,
+            self._limit,
+            until,
+            self._log,
+            tables,
+            lists,
+            event_loop.Memory(memory.class_of, memory.main, memory.job_classes),
+            record,
+            packed,
+        )
+        machine.take_back(counters)
+        self._allocations.take_back(counters)
+        return found
+
+    def _make_room(self, num_nodes: int) -> None:
+        """Make room for what starts on so many nodes."""
+        self._cluster.machine.make_room(num_nodes)
+        self._allocations.make_room(num_nodes)
