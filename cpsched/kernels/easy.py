@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, NONE, ZERO, filled, sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.list_pass import start_now
 from cpsched.kernels.pass_state import (
     BESIDE,
@@ -89,7 +89,7 @@ def _starts_by_end(now, cols, log, used):
     return places, ends
 
 
-@inner
+@leaf
 def _mark_starts(begins, log, used):
     """Mark where what starts now begins and ends, as ``mark_allocations`` does for what runs."""
     at = 0
@@ -286,7 +286,7 @@ def _free_throughout(level, groups, num_kinds):
     return least
 
 
-@inner
+@leaf
 def _find_beside(machine, state, level, groups, shape):
     """Find how many units of a shape fit on what is free throughout, and count nodes by room."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -304,7 +304,7 @@ def _find_beside(machine, state, level, groups, shape):
     table[shape, BESIDE] = total
 
 
-@inner
+@leaf
 def _may_fit_beside(state, row, shape, units):
     """Say whether a job may fit on what is free throughout, as ``may_fit`` does of now."""
     table = state.job_classes
@@ -374,13 +374,13 @@ def _backfill(policy, now, shadow, state, profile, rows, class_of, log, used):
     return log, used
 
 
-@inner
+@leaf
 def _skip(class_of, row):
     """Mark a row as done with, or not any more."""
     class_of[row] = -1 - class_of[row]
 
 
-@inner
+@leaf
 def _skip_started(class_of, log, used):
     """Do so for all rows of a log."""
     at = 0

@@ -17,9 +17,9 @@ from numba import types
 from cpsched.kernels import easy, ledger, list_pass
 from cpsched.kernels.arrays import FAR
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.pass_state import FULL
-from cpsched.kernels.start_log import HEADER
+from cpsched.kernels.start_log import HEADER, amounts_in
 from cpsched.model.columns import NUM_SUBMIT, STATE, WAITING
 
 if TYPE_CHECKING:
@@ -111,35 +111,35 @@ class Record(NamedTuple):
     seconds: FloatArray
 
 
-_claim = inner(ledger.claim.py_func)  # type: ignore[attr-defined]
-_release = inner(ledger.release.py_func)  # type: ignore[attr-defined]
-_keep_waiting = inner(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
-_record_runs = inner(ledger.record_runs.py_func)  # type: ignore[attr-defined]
+_claim = leaf(ledger.claim.py_func)  # type: ignore[attr-defined]
+_release = leaf(ledger.release.py_func)  # type: ignore[attr-defined]
+_keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
+_record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 
 
-@inner
+@leaf
 def _clock(spare):
     """Return seconds of a clock; ``spare`` takes what the C library writes."""
     _gettime(_CLOCK, spare.ctypes.data)
     return spare[0] + 1e-9 * spare[1]
 
 
-@inner
+@leaf
 def _is_before(events, a, b):
     if events[a, _SECOND] != events[b, _SECOND]:
         return events[a, _SECOND] < events[b, _SECOND]
     return events[a, _COUNTER] < events[b, _COUNTER]
 
 
-@inner
+@leaf
 def _swap(events, a, b):
     for k in range(3):
         events[a, k], events[b, k] = events[b, k], events[a, k]
 
 
-@inner
+@leaf
 def _push(events, size, second, counter, row):
     """Put an end into the heap."""
     events[size, _SECOND], events[size, _COUNTER], events[size, _ROW] = second, counter, row
@@ -149,7 +149,7 @@ def _push(events, size, second, counter, row):
         at = (at - 1) // 2
 
 
-@inner
+@leaf
 def _pop(events, size):
     """Take the first out of the heap; return its row."""
     row = events[0, _ROW]
@@ -167,7 +167,7 @@ def _pop(events, size):
     return row
 
 
-@inner
+@leaf
 def _end_jobs(count, tables, lists, record):
     """End the jobs that end now."""
     now, events = count.now, record.events
@@ -182,7 +182,7 @@ def _end_jobs(count, tables, lists, record):
         record.end[row] = now
 
 
-@inner
+@leaf
 def _admit_jobs(count, log, cols, queue):
     """Put the jobs that are submitted now into the store and the queue."""
     row = count.next_submit
@@ -196,7 +196,7 @@ def _admit_jobs(count, log, cols, queue):
     count.next_submit = row
 
 
-@inner
+@leaf
 def _to_decision(count, limit, until, log, tables, lists, memory, record):
     """Go on to the next decision; return -1 there, or why the loop ends before it."""
     submit, events = log.submit, record.events
@@ -233,8 +233,8 @@ def _note_seconds(count, seconds, spent):
     return seconds
 
 
-@inner
-def _carry_out(count, packed, log, tables, lists, record):
+@leaf
+def _carry_out(count, packed, amount_of, log, tables, lists, record):
     """
     Start what a pass says; return -1, or why it cannot be done.
 
@@ -242,16 +242,16 @@ def _carry_out(count, packed, log, tables, lists, record):
     ----------
     packed
         As of :func:`cpsched.kernels.start_log.packed`.
+    amount_of
+        The amounts in it, a row for each node.
     """
     num, total = packed[0], packed[1]
-    queue, num_kinds = lists.queue, tables.free.shape[1]
+    queue = lists.queue
     if max(count.arena_used + total - len(lists.arena_node),
            count.runs_used + total - len(record.runs)) > 0:  # fmt: skip
         return NO_ROOM
     bounds = HEADER + num
     nodes = bounds + num + 1
-    amounts = packed[nodes + 2 * total : nodes + (2 + num_kinds) * total]
-    amount_of = amounts.reshape((total, num_kinds))
     for i in range(num):
         row, low, high = packed[HEADER + i], packed[bounds + i], packed[bounds + i + 1]
         node = packed[nodes + low : nodes + high]
@@ -290,6 +290,7 @@ def fifo_loop(policy, counters, limit, until, log, tables, lists, memory, record
     Simulate under ``fifo``; see :func:`easy_loop`.
     """
     count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
+    num_kinds = tables.free.shape[1]
     while True:
         if len(packed) == 0:
             why = _to_decision(count, limit, until, log, tables, lists, memory, record)
@@ -301,7 +302,7 @@ def fifo_loop(policy, counters, limit, until, log, tables, lists, memory, record
                 tables.shapes, tables.eligible, memory.main, tables.free, memory.job_classes,
             )  # fmt: skip
             seconds = _note_seconds(count, seconds, _clock(spare) - before)
-        why = _carry_out(count, packed, log, tables, lists, record)
+        why = _carry_out(count, packed, amounts_in(packed, num_kinds), log, tables, lists, record)
         if why >= 0:
             return why, packed, seconds
         packed = packed[:0]
@@ -335,6 +336,7 @@ def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record
         larger array.
     """
     count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
+    num_kinds = tables.free.shape[1]
     while True:
         if len(packed) == 0:
             why = _to_decision(count, limit, until, log, tables, lists, memory, record)
@@ -348,7 +350,7 @@ def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record
                 lists.running[: count.num_running], lists.arena_node, lists.arena_amount,
             )  # fmt: skip
             seconds = _note_seconds(count, seconds, _clock(spare) - before)
-        why = _carry_out(count, packed, log, tables, lists, record)
+        why = _carry_out(count, packed, amounts_in(packed, num_kinds), log, tables, lists, record)
         if why >= 0:
             return why, packed, seconds
         packed = packed[:0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import leaf
 from cpsched.kernels.rooms import amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
@@ -31,7 +31,7 @@ OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUN
 NO_ROOM, BAD_SHAPE = 8, 9
 
 
-@inner
+@leaf
 def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
     """Return OK, or what is wrong with an allocation, at which position, for which kind."""
     num_nodes, num_kinds = free.shape
@@ -78,7 +78,7 @@ def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amoun
     return OK, 0, 0
 
 
-@inner
+@leaf
 def _place_by_end(cols, running, count, row, end):
     """Return where a job with an expected end belongs among ``count`` running ones."""
     low, high = 0, count

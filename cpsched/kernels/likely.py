@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import leaf
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
@@ -24,7 +24,7 @@ _OWN, _LIKE = 0, 1
 _FACTOR, _STEP, _MASK = 25214903917, 11, 2**48 - 1
 
 
-@inner
+@leaf
 def _seconds(ratio, plan, limit):
     """Return a ratio of a prediction in whole seconds, from 1 to the limit."""
     return np.int64(round(min(max(ratio * plan, 1.0), float(limit))))

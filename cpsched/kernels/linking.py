@@ -72,3 +72,6 @@ AS_A_PART: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "pipeline_class": _PartCompiler,
 }
+
+#: Options of ``njit`` for what neither makes nor returns arrays, see ``inner.leaf``.
+WITHOUT_COUNTS: dict[str, Any] = {"_nrt": False}

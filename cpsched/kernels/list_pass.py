@@ -6,7 +6,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import NONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.pass_state import (
     CAPACITY,
     MOST,
@@ -30,7 +30,7 @@ from cpsched.kernels.start_log import begin_entry, note_start, packed
 from cpsched.model.columns import SHAPE, SHAPE_CONTIGUOUS, SHAPE_SPLIT, UNITS
 
 
-@inner
+@leaf
 def _fill_first(work, capacity, eligible, shapes, request, line, counts, log, used):
     """
     Log nodes and units of a job that is filled along the line; return the log's length.

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import MANY, Machine, amount_on, room_on
 from cpsched.model.columns import (
     EXPECTED_WAIT,
@@ -187,7 +187,7 @@ def begin_pass(state, free):
         _list_open(head, work, state.node_lists[OPEN])
 
 
-@inner
+@leaf
 def _list_open(head, work, open_list):
     """List the nodes on which something is free."""
     num_nodes, num_kinds = work.shape
@@ -236,7 +236,7 @@ def _follow(head, table, counts, work, capacity, eligible, shapes, alike, same, 
     return opened
 
 
-@inner
+@leaf
 def _mark_same(same, alike, work, node, end):
     """Note at both ends of neighbours that are alike whether the next ones have the same free."""
     for n in range(node, end):
@@ -246,7 +246,7 @@ def _mark_same(same, alike, work, node, end):
             same[n] = int(n > 0 and _is_like(alike, work, work, n, n - 1))
 
 
-@inner
+@leaf
 def _is_like(alike, work, free, end, node):
     """Say whether a node has changed as one before it has, as all between them have."""
     if alike[end] == 0:
@@ -257,7 +257,7 @@ def _is_like(alike, work, free, end, node):
     return True
 
 
-@inner
+@leaf
 def _follow_run(head, table, counts, work, capacity, eligible, shapes, free, node, end):
     """Do so for neighbours that are alike."""
     num_kinds = free.shape[1]
@@ -276,7 +276,7 @@ def _follow_run(head, table, counts, work, capacity, eligible, shapes, free, nod
     return now and not was
 
 
-@inner
+@leaf
 def _add_room(head, table, counts, work, capacity, eligible, shapes, node, times):
     """Add what fits on a node, so many times, to the room of all shapes kept up."""
     for i in range(head[TRACKED]):
@@ -287,7 +287,7 @@ def _add_room(head, table, counts, work, capacity, eligible, shapes, node, times
             counts[table[shape, SLOT], min(units, MOST)] += times
 
 
-@inner
+@leaf
 def take(state, row, log, low, high):
     """Take a job off what is free: nodes and units, by turns, from ``low`` to ``high`` of a log."""
     _take(
@@ -298,7 +298,7 @@ def take(state, row, log, low, high):
     )  # fmt: skip
 
 
-@inner
+@leaf
 def _take(
     head, table, counts, work, capacity, eligible, shapes, alike, same, shape, log, low, high
 ):  # fmt: skip
@@ -331,7 +331,7 @@ def _take(
 # --- how much fits -------------------------------------------------------------------------------
 
 
-@inner
+@leaf
 def asks_for_something(shapes, shape, num_kinds):
     """Say whether a request asks for anything at all."""
     for r in range(2 * num_kinds):
@@ -340,7 +340,7 @@ def asks_for_something(shapes, shape, num_kinds):
     return False
 
 
-@inner
+@leaf
 def room_now(state, shape, slot):
     """
     Return how many units of a shape fit on all nodes together now.
@@ -349,7 +349,7 @@ def room_now(state, shape, slot):
     """
     work, capacity = state.node_tables[WORK], state.node_tables[CAPACITY]
     eligible, shapes, counts = state.eligible, state.shapes, state.counts
-    opened = open_nodes(state)
+    opened = state.node_lists[OPEN][: state.head[NUM_OPEN]]
     some = asks_for_something(shapes, shape, work.shape[1])
     num = len(opened) if some else len(work)
     if slot >= 0:
@@ -365,7 +365,7 @@ def room_now(state, shape, slot):
     return total
 
 
-@inner
+@leaf
 def tracked_room(state, shape):
     """Return the same, which is kept up from now on."""
     head, table, slots = state.head, state.job_classes, state.slots
@@ -385,7 +385,7 @@ def tracked_room(state, shape):
     return table[shape, ROOM]
 
 
-@inner
+@leaf
 def counts_allow(counts, num_nodes, units, nodes_min, nodes_max):
     """
     Say whether ``nodes_min`` to ``nodes_max`` nodes hold so many units, if all together do.
@@ -401,7 +401,7 @@ def counts_allow(counts, num_nodes, units, nodes_min, nodes_max):
     return roomiest_hold(counts, top_room(counts, MOST - 1), nodes_max, units)
 
 
-@inner
+@leaf
 def top_room(counts, top):
     """Return the greatest room any node has, no more than ``top``."""
     while top > 0 and counts[top] == 0:
@@ -409,7 +409,7 @@ def top_room(counts, top):
     return top
 
 
-@inner
+@leaf
 def roomiest_hold(counts, top, nodes, units):
     """Say whether so many of the roomiest nodes, none roomier than ``top``, hold the units."""
     for room in range(top, 0, -1):
@@ -421,7 +421,7 @@ def roomiest_hold(counts, top, nodes, units):
     return units <= 0
 
 
-@inner
+@leaf
 def may_fit(state, row):
     """
     Say whether a job may fit now: never False if it does.
@@ -442,7 +442,7 @@ def may_fit(state, row):
     return room >= units and within_counts(state, row, table[shape, SLOT])
 
 
-@inner
+@leaf
 def within_counts(state, row, slot):
     """Say whether a job may keep its bounds on nodes that are counted in a slot, -1 for none."""
     cols, num_nodes = state.cols, state.node_tables.shape[1]
@@ -455,12 +455,12 @@ def within_counts(state, row, slot):
 # --- classes of jobs -----------------------------------------------------------------------------
 
 
-@inner
+@leaf
 def _class_columns():
     return (SHAPE, UNITS, NODES_MIN, NODES_MAX, EXPECTED_WAIT, RANKING_ESTIMATE, RUNTIME_ESTIMATE)
 
 
-@inner
+@leaf
 def class_at(state, class_of, row):
     """
     Return the class of a row, found now if it is not known.

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import ZERO, sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import MANY, Machine, request_of, room_on, single_nodes, within_bounds
 from cpsched.model.columns import (
     SHAPE_CONTIGUOUS,
@@ -28,7 +28,7 @@ FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
 # --- in which order ------------------------------------------------------------------------------
 
 
-@inner
+@leaf
 def _waste(policy, asked, scarce, whole, free, num_kinds):
     """
     Return what it counts against a node that it has more of a kind than a unit of a job needs.
@@ -43,7 +43,7 @@ def _waste(policy, asked, scarce, whole, free, num_kinds):
     return always + 1.0 if policy == FRUGAL and free > scarce else always
 
 
-@inner
+@leaf
 def _preference(policy, wasted, idle, num_kinds):
     """Return by what nodes are sorted that waste so much and are idle by a sum of shares."""
     if policy == CONSOLIDATE:
@@ -96,7 +96,7 @@ def rank(machine, level, groups, shape, caps, order):
 # --- how many units on each ----------------------------------------------------------------------
 
 
-@inner
+@leaf
 def fill_greedily(size, request, caps, order, count, pieces):
     """Fill groups in order, leaving a unit for each node still owed; return the pieces used."""
     left = request.units
@@ -139,7 +139,7 @@ def fill_greedily(size, request, caps, order, count, pieces):
     return 0
 
 
-@inner
+@leaf
 def split_evenly(size, request, caps, order, count, pieces):
     """Put the same number of units on each of as few nodes as the bounds allow."""
     usable = 0
@@ -165,7 +165,7 @@ def split_evenly(size, request, caps, order, count, pieces):
     return 0
 
 
-@inner
+@leaf
 def _pieces_of(takes, size, order, count, pieces):
     """
     Collect pieces from the units on each of the nodes of some groups, one group after another.
@@ -213,7 +213,7 @@ def use_a_run(groups, request, caps, even, num_nodes, pieces):
     return _pieces_of(takes, size, line, len(line), pieces)
 
 
-@inner
+@leaf
 def _take_run(caps, units, nodes_min, nodes_max, even, takes):
     num_nodes = len(caps)
     most = min(nodes_max, units, num_nodes)
@@ -405,13 +405,13 @@ def _fill_preferring(size, request, caps, inside, order, count, pieces):
 # --- both ----------------------------------------------------------------------------------------
 
 
-@inner
+@leaf
 def is_run(machine, request):
     """Say whether a job must have consecutive nodes."""
     return machine.shapes[request.shape, SHAPE_CONTIGUOUS] != 0
 
 
-@inner
+@leaf
 def is_even(machine, request):
     """Say whether a job must have the same number of units on each of its nodes."""
     return machine.shapes[request.shape, SHAPE_SPLIT] != 0
@@ -433,7 +433,7 @@ def choose(machine, level, groups, request):
     return pieces[:k]
 
 
-@inner
+@leaf
 def _may_spread(machine, request):
     """Say whether a job's units may lie on nodes in any way, and take what they ask for only."""
     num_nodes, num_kinds = machine.capacity.shape

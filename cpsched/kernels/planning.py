@@ -6,7 +6,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
@@ -60,7 +60,7 @@ def _totals_now(machine, profile, distinct):
     return totals
 
 
-@inner
+@leaf
 def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
     """Add what fits now on the groups of a placement to the totals of requests still to come."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -75,7 +75,7 @@ def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
                 totals[d] += sign * room * pieces[p, 1]
 
 
-@inner
+@leaf
 def _last_candidate(first, last, jobs, number, cols, totals, pending):
     """
     Return the last place up to ``last`` and behind ``first`` whose job could start now, alone.

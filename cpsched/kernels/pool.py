@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import ZERO
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.model.columns import ALLOC_COUNT, ALLOC_FIRST, EXPECTED_END
 
 
@@ -97,7 +97,7 @@ def copied(times, level, more):
     return own_times, own_level, count
 
 
-@inner
+@leaf
 def split_at(time, begin, times, level, count):
     """
     Let a segment begin at a time.
@@ -120,7 +120,7 @@ def split_at(time, begin, times, level, count):
     return at, count
 
 
-@inner
+@leaf
 def occupy_pool(at, end, need, times, level, count):
     """Take a job's needs off a timeline from segment ``at`` to ``end``; return its new length."""
     last, count = split_at(end, at, times, level, count)

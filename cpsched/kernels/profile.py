@@ -19,7 +19,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import NONE, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
 from cpsched.model.columns import (
     ALLOC_COUNT,
@@ -103,7 +103,7 @@ def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_no
     return begins
 
 
-@inner
+@leaf
 def mark_allocations(begins, cols, running, arena_node, arena_amount):
     """
     Mark where what running jobs hold begins and ends as beginnings of groups.
@@ -246,7 +246,7 @@ def grow(profile, spare):
     )  # fmt: skip
 
 
-@inner
+@leaf
 def _split(profile, g, count):
     """Leave a group its first ``count`` nodes, and return the new group of the others."""
     num, levels, line, fallen = profile.num, profile.levels, profile.line, profile.fallen
@@ -268,7 +268,7 @@ def _split(profile, g, count):
     return new
 
 
-@inner
+@leaf
 def _num_splits(profile, pieces):
     """Return how many groups :func:`_split_pieces` will add."""
     count = 0
@@ -282,7 +282,7 @@ def _num_splits(profile, pieces):
     return count
 
 
-@inner
+@leaf
 def _split_pieces(profile, pieces):
     """
     Split the groups that a placement uses in part, and say what it has on each.
@@ -314,7 +314,7 @@ def split_groups(profile, pieces):
     return profile
 
 
-@inner
+@leaf
 def take_off(profile, row, pieces, shape, shapes, capacity):
     """Take a placement on whole groups off one row of a profile."""
     levels, room, first = profile.levels, profile.room, profile.first
@@ -327,7 +327,7 @@ def take_off(profile, row, pieces, shape, shapes, capacity):
                 room[row, r] -= amount * nodes
 
 
-@inner
+@leaf
 def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
     """
     Take a placement on whole groups off a profile, from segment ``at`` until ``end``.

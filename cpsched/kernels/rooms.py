@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, ZERO
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.model.columns import (
     NODES_MAX,
     NODES_MIN,
@@ -67,7 +67,7 @@ class Groups(NamedTuple):
     line: IntArray
 
 
-@inner
+@leaf
 def request_of(cols, row):
     """Return what a job of the store asks for; predictions count as a second at least."""
     return Request(
@@ -87,7 +87,7 @@ def single_nodes(num_nodes):
     return Groups(first, size, first)
 
 
-@inner
+@leaf
 def room_on(level, g, node, capacity, eligible, shapes, shape, most):
     """
     Return how many units of a request fit on one node of a group, ``most`` if more do.
@@ -139,7 +139,7 @@ def unit_capacity(free, capacity, eligible, shapes, shape, caps):
     return total
 
 
-@inner
+@leaf
 def group_total(machine, level, groups, shape):
     """Return how many units of a request fit on all nodes together."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -184,7 +184,7 @@ def shortage(machine, level, groups, request, rooms):
     return FITS if within_bounds(groups, rooms, request) else FAR
 
 
-@inner
+@leaf
 def _roomiest(groups, rooms, most, request):
     """Say whether the roomiest ``nodes_max`` nodes hold a job; ``most`` is the largest room."""
     left = request.nodes_max
@@ -208,7 +208,7 @@ def _roomiest(groups, rooms, most, request):
     return held >= request.units
 
 
-@inner
+@leaf
 def within_bounds(groups, rooms, request):
     """Say whether nodes with room for all units together are enough, and not too many."""
     count = 0

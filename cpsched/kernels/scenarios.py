@@ -11,7 +11,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
@@ -19,7 +19,7 @@ _TAU = 10
 _OVERDUE = 10.0
 
 
-@inner
+@leaf
 def _fits(demand, job, free):
     """Return whether what a job takes is free."""
     # Not the job's row: a slice is counted, which takes longer than the comparison.
@@ -68,7 +68,7 @@ def plan_cost(start, duration, submit, patience):
     return total
 
 
-@inner
+@leaf
 def _later(ends, owner, head, count, end, job):
     """Put an end into its place among the sorted ones; return their new number."""
     k = count
@@ -81,7 +81,7 @@ def _later(ends, owner, head, count, end, job):
     return count + 1
 
 
-@inner
+@leaf
 def _candidates(now, submit, typical, demand, room, least, left, waiting, keys, found):
     """
     List the waiting jobs that fit, by slowdown, highest first; return how many there are.

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.profile import GROUPS, SEGMENTS, Profile, grouped
 from cpsched.model.columns import (
     ALLOC_COUNT,
@@ -65,7 +65,7 @@ def horizon(now, jobs, cols, shapes, free, running, arena_amount):
     return FAR
 
 
-@inner
+@leaf
 def _until(second, have, work, widest, done):
     """Return when all work will be done if no more is given back, infinity for never."""
     until = second

@@ -6,7 +6,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.placing import FIRST_FIT
 from cpsched.kernels.profile import (
     GROUPS,
@@ -28,7 +28,7 @@ from cpsched.kernels.windows import find_window
 from cpsched.model.columns import QUEUE, SHAPE, UNITS
 
 
-@inner
+@leaf
 def _close(profile, at, end, pieces):
     """Leave nothing of the nodes of a placement to anybody, from segment ``at`` until ``end``."""
     times, rows, levels, room = profile.times, profile.rows, profile.levels, profile.room

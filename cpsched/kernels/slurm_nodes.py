@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.placing import (
     fill_greedily,
     fill_with_lookahead,
@@ -17,7 +17,7 @@ from cpsched.kernels.placing import (
 from cpsched.kernels.rooms import MANY, Request, room_on
 
 
-@inner
+@leaf
 def _parts(groups, caps, least, leaf_size, begin, end, units, nodes):
     """
     Cut the nodes that hold ``least`` units or more into parts; return how many there are.
@@ -45,7 +45,7 @@ def _parts(groups, caps, least, leaf_size, begin, end, units, nodes):
     return count
 
 
-@inner
+@leaf
 def _lowest_switch(groups, request, sizes, count, begin, units, nodes):
     """
     Return the nodes ``[low, high)`` under the lowest switch that can hold a job.
@@ -71,7 +71,7 @@ def _lowest_switch(groups, request, sizes, count, begin, units, nodes):
     return 0, FAR
 
 
-@inner
+@leaf
 def _best_part(count, units, nodes, used, left, owed):
     """Return the tightest part that is enough, the largest where none is; -1 if all are used."""
     best = -1
@@ -144,7 +144,7 @@ def _in_order(groups, caps, least, request, sizes, contiguous, tried, order):
     return k
 
 
-@inner
+@leaf
 def _smallest_from(caps, num_groups, least):
     """Return the smallest room of at least ``least``, ``FAR`` if there is none."""
     smallest = FAR

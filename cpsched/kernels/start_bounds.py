@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.kernels.arrays import FAR, NONE, filled
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.profile import SEGMENTS, occupy_groups
 from cpsched.model.columns import SHAPE, SHAPE_SPLIT
 
@@ -70,7 +70,7 @@ def asks_of(number, distinct, segments):
     return Asks(number, distinct, most, seen, np.zeros(count, dtype=np.int64))
 
 
-@inner
+@leaf
 def forget(most):
     """Forget what fits: any number of units may fit at any time."""
     for d in range(most.shape[0]):
@@ -78,7 +78,7 @@ def forget(most):
             most[d, i] = FAR
 
 
-@inner
+@leaf
 def _is_plain(request, shapes, num_nodes):
     """Say whether fewer units are never harder to place; bounds and even splits can make it so."""
     return (
@@ -88,7 +88,7 @@ def _is_plain(request, shapes, num_nodes):
     )
 
 
-@inner
+@leaf
 def seen_start(seen, num_seen, request, shapes, num_nodes, start):
     """Return a second before which a job cannot start, after those planned of its request."""
     plain = _is_plain(request, shapes, num_nodes)
@@ -102,7 +102,7 @@ def seen_start(seen, num_seen, request, shapes, num_nodes, start):
     return start
 
 
-@inner
+@leaf
 def remember(seen, num_seen, request, shapes, num_nodes, start):
     """Note when a job was planned, in place of one that says less; return how many were noted."""
     plain = int(_is_plain(request, shapes, num_nodes))
@@ -121,7 +121,7 @@ def remember(seen, num_seen, request, shapes, num_nodes, start):
     return num_seen
 
 
-@inner
+@leaf
 def occupy_known(profile, most, at, request, pieces, shapes, capacity):
     """
     Take a placement on whole groups off a profile, from segment ``at`` on.

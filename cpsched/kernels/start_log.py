@@ -122,3 +122,10 @@ def packed(log, used, cols, shapes, capacity, head, shadow, reserved):
         out[at] = node
         at += 1
     return out
+
+
+@inner
+def amounts_in(packed, num_kinds):
+    """Return what is taken of each node in a packed pass, shape ``(nodes, num_kinds)``."""
+    first = HEADER + 2 * packed[0] + 1 + 2 * packed[1]
+    return packed[first : first + packed[1] * num_kinds].reshape((packed[1], num_kinds))

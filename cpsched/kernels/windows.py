@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import ZERO
-from cpsched.kernels.inner import inner
+from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.placing import FIRST_FIT, choose, fill_greedily, is_even, is_run
 from cpsched.kernels.profile import SEGMENTS, groups_of
 from cpsched.kernels.rooms import FITS, room_on, shortage, within_bounds
 from cpsched.model.columns import SHAPE_REQUEST
 
 
-@inner
+@leaf
 def _lower(machine, low, level, groups, request, rooms):
     """Lower one level to another, with the rooms on it; return by how much their sum fell."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
@@ -32,7 +32,7 @@ def _lower(machine, low, level, groups, request, rooms):
     return fallen
 
 
-@inner
+@leaf
 def _last_too_little(machine, request, known, profile, groups, low, rooms, most):
     """
     Return the last segment from which on a job does not fit until segment ``known``.
@@ -63,7 +63,7 @@ def _last_too_little(machine, request, known, profile, groups, low, rooms, most)
     return s
 
 
-@inner
+@leaf
 def _pool_until(machine, request, at, known, end, profile, most):
     """
     Return up to which segment, from ``known`` on, all nodes together have room until ``end``.
@@ -86,7 +86,7 @@ def _pool_until(machine, request, at, known, end, profile, most):
     return known, True
 
 
-@inner
+@leaf
 def _least(profile, at, known, num_groups, low):
     """Fill ``low`` with the least of the levels from segment ``at`` to before ``known``."""
     rows, levels = profile.rows, profile.levels
@@ -105,7 +105,7 @@ def _least(profile, at, known, num_groups, low):
                         low[g, r] = min(low[g, r], levels[row, g, r])
 
 
-@inner
+@leaf
 def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     """
     Return the first segment behind ``at``, which is too little, that may be enough by itself.
