@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -108,6 +109,34 @@ def test_no_home_at_all_is_no_reason_to_fail(cache, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(compiling.Path, "home", nowhere)
     assert str(compiling._cache_folder()).startswith(str(cache / "shared"))
+
+
+def _functions():
+    """Return the functions of all kernel modules, and how each is compiled."""
+    found = {}
+    for path in Path(compiling.__file__).parent.glob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef):
+                kinds = [one.id for one in node.decorator_list if isinstance(one, ast.Name)]
+                found[node.name] = (kinds[0] if kinds else "", node)
+    return found
+
+
+def test_what_counts_no_references_calls_only_its_like():
+    """An array that another function makes would never be given back."""
+    functions = _functions()
+    leaves = {name: node for name, (kind, node) in functions.items() if kind == "leaf"}
+    # Kernels that Python calls too; they hand back numbers.
+    numbers = {"amount_on", "expect_end", "forget_end", "shortage"}
+    assert len(leaves) > 40
+    for name, node in leaves.items():
+        called = {
+            call.func.id
+            for call in ast.walk(node)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        }
+        kernels = {one for one in called if functions.get(one, ("",))[0] in ("kernel", "inner")}
+        assert kernels <= numbers, name
 
 
 KERNELS = """

@@ -128,7 +128,7 @@ class CompiledLoop:
             )
         machine.store.size = int(counters["next_submit"])
         self._decisions.add(seconds[: counters["decisions"]], int(counters["starts"]))
-        self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 16), 2**20))
+        self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 1), 2**20))
         return self._events[: counters["num_events"]]
 
     def _go_on(

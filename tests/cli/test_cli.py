@@ -464,12 +464,14 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
     ]
     script = (
         "import os, signal\n"
+        "from cpsched.simulation import compiled\n"
         "from cpsched.simulation.simulator import Simulator\n"
-        "step = Simulator.step\n"
+        "compiled._FIRST_DECISIONS, compiled._SECONDS = 1, 0\n"
+        "advance = Simulator.advance\n"
         "def killed(self):\n"
         "    if self.now >= 2: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return step(self)\n"
-        "Simulator.step = killed\n"
+        "    return advance(self)\n"
+        "Simulator.advance = killed\n"
         "from cpsched.cli.main import main\n"
         f"main({command!r})\n"
     )

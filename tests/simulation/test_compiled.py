@@ -1,0 +1,197 @@
+"""The compiled event loop gives the schedules of the Python loop, and knows when it may not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, machines, workloads
+
+from cpsched import systems
+from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.rules import Fifo
+from cpsched.generators.eurora import EURORA, EuroraOptions
+from cpsched.kernels import event_loop
+from cpsched.mapping import fit
+from cpsched.simulation import compiled
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
+from cpsched.simulation.simulator import Simulator
+from cpsched.spec import build
+
+pytestmark = pytest.mark.slow
+
+LOOPS = ("fifo", "fifo:allocator=best-fit", "easy", "easy:allocator=consolidate")
+
+
+class Present(Observer):
+    """Wants to be told of every second, which the compiled loop does not do."""
+
+    def on_instant(self, now):
+        pass
+
+
+def simulator(fitted, dispatcher, *others, predictor="requested", **options):
+    """Return one with the recorders of every run."""
+    observers = [AllocationRecorder(len(fitted.system.resources)), DecisionRecorder(), *others]
+    decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+    predicts = build("predictors", predictor)
+    return Simulator(fitted, decides, predicts, observers=observers, **options)
+
+
+def result(simulation):
+    """Return everything a run writes down that is the same in every equal run."""
+    allocations, decisions = simulation.observers[:2]
+    schedule = schedule_of(simulation.fitted, simulation, allocations)
+    return (
+        schedule.start.tolist(),
+        schedule.end.tolist(),
+        schedule.outcome.tolist(),
+        [getattr(schedule.segments, name).tolist() for name in type(schedule.segments).__slots__],
+        decisions.counts(),
+    )
+
+
+def both(fitted, dispatcher):
+    """Return a simulation in the compiled loop and one in Python."""
+    fast, slow = simulator(fitted, dispatcher), simulator(fitted, dispatcher, Present())
+    for simulation in (fast, slow):
+        simulation.fitted = fitted
+    return fast, slow
+
+
+@given(workload=workloads(), system=machines())
+@settings(max_examples=100, deadline=None)
+@pytest.mark.parametrize("dispatcher", LOOPS)
+def test_random_workloads_run_the_same(dispatcher, workload, system):
+    """Job by job, node by node, with as many decisions."""
+    fast, slow = both(fit(workload, system), dispatcher)
+    fast.run()
+    slow.run()
+    assert result(fast) == result(slow)
+
+
+@given(workload=workloads(), system=machines(), stops=st.lists(st.integers(0, 60), max_size=4))
+@settings(max_examples=50, deadline=None)
+@pytest.mark.parametrize("dispatcher", LOOPS)
+def test_it_may_stop_and_step_between(dispatcher, workload, system, stops):
+    """Between two calls the state is that of the Python loop at the same second."""
+    fast, slow = both(fit(workload, system), dispatcher)
+    for until in sorted(stops):
+        fast.run(until)
+        slow.run(until)
+        assert np.array_equal(fast.start_time, slow.start_time)
+        assert np.array_equal(fast.outcome, slow.outcome)
+        ours, theirs = fast.state()["cluster"], slow.state()["cluster"]
+        for name, value in theirs["machine"].items():
+            if name != "node_count":
+                assert np.array_equal(ours["machine"][name], value), name
+        assert (ours["now"], ours["news"]) == (theirs["now"], theirs["news"])
+        assert fast.step() == slow.step()
+    fast.run()
+    slow.run()
+    assert result(fast) == result(slow)
+
+
+@pytest.mark.parametrize("dispatcher", LOOPS)
+def test_a_busy_machine_runs_the_same(dispatcher, monkeypatch):
+    """Arrays grow, classes of jobs run out, and the loop returns to Python again and again."""
+    monkeypatch.setattr(compiled, "_FIRST_DECISIONS", 16)
+    monkeypatch.setattr(compiled, "_SECONDS", 0.0)
+    workload = EURORA.generate(EuroraOptions(jobs=3000, seed=5))
+    fitted = fit(workload, systems.load("eurora"))
+    fast, slow = both(fitted, dispatcher)
+    fast.run()
+    slow.run()
+    assert fast._compiled is not None
+    assert slow._compiled is None
+    assert result(fast) == result(slow)
+
+
+def test_more_kinds_of_jobs_than_are_remembered(monkeypatch):
+    """The table of classes is emptied in between, as it is in Python."""
+    returned = []
+    one_call = compiled.CompiledLoop._go_on
+
+    def noted(self, *arguments):
+        found = one_call(self, *arguments)
+        returned.append(found[0])
+        return found
+
+    monkeypatch.setattr(compiled.CompiledLoop, "_go_on", noted)
+    workload = jobs(*((job // 64, 1 + job % 3, 1 + job % 7, 5 + job) for job in range(1500)))
+    fast, slow = both(fit(workload, machine((3,), (2,))), "easy")
+    fast.run()
+    slow.run()
+    assert event_loop.CLASSES_FULL in returned
+    assert result(fast) == result(slow)
+
+
+class OwnFifo(Fifo):
+    """May decide anything."""
+
+
+class OwnEasy(Easy):
+    """So may this."""
+
+
+@pytest.mark.parametrize(
+    ("dispatcher", "options"),
+    [
+        (OwnFifo(), {}),
+        (OwnEasy(), {}),
+        ("sjf", {}),
+        ("easy:backfill=sjf", {}),
+        ("easy:priority=slowdown", {}),
+        ("easy:reserve=bound", {}),
+        ("easy", {"predictor": "user-history"}),
+        ("easy", {"overrun": "extend"}),
+        ("easy", {"dispatch_interval": 10}),
+        ("easy", {"runtime_model": "gpu-scaling"}),
+    ],
+)
+def test_what_it_does_not_do_is_left_to_python(dispatcher, options):
+    """Everything it has no answer to."""
+    fitted = fit(jobs((0, 1, 5), (0, 1, 5)), machine((1,)))
+    assert simulator(fitted, "easy")._compiled is not None
+    assert simulator(fitted, dispatcher, **options)._compiled is None
+
+
+def test_held_jobs_are_left_to_python():
+    """A job that begins later, or after another."""
+    held = jobs((0, 1, 5), (0, 1, 5), begin=[-1, 7])
+    assert simulator(fit(held, machine((1,))), "easy")._compiled is None
+
+
+def test_what_happens_from_outside_is_seen():
+    """A job cancelled, a node down: Python takes over for as long as need be."""
+    fitted = fit(jobs(*((second, 1, 10) for second in range(6))), machine((1,), (1,)))
+    fast, slow = both(fitted, "easy")
+    for simulation in (fast, slow):
+        simulation.run(until=3)
+        simulation.cancel(4, 12)
+        simulation.cluster.set_down([1], simulation.now)
+        simulation.run(until=13)
+        simulation.cluster.set_down([], simulation.now)
+        simulation.run()
+    assert result(fast) == result(slow)
+
+
+def test_progress_is_told_by_both_loops():
+    """How many have ended and how many wait, at last all and none."""
+
+    class Told(Observer):
+        def __init__(self):
+            self.all = []
+
+        def on_progress(self, ended, waiting, now):
+            self.all.append((ended, waiting, now))
+
+    fitted = fit(jobs(*((second, 1, 3) for second in range(200))), machine((1,)))
+    for others in ((), (Present(),)):
+        told = Told()
+        simulator(fitted, "easy", told, *others).run()
+        assert [ended for ended, _, _ in told.all] == sorted(ended for ended, _, _ in told.all)
+        assert all(ended + waiting <= 200 for ended, waiting, _ in told.all)
+        assert told.all[-1][0] > 180
