@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from accasim_adapter.package import AdditionalData
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from accasim_adapter.package import Event
 
@@ -36,33 +36,16 @@ class Hooks(AdditionalData):  # type: ignore[misc]
     def begin(self, event_manager: Any) -> None:
         """Do nothing before the simulation."""
 
-    def exec_before_submission(self, *loaded: Any, **more: Any) -> None:
-        """Do nothing with jobs to come."""
+    def _ignore(self, *told: Any, **more: Any) -> None:
+        """Do nothing."""
 
-    def exec_after_submission(self, *loaded: Any, **more: Any) -> None:
-        """Do nothing with jobs to come."""
-
-    def exec_before_dispatching(
-        self, job_dict: Mapping[str, Event], queued_jobs: Sequence[str]
-    ) -> None:
-        """Do nothing before a dispatch."""
-
-    def exec_after_dispatching(
-        self,
-        job_dict: Mapping[str, Event],
-        to_dispatch_jobs: Sequence[tuple[int | None, str, Sequence[str]]],
-        rejected_jobs: Sequence[str],
-    ) -> None:
-        """Change nothing of a dispatch."""
-
-    def exec_before_completion(self, **more: Any) -> None:
-        """Do nothing before ends."""
-
-    def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
-        """Do nothing about ends."""
-
-    def stop(self) -> None:
-        """Do nothing at the end."""
+    exec_before_submission: Any = _ignore
+    exec_after_submission: Any = _ignore
+    exec_before_dispatching: Any = _ignore
+    exec_after_dispatching: Any = _ignore
+    exec_before_completion: Any = _ignore
+    exec_after_completion: Any = _ignore
+    stop: Any = _ignore
 
 
 class DispatchAgain(Hooks):

@@ -66,21 +66,15 @@ def flattened(nested: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     """
     arrays: dict[str, Any] = {}
     plain: dict[str, Any] = {}
-    _flatten("", nested, arrays, plain)
-    return arrays, plain
-
-
-def _flatten(
-    prefix: str, nested: Mapping[str, Any], arrays: dict[str, Any], plain: dict[str, Any]
-) -> None:
     for key, item in nested.items():
-        name = f"{prefix}{key}"
         if isinstance(item, Mapping):
-            _flatten(f"{name}/", item, arrays, plain)
+            for below, part in zip((arrays, plain), flattened(item), strict=True):
+                below |= {f"{key}/{name}": value for name, value in part.items()}
         elif isinstance(item, np.ndarray):
-            arrays[name] = item
+            arrays[key] = item
         else:
-            plain[name] = item
+            plain[key] = item
+    return arrays, plain
 
 
 def unflattened(flat: Mapping[str, Any], *always: str) -> dict[str, Any]:

@@ -80,26 +80,13 @@ class History:
 
     def learn(self, job: JobRecord, runtime: int) -> None:
         """Add a job that has just ended."""
-        maps = self._maps
-        maps[0].add(job[:7], runtime)
-        maps[2].add(job[:4], runtime)
-        maps[4].add(job[:2], runtime)
-        if job.prefix is not None:
-            by_prefix = (job.user, job.prefix, *job[2:7])
-            maps[1].add(by_prefix, runtime)
-            maps[3].add(by_prefix[:4], runtime)
-            maps[5].add(by_prefix[:2], runtime)
-        if self._plus and job.user is not None:
-            maps[6].add((job.user, job.requested_time), runtime)
-            maps[7].add(job.user, runtime)
+        for _, recent, key in self._keys(job):
+            recent.add(key, runtime)
 
     def match(self, job: JobRecord) -> Match:
         """Return what the first rule that matches gives."""
-        found = self._maps[0].get(job[:7])
-        if found is not None:
-            return Match(1, found)
-        for number, index, key in self._other_keys(job):
-            found = self._maps[index].get(key)
+        for number, recent, key in self._keys(job):
+            found = recent.get(key)
             if found is not None:
                 return Match(number, found)
         return Match(len(self.rules), ())
@@ -110,18 +97,9 @@ class History:
 
         Runtimes in seconds, oldest first, by rule; None for a rule that nothing matches.
         """
-        maps = self._maps
-        pair = job[:2]
-        found = [maps[0].get(job[:7]), None, maps[2].get(job[:4]), None, maps[4].get(pair)]
-        if job.prefix is not None:
-            by_prefix = (job.user, job.prefix, *job[2:7])
-            found[1] = maps[1].get(by_prefix)
-            found[3] = maps[3].get(by_prefix[:4])
-            found[4] = found[4] or maps[5].get(by_prefix[:2])
-        if self._plus:
-            known = job.user is not None
-            found.append(maps[6].get((job.user, job.requested_time)) if known else None)
-            found.append(maps[7].get(job.user) if known else None)
+        found: list[tuple[int, ...] | None] = [None] * (len(self.rules) - 1)
+        for number, recent, key in self._keys(job):
+            found[number - 1] = found[number - 1] or recent.get(key)
         return found
 
     def clear(self) -> None:
@@ -138,17 +116,19 @@ class History:
         for index, recent in enumerate(self._maps):
             recent.load(state[str(index)])
 
-    def _other_keys(self, job: JobRecord) -> Iterator[tuple[int, int, Key]]:
-        """Yield rule number, map and key of all rules after the first, in order."""
+    def _keys(self, job: JobRecord) -> Iterator[tuple[int, RecentRuntimes, Key]]:
+        """Yield rule number, map and key of every rule that has a key for a job, in order."""
+        maps = self._maps
+        yield 1, maps[0], job[:7]
         by_prefix = None if job.prefix is None else (job.user, job.prefix, *job[2:7])
         if by_prefix is not None:
-            yield 2, 1, by_prefix
-        yield 3, 2, job[:4]
+            yield 2, maps[1], by_prefix
+        yield 3, maps[2], job[:4]
         if by_prefix is not None:
-            yield 4, 3, by_prefix[:4]
-        yield 5, 4, job[:2]
+            yield 4, maps[3], by_prefix[:4]
+        yield 5, maps[4], job[:2]
         if by_prefix is not None:
-            yield 5, 5, by_prefix[:2]
+            yield 5, maps[5], by_prefix[:2]
         if self._plus and job.user is not None:
-            yield 6, 6, (job.user, job.requested_time)
-            yield 7, 7, job.user
+            yield 6, maps[6], (job.user, job.requested_time)
+            yield 7, maps[7], job.user

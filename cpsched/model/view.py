@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
 
 
+@dataclass(slots=True, eq=False)
 class View:
     """
     The state of the machine at one instant; N nodes, R resource kinds, C eligibility classes.
@@ -36,22 +38,10 @@ class View:
         Jobs that hold nodes, in order of expected end; jobs that are not ours are among them.
     """
 
-    __slots__ = ("eligible", "free", "node_up", "now", "running", "system", "waiting")
-
-    def __init__(
-        self,
-        now: int,
-        system: System,
-        free: IntArray,
-        node_up: BoolArray,
-        eligible: BoolArray,
-        waiting: JobTable,
-        running: RunningTable,
-    ) -> None:
-        self.now = now
-        self.system = system
-        self.free = free
-        self.node_up = node_up
-        self.eligible = eligible
-        self.waiting = waiting
-        self.running = running
+    now: int
+    system: System
+    free: IntArray
+    node_up: BoolArray
+    eligible: BoolArray
+    waiting: JobTable
+    running: RunningTable

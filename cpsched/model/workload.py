@@ -362,9 +362,6 @@ COLUMNS: tuple[str, ...] = tuple(
 LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group")
 FLAG_COLUMNS = ("contiguous", "exclusive", "urgent", "requested_time_assumed")
 
-#: The columns that tell what became of a job.
-OUTCOME_COLUMNS: tuple[str, ...] = ("runtime", "status", "recorded_start")
-
 
 def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:
     """Return the rows by submit, then by job id; equal ids in the order given."""

@@ -62,7 +62,6 @@ FIELDS: tuple[Field, ...] = (
 #: Columns of the table, as indices into ``FIELDS``: all that a workload has a place for.
 KEPT = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-_HIGH = np.array([field.high for field in FIELDS])
 _PLAIN = b"0123456789-+. \n\t"
 #: Blanks that do not stand alone between two fields, and how far they are looked for at first.
 _UNTIDY = re.compile(rb"\A |\t|  | \n|\n ")
