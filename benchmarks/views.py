@@ -19,6 +19,8 @@ import numpy as np
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
+from cpsched.model.arrays import immutable
+from cpsched.model.jobstore import JobStore, distinct_shapes, submit_rows
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
@@ -255,16 +257,22 @@ class _Jobs:
 
     def table(self, now: int) -> JobTable:
         num = len(self.units)
-        return JobTable.build(
-            resources=("core", "gpu"),
-            handle=np.arange(num),
-            submit=now - self.waited,
-            requested_time=self.runtime,
-            units=self.units,
-            request=self.request,
-            expected_wait=np.full(num, 3600),
-            strings={"user": [f"u{number % 17}" for number in range(num)]},
-        )
+        store = JobStore(("core", "gpu"), num)
+        none = np.zeros((num, 4), dtype=np.int64)
+        shapes, shape_of = distinct_shapes(none, self.request, none[:, :2], none[:, :2])
+        store.add_shapes(shapes)
+        store.add_strings("user", [f"u{number}" for number in range(17)])
+        known = {
+            "handle": np.arange(num),
+            "submit": now - self.waited,
+            "requested_time": self.runtime,
+            "units": self.units,
+            "shape": shape_of,
+            "expected_wait": 3600,
+            "user": np.arange(num) % 17,
+        }
+        store.append(submit_rows(num, known))
+        return JobTable(store, immutable(np.arange(num, dtype=np.int64)))
 
 
 def _run(

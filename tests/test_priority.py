@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from jobtables import job_table
 from tiny import machine
 
 from cpsched import registry
 from cpsched.errors import ConfigError
-from cpsched.model.jobtable import JobTable
 from cpsched.model.system import Queue
 from cpsched.priority import ExpectedWait, Multifactor, Slowdown
 
@@ -23,7 +23,7 @@ def table(waited=(0,), runtime=(1,), cores=(1,), request=None, submit=None, **mo
     def column(values):
         return np.resize(np.array(values, dtype=np.int64), num)
 
-    return JobTable.build(
+    return job_table(
         resources=("core", "mem"),
         handle=np.arange(num),
         submit=NOW - column(waited) if submit is None else column(submit),

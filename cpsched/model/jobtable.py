@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model import validate
-from cpsched.model.arrays import immutable
 from cpsched.model.distinct import by_appearance, distinct
-from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
-from cpsched.model.types import UNBOUNDED
+from cpsched.model.jobstore import SUBMIT_COLUMNS, JobStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from cpsched.model.allocation import Allocation, AllocationArena
     from cpsched.model.types import AnyArray, IntArray
@@ -85,94 +82,6 @@ class JobTable:
     def __init__(self, store: JobStore, rows: IntArray) -> None:
         self.store = store
         self.rows = rows
-
-    @classmethod
-    def build(
-        cls,
-        *,
-        resources: Sequence[str],
-        handle: AnyArray,
-        submit: AnyArray,
-        requested_time: AnyArray,
-        units: AnyArray,
-        request: AnyArray,
-        per_node: AnyArray | None = None,
-        per_node_max: AnyArray | None = None,
-        strings: Mapping[str, Sequence[str]] | None = None,
-        **more: AnyArray,
-    ) -> Self:
-        """
-        Build a table with no workload behind it, as adapters and embedding code do.
-
-        Parameters
-        ----------
-        handle
-            A stable number for each job, chosen by the caller.
-        units
-            At least 1.
-        request, per_node, per_node_max
-            Shape ``(n, R)``, not negative.
-        strings
-            ``queue``, ``user``, ``name``, ``group``: one string a job ('' where unknown).
-        more
-            ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``, ``exclusive``,
-            ``eligible_class``, ``expected_wait``, ``ranking_estimate``,
-            ``runtime_estimate``, ``runtime_bound``, ``attempts``, ``not_before``: shape
-            ``(n,)``. Predictions left out are the requested time.
-
-        Raises
-        ------
-        ConfigError
-            If a column has another length or no integers, holds a value no job can have, or is
-            one nobody knows; or if two jobs have the same handle.
-        """
-        num = len(handle)
-        kinds = len(resources)
-        validate.known_names("column", more, _GIVEN)
-        validate.known_names("strings", strings or {}, LABELS)
-        validate.one_a_job(strings or {}, num)
-        values = {
-            "handle": handle,
-            "submit": submit,
-            "requested_time": requested_time,
-            "units": units,
-            **{name: np.full(num, default) for name, default in _DEFAULTS.items()},
-            **more,
-        }
-        columns = {
-            name: validate.whole_numbers(name, value, (num,), least=_LEAST.get(name))
-            for name, value in values.items()
-        }
-        nodes_max = columns["nodes_max"]
-        validate.within(
-            "nodes_max", nodes_max, nodes_max >= columns["nodes_min"], "nodes_min or more"
-        )
-        for name in ("split", "contiguous", "exclusive"):
-            validate.within(name, columns[name], columns[name] <= 1, "0 or 1")
-        _, first = np.unique(columns["handle"], return_index=True)
-        validate.within(
-            "handle", columns["handle"], np.isin(np.arange(num), first), "another for each job"
-        )
-        zeros = np.zeros((num, kinds), dtype=np.int64)
-        shapes, shape_of = distinct_shapes(
-            np.stack(
-                [columns[flag] for flag in ("eligible_class", "split", "contiguous", "exclusive")],
-                axis=1,
-            ),
-            validate.whole_numbers("request", request, (num, kinds), least=0),
-            *(
-                zeros
-                if asked is None
-                else validate.whole_numbers(name, asked, (num, kinds), least=0)
-                for name, asked in (("per_node", per_node), ("per_node_max", per_node_max))
-            ),
-        )
-        store = JobStore(resources, num)
-        codes = {label: _encode((strings or {}).get(label), store, label, num) for label in LABELS}
-        store.append(submit_rows(num, {**columns, **codes, "shape": shape_of}))
-        store.add_shapes(shapes)
-        store.writable[:num, c.ATTEMPTS] = columns["attempts"]
-        return cls(store, immutable(np.arange(num, dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -294,30 +203,3 @@ class RunningTable(JobTable):
         row = self.rows[index]
         first = int(self.store.columns[row, c.ALLOC_FIRST])
         return self.arena.get(first, int(self.store.columns[row, c.ALLOC_COUNT]))
-
-
-def _encode(strings: Sequence[str] | None, store: JobStore, label: str, num: int) -> IntArray:
-    if strings is None:
-        return np.full(num, -1, dtype=np.int64)
-    seen: dict[str, int] = {}
-    codes = [seen.setdefault(text, len(seen)) if text else -1 for text in strings]
-    store.add_strings(label, seen)
-    return np.asarray(codes, dtype=np.int64)
-
-
-#: What a table built by hand has where nothing is said.
-_DEFAULTS = {
-    "nodes_min": 1,
-    "nodes_max": UNBOUNDED,
-    **dict.fromkeys(("eligible_class", "split", "contiguous", "exclusive", "attempts"), 0),
-}
-_GIVEN = {*_DEFAULTS, *SUBMIT_COLUMNS}
-_GIVEN -= {*LABELS, "handle", "submit", "requested_time", "units", "shape"}
-#: The smallest value a column may hold.
-_LEAST = {
-    **dict.fromkeys(("units", "nodes_min"), 1),
-    **dict.fromkeys(
-        ("requested_time", "ranking_estimate", "runtime_estimate", "runtime_bound", "attempts"), 0
-    ),
-    **dict.fromkeys(("eligible_class", "split", "contiguous", "exclusive"), 0),
-}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from auctions import gpu_view, jobs_of
+from jobtables import job_table
 from tiny import jobs, machine, run, starts
 
 from cpsched import registry, systems
@@ -14,7 +15,6 @@ from cpsched.dispatch.window import WINDOW_HALVED
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
-from cpsched.model.jobtable import JobTable
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 from cpsched.spec import build
@@ -189,7 +189,7 @@ def test_priority_decides_who_starts():
     for name in NAMES:
         assert set(decided(name, view)[1]) == {0}
     store = view.waiting.store
-    shorter = JobTable.build(
+    shorter = job_table(
         resources=("core", "gpu"), handle=np.arange(2), submit=np.arange(2),
         requested_time=np.array([90, 60]), units=np.ones(2, dtype=np.int64),
         request=np.array([[1, 0]] * 2),

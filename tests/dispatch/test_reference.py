@@ -9,6 +9,7 @@ import pytest
 import reference as ref
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from jobtables import job_table
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched import registry
@@ -16,7 +17,6 @@ from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.dispatch.static_order import StaticOrder
-from cpsched.model.jobtable import JobTable
 from cpsched.model.types import MISSING
 from cpsched.priority import Priority
 from cpsched.simulation.observers import Observer
@@ -273,7 +273,7 @@ def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, d
 
 def test_an_order_is_kept_for_the_jobs_that_are_shown():
     """Two of three are shown, then all, then one: it used to be the two, and nothing else."""
-    table = JobTable.build(
+    table = job_table(
         resources=("core",),
         handle=[0, 1, 2],
         submit=[0, 0, 0],

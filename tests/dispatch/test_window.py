@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from jobtables import job_table
 from tiny import machine
 
 from cpsched.dispatch.window import (
@@ -17,14 +18,13 @@ from cpsched.dispatch.window import (
     rank_priorities,
 )
 from cpsched.model.decision import NOTHING
-from cpsched.model.jobtable import JobTable
 from cpsched.priority import Basic, Multifactor, Slowdown
 
 
 def table(num, **columns):
     """Return waiting jobs, one a second."""
     whole = np.ones(num, dtype=np.int64)
-    return JobTable.build(
+    return job_table(
         resources=("core",),
         handle=np.arange(num),
         submit=columns.pop("submit", np.arange(num)),

@@ -6,9 +6,9 @@ from math import exp
 
 import numpy as np
 import pytest
+from jobtables import job_table
 from tiny import machine
 
-from cpsched.model.jobtable import JobTable
 from predictors.features import FEATURES, Features, matrix
 
 RESOURCES = ("core", "gpu", "mem")
@@ -24,7 +24,7 @@ def amounts(features, jobs):
 
 def jobs(units, request, per_node, nodes_min):
     """Return one job of user ann that asks for an hour."""
-    return JobTable.build(
+    return job_table(
         resources=RESOURCES,
         handle=np.arange(1),
         submit=np.zeros(1, dtype=np.int64),

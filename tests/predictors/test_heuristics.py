@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobtables import job_table
 from tiny import jobs, machine, run
 
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns
-from cpsched.model.jobtable import JobTable
 from cpsched.prediction import Outcome
 from cpsched.spec import build
 from predictors.history import EIGHT_RULES, SIX_RULES
@@ -25,7 +25,7 @@ RESOURCES = ("core", "gpu", "mem")
 def table(*rows):
     """Return jobs of (user, name, queue, requested, units, gpus a unit, memory a unit)."""
     num = len(rows)
-    return JobTable.build(
+    return job_table(
         resources=RESOURCES,
         handle=np.arange(num),
         submit=np.zeros(num, dtype=np.int64),

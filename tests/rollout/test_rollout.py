@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from jobtables import job_table
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
@@ -12,7 +13,6 @@ from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import scenarios
 from cpsched.mapping import fit
-from cpsched.model.jobtable import JobTable
 from cpsched.rollout.dispatcher import Rollout
 from cpsched.rollout.rules import RULES
 from cpsched.spec import build
@@ -179,7 +179,7 @@ def test_a_job_that_only_one_node_can_hold_gets_its_turn(dispatcher):
 
 def waiting_job(handle, submit, user):
     """Return a table of one job, built with no workload behind it."""
-    return JobTable.build(
+    return job_table(
         resources=("core",),
         handle=np.array([handle]),
         submit=np.array([submit]),

@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jobtables import job_table
 from tiny import machine
 
 from cpsched.model.allocation import AllocationArena
@@ -49,7 +50,7 @@ def jobs_of(asks: Sequence[dict[str, Any]]) -> JobTable:
 
     num = len(asks)
     zero = np.zeros(num, dtype=np.int64)
-    return JobTable.build(
+    return job_table(
         resources=("core", "gpu"),
         handle=np.arange(num),
         submit=np.arange(num),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
+from jobtables import job_table
 
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
@@ -623,7 +624,7 @@ def _table(known: list[Ask], masks: list[tuple[bool, ...]], kinds: int) -> JobTa
     def whole(values: list[Any]) -> Any:
         return np.array(values, dtype=np.int64)
 
-    return JobTable.build(
+    return job_table(
         resources=RESOURCES[:kinds],
         handle=np.arange(len(known)),
         submit=np.zeros(len(known), dtype=np.int64),

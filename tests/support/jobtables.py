@@ -1,0 +1,50 @@
+"""Job tables with no engine behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
+from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes, submit_rows
+from cpsched.model.jobtable import JobTable
+from cpsched.model.workload import Labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_FLAGS = ("eligible_class", "split", "contiguous", "exclusive")
+
+
+def job_table(
+    *,
+    resources: Sequence[str],
+    strings: Mapping[str, Sequence[str]] | None = None,
+    attempts: Any = 0,
+    **columns: Any,
+) -> JobTable:
+    """
+    Build a table of columns by the names of a job table's attributes; unchecked.
+
+    ``handle``, ``submit``, ``requested_time``, ``units`` and ``request`` are needed.
+    """
+    num, kinds = len(columns["handle"]), len(resources)
+    amounts = [
+        np.asarray(columns.pop(name, np.zeros((num, kinds))), dtype=np.int64).reshape(num, kinds)
+        for name in ("request", "per_node", "per_node_max")
+    ]
+    flags = np.zeros((num, len(_FLAGS)), dtype=np.int64)
+    for place, name in enumerate(_FLAGS):
+        flags[:, place] = columns.pop(name, 0)
+    shapes, shape_of = distinct_shapes(flags, *amounts)
+    store = JobStore(resources, num)
+    for label in LABELS:
+        named = Labels.encode((strings or {}).get(label, [""] * num))
+        store.add_strings(label, named.values)
+        columns[label] = named.codes
+    store.append(submit_rows(num, {**columns, "shape": shape_of}))
+    store.add_shapes(shapes)
+    store.writable[:num, c.ATTEMPTS] = attempts
+    return JobTable(store, immutable(np.arange(num, dtype=np.int64)))
