@@ -7,9 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.report import facts, plot, reproduce
-from cpsched.report.page import html_table, inline_svg, island
-from cpsched.study.names import slug
+from cpsched.report import plot, reproduce
+from cpsched.report.page import html_table, island
 from cpsched.study.readable import main_table, readable
 from cpsched.study.store import DESCRIPTION
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from cpsched.report.section import Section
-    from cpsched.study.readable import Titled
     from cpsched.study.results import RunResult
     from cpsched.study.tables import Tables
 
@@ -48,7 +46,16 @@ def content(
         "question": results.question,
         "baseline": str(results.baseline),
         "cards": _cards(results.runs),
-        "sections": [_section(tables, section, main, more) for section in sections],
+        "sections": [
+            {
+                **section.content,
+                **{
+                    name: [html_table(one) for one in some if one.place == section.content["name"]]
+                    for name, some in (("main", main), ("more", more))
+                },
+            }
+            for section in sections
+        ],
         "missing": results.missing,
         "failures": _failures(folder / "failed", results.missing),
         "schedules": [
@@ -91,32 +98,6 @@ def _cards(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
         one, _, several = name.partition("|")
         cards.append((f"{number:,}", one if number == 1 else several or f"{one}s"))
     return cards
-
-
-def _section(
-    tables: Tables, section: Section, main: Sequence[Titled], more: Sequence[Titled]
-) -> dict[str, Any]:
-    name = section.place.name
-    return {
-        "id": slug(name),
-        "name": name,
-        "findings": facts.findings(tables, name),
-        "machine": section.machine,
-        "log": section.log,
-        "main": [html_table(one) for one in main if one.place == name],
-        "more": [html_table(one) for one in more if one.place == name],
-        "figures": [
-            {
-                "id": figure.name,
-                "title": figure.title,
-                "caption": figure.caption,
-                "svg": inline_svg(figure),
-            }
-            for figure in section.drawings
-        ],
-        "left_out": facts.left_out(section.counts, section.place, section.data, tables.results),
-        "commands": section.commands,
-    }
 
 
 def _study(path: Path) -> str | None:

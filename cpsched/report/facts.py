@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cpsched.figures.figure_set import excluded
-from cpsched.metrics.workload import describe
 from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
 from cpsched.words import counted, duration
 
@@ -74,11 +73,6 @@ def machine(run: SavedRun) -> list[tuple[str, str]]:
         ("at the requested time", {"kill": "jobs end", "extend": "jobs run on"}.get(
             run.schedule.overrun, run.schedule.overrun)),
     ]  # fmt: skip
-
-
-def log(run: SavedRun) -> list[tuple[str, str]]:
-    """Return what is in a run's workload, as pairs of a name and a text."""
-    return describe(run.schedule.workload)
 
 
 def left_out(

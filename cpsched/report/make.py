@@ -107,7 +107,7 @@ def make_report(
     tell = _Steps(progress, sum(len(place.runs) for place in found) + len(found) + 1)
     budget = min(_OF_ONE, _RECTANGLES // sum(len(place.shown) for place in found))
     forms = tuple(dict.fromkeys(("svg", form)))
-    sections = [make_section(place, forms, budget, tell) for place in found]
+    sections = [make_section(place, tables, forms, budget, tell) for place in found]
     tell("writing")
     drawings = {
         f"{figure.name}.{form}": figure.content[form]

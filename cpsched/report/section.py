@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import figures
 from cpsched.figures.focus import DAY, busiest
+from cpsched.metrics.workload import describe
 from cpsched.report import facts, reproduce
+from cpsched.report.page import inline_svg
 from cpsched.report.schedule_data import drawn
 from cpsched.study import load_run
+from cpsched.study.names import slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from cpsched.figures import FigureFile, RunData
     from cpsched.report.choose import Place
-    from cpsched.study import SavedRun
+    from cpsched.study import SavedRun, Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,37 +29,25 @@ class Section:
 
     Attributes
     ----------
-    place
-        Which, and its runs.
-    data
-        What figures show of each of ``place.runs``.
-    machine, log
-        Pairs of a name and a text.
-    counts
-        What became of the rows of the log, of the first run.
+    content
+        For the template: everything but the tables.
     versions
-        Of what that run was made with.
-    commands
-        The command line of each run that was made by one.
+        Of what the first run was made with.
     drawings
         Figures, in reading order.
     schedules
         For the interactive chart.
     """
 
-    place: Place
-    data: tuple[RunData, ...]
-    machine: list[tuple[str, str]]
-    log: list[tuple[str, str]]
-    counts: Mapping[str, Any]
+    content: dict[str, Any]
     versions: Mapping[str, str]
-    commands: list[str]
     drawings: list[FigureFile]
     schedules: list[dict[str, Any]]
 
 
 def make_section(
     place: Place,
+    tables: Tables,
     forms: Collection[str],
     budget: int,
     tell: Callable[[str], None],
@@ -66,6 +57,8 @@ def make_section(
 
     Parameters
     ----------
+    tables
+        Of all runs of the report.
     forms
         Of the figures; ``svg`` among them.
     budget
@@ -105,14 +98,20 @@ def make_section(
     order = [run.folder for run in place.runs]
     tell(f"drawing {place.name}")
     in_order = tuple(data[folder] for folder in order)
+    drawings = [*figures.draw(place.name, in_order, forms), *gantts]
+    content = {
+        "id": slug(place.name),
+        "name": place.name,
+        "findings": facts.findings(tables, place.name),
+        "machine": facts.machine(first),
+        "log": describe(first.schedule.workload),
+        "figures": [(figure, inline_svg(figure)) for figure in drawings],
+        "left_out": facts.left_out(first.summary["counts"], place, in_order, tables.results),
+        "commands": [line for folder in order for line in commands[folder]],
+    }
     return Section(
-        place=place,
-        data=in_order,
-        machine=facts.machine(first),
-        log=facts.log(first),
-        counts=first.summary["counts"],
+        content=content,
         versions=first.about["versions"],
-        commands=[line for folder in order for line in commands[folder]],
-        drawings=[*figures.draw(place.name, in_order, forms), *gantts],
+        drawings=drawings,
         schedules=schedules,
     )
