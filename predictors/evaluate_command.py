@@ -13,6 +13,7 @@ from cpsched.atomic_files import check_new_file, replacing
 from cpsched.cli.options import AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.cli.progress import display
+from cpsched.cli.report import left_out
 from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
 
@@ -116,15 +117,7 @@ def evaluate_command(
 def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
     """Return the lines that say what was predicted, in which order, and what was left out."""
     workload = fitted.workload
-    lines = [f"{escaped(workload.title)}: {counted(len(workload), 'job')}"]
-    for reason, number in workload.set_aside:
-        lines.append(f"set aside: {counted(number, 'row')} of the log ({reason})")
-    if fitted.rejected:
-        row, reason = fitted.rejected[0]
-        lines.append(
-            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
-            f" (the first: job {escaped(str(workload.job_id[row]))}, {reason})"
-        )
+    lines = [f"{escaped(workload.title)}: {counted(len(workload), 'job')}", *left_out(fitted)]
     if starts.simulated:
         lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
     elif starts.assumed:

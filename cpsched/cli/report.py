@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpsched.cli.output import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cpsched.mapping import Fitted
     from cpsched.model.system import System
 
 
-def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
+def heading(fitted: Fitted) -> str:
     """Return the lines that say what was simulated."""
     workload, system = fitted.workload, fitted.system
     days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
@@ -25,18 +23,23 @@ def heading(fitted: Fitted, summary: Mapping[str, Any]) -> str:
         f" {days:,.1f} days",
         f"on {escaped(system.title)}: {nodes}, {totals(system)}",
     ]
-    counts = summary["counts"]
-    set_aside: Mapping[str, int] = counts["set_aside"]
-    for reason, number in set_aside.items():
-        lines.append(f"set aside: {counted(number, 'row')} of the log ({reason})")
-    if counts["rejected"]:
+    return "\n".join([*lines, *left_out(fitted)])
+
+
+def left_out(fitted: Fitted) -> list[str]:
+    """Return the lines that say which rows of a log are not simulated."""
+    lines = [
+        f"set aside: {counted(number, 'row')} of the log ({reason})"
+        for reason, number in sorted(fitted.workload.set_aside)
+    ]
+    if fitted.rejected:
         row, reason = fitted.rejected[0]
-        job = workload.job_id[row]
+        job = escaped(str(fitted.workload.job_id[row]))
         lines.append(
-            f"rejected: {counted(counts['rejected'], 'job')} that can never run here"
-            f" (the first: job {escaped(job)}, {reason})"
+            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
+            f" (the first: job {job}, {reason})"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def totals(system: System) -> str:

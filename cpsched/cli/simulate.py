@@ -216,7 +216,7 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     from cpsched.report.decision_table import decision_table
     from cpsched.report.run_tables import comparison, placement_table
 
-    echo(heading(fitted, done[0].summary))
+    echo(heading(fitted))
     for name, note in {one.predictor: one.about["not_a_forecast"] for one in done}.items():
         if note:
             echo(f"not a forecast: {escaped(name)} {note}")
