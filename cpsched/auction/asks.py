@@ -27,8 +27,8 @@ class Ask:
     request
         Amounts of one unit, shape ``(R,)``.
     levels
-        What may be taken on every node besides, least first, shape ``(L, R)``: one row where the
-        job names no range.
+        What may be taken on every node in addition, least first, shape ``(L, R)``: one row where
+        the job names no range.
     """
 
     units: int

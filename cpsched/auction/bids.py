@@ -70,7 +70,7 @@ class Bid(NamedTuple):
     node, units
         Nodes in ascending order, and the job's units on each, shape ``(K,)``.
     level
-        What is taken on each node besides, shape ``(R,)``.
+        What is taken on each node in addition, shape ``(R,)``.
     num_nodesets
         How many nodesets its nodes are in.
     """
@@ -90,7 +90,7 @@ class Offer:
     Parameters
     ----------
     level
-        What is taken on each node besides, shape ``(R,)``.
+        What is taken on each node in addition, shape ``(R,)``.
     line
         The nodes it can use.
     share

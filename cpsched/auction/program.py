@@ -190,7 +190,7 @@ class UnitProgram(Program):
     many go on the nodes of a place together, and any way to give every node one and fill up the
     rest is a solution. Other units are packed node by node.
 
-    All bids of a job take the same on each node besides its units: AUCSCHED1 has no ranges.
+    All bids of a job take the same on each node in addition to its units: AUCSCHED1 has no ranges.
     """
 
     def __init__(self, auction: Auction, name: str) -> None:

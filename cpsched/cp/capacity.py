@@ -83,8 +83,8 @@ def binding_kinds(asked: Asked, level: IntArray) -> list[int]:
     """
     kept: list[int] = np.flatnonzero(asked.total > level.min(axis=0)).tolist()
     for kind in list(kept):
-        # Use is a whole number: no more than x * level_q is no more than level_r if it is
-        # below level_r + 1.
+        # Use is a whole number, so at most x * level_q is at most level_r if it is below
+        # level_r + 1.
         room = np.where(level[:, kind] < _PRECISE, level[:, kind] + 0.5, -1.0)
         if any(
             bool((asked.ratio[other, kind] * level[:, other] < room).all())

@@ -56,7 +56,7 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
     limit
         Deterministic time a decision's solve may take.
     wall
-        Limit in seconds of wall time besides; a solve that meets it may not be repeatable.
+        A limit in seconds of wall time, too; a solve that meets it may not be repeatable.
     presolve
         Whether the solver simplifies the model first.
     allocator
@@ -114,7 +114,7 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
         decision = self._planned(view, waiting.take(first))
         waits = decision.planned_starts is not None and len(decision.planned_starts.handle)
         if not waits and 0 < len(decision.actions) < len(waiting):
-            # Everybody who was planned has started, which says nothing of those who were not.
+            # All planned jobs have started, which says nothing about the others.
             return decision._replace(again_at=view.now + 1)
         return decision
 

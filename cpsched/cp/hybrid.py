@@ -62,7 +62,7 @@ class Cph(PlanningDispatcher[Pool]):
         super().__init__(search, objective, window, limit, wall, presolve, allocator)
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:  # noqa: ARG002
-        """Return what some waiting jobs must keep to besides resources; for subclasses."""
+        """Return limits on waiting jobs other than resources; for subclasses."""
         return ()
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
@@ -90,7 +90,7 @@ class Cph(PlanningDispatcher[Pool]):
         bounds, duration = problem.bounds, problem.duration.tolist()
         model = cpsat.new_model(self.name)
         start = add_starts(model, bounds, problem.jobs.handle)
-        # Once nobody starts any more, what runs only gets less, and what is free only more.
+        # Once no job starts any more, free capacity only grows.
         near = problem.times <= bounds.last
         exact = add_pool(
             model,

@@ -43,7 +43,7 @@ class Timeline:
 
     @classmethod
     def of(cls, view: View, allocator: Allocator) -> Timeline:
-        """Return the timeline of a view; who should have ended by now ends in the next second."""
+        """Return the timeline of a view; overdue jobs end in the next second."""
         running, columns = view.running, view.waiting.store.columns
         rows, arena = running.rows, running.arena
         end = np.maximum(running.expected_end - view.now, 1)
@@ -61,7 +61,7 @@ class Timeline:
         """
         Return what of it matters to jobs that start by a second at the latest.
 
-        After that nobody starts, so what runs only gets less, and what is free only more.
+        After that no job starts, and free capacity only grows.
         """
         count = int(np.searchsorted(self.times, last, side="right"))
         return replace(self, times=self.times[:count], levels=self.levels[:count])

@@ -31,7 +31,7 @@ class Objective(ABC):
     """
     What a plan is judged by: a sum over jobs of the start over a divisor; the less, the better.
 
-    One of your own needs no more than :attr:`name` and :meth:`divisors`.
+    Your own needs only :attr:`name` and :meth:`divisors`.
     """
 
     name: ClassVar[str]

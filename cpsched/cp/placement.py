@@ -115,7 +115,7 @@ class Placement:
         return [used for (owner, _), used in self._used.items() if owner == job]
 
     def _add_even(self) -> None:
-        """x_ip = e_i wherever a job that splits evenly is."""
+        """x_ip = e_i on every place of a job that splits evenly."""
         for job in np.flatnonzero(self._requests.even).tolist():
             units = int(self._requests.units[job])
             each = self._model.new_int_var(1, units, f"each_{self._handle[job]}")
@@ -149,7 +149,7 @@ class Placement:
         return int(self._places[position].nodes[0])
 
     def _add_symmetry(self) -> None:
-        """Of alike nodes, the first job that can use them has no more on a later one."""
+        """Of identical nodes, the first job that can use them has no more on a later one."""
         for position, place in enumerate(self._places):
             if place.after is not None:
                 job = place.jobs[0]

@@ -1,16 +1,17 @@
 """
 Places: what pure CP puts units on, as few as exactness allows.
 
-A job's units are identical, so what matters is how many it has on each place. A place is a node, or
-a *pool* of nodes that need not be told apart:
+A job's units are identical, so what matters is how many it has on each place. A place is a node,
+or a *pool* of nodes that need not be told apart:
 
-* Nodes with the same free capacity at every second at which a job may still start, and open to the
-same jobs, are alike. Of alike nodes only as many are kept as there are units that could touch one,
-and the first job that can use them uses them in descending order (the model breaks the symmetry). *
-One cumulative over several nodes is a relaxation in general, because a unit never spans nodes. It
-is exact where all jobs that can use the nodes need the same for a unit there, ask for nothing per
-node, and may spread in any way: a node then is a number of slots that only grows, and each unit
-takes any free slot when it starts and keeps it.
+* Nodes are identical if they are open to the same jobs and have the same free capacity at every
+  second at which a job may still start. Only as many of them are kept as there are units that could
+  touch one, and the first job that can use them uses them in descending order (the model breaks
+  the symmetry).
+* One cumulative over several nodes is a relaxation in general, because a unit never spans nodes. It
+  is exact where all jobs that can use the nodes need the same for a unit there, ask for nothing per
+  node, and may spread in any way: a node then is a number of slots that only grows, and each unit
+  takes any free slot when it starts and keeps it.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Requests:
     units, nodes_min, nodes_max
         Shape ``(n,)``.
     unit, per_node
-        Amounts of a unit, and besides on each node, shape ``(n, R)``; of a job of one unit all in
-        ``unit``.
+        Amounts of a unit, and in addition on each node, shape ``(n, R)``; of a job of one unit all
+        in ``unit``.
     even, contiguous, exclusive
         Shape ``(n,)``; the first two never for a job of one unit.
     room
@@ -124,7 +125,7 @@ class Place(NamedTuple):
     pool
         Whether units count as slots.
     after
-        Position of the alike place that the first job fills before this one, or None.
+        Position of the identical place that the first job fills before this one, or None.
     """
 
     nodes: IntArray
@@ -141,7 +142,7 @@ def places_of(timeline: Timeline, requests: Requests, listed: IntArray) -> list[
     """
     Return the places of a decision.
 
-    ``listed`` are the units of the list plan, shape ``(n, N)``: alike nodes are put in an order
+    ``listed`` are the units of the list plan, shape ``(n, N)``: identical nodes are put in an order
     that it fits.
     """
     distinct_nodes = bool(requests.contiguous.any())
@@ -217,20 +218,20 @@ def _groups(
 
 
 def _single(proto: Place, nodes: IntArray) -> Iterator[Place]:
-    """Make a place of each of some alike nodes."""
+    """Make a place of each of some identical nodes."""
     for node in nodes.tolist():
         yield proto._replace(nodes=np.array([node], dtype=np.int64))
 
 
 def _in_order(nodes: IntArray, jobs: IntArray, requests: Requests, listed: IntArray) -> IntArray:
-    """Put alike nodes in the order the list plan uses them in; leave out those never needed."""
+    """Put identical nodes in the order the list plan uses them in; leave out those never needed."""
     takes = listed[:, nodes]
     order = np.lexsort((nodes, -(takes > 0).any(axis=0).astype(np.int64), -takes[jobs[0]]))
     return nodes[order[: int(requests.units[jobs].sum())]]
 
 
 def _pool(proto: Place, unit: IntArray) -> Place:
-    """Count a group of alike nodes in slots for units that need the same of each binding kind."""
+    """Count identical nodes in slots for units that need the same of each binding kind."""
     slots = np.zeros(len(proto.level), dtype=np.int64)
     if proto.kinds:
         slots = (proto.level[:, proto.kinds] // unit).min(axis=1)

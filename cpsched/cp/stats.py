@@ -47,7 +47,7 @@ WINDOW_SHORTENED = "window_shortened"
 PLANNED = "planned"
 #: Such decisions of ``rollout`` for which all rules proposed the same.
 AGREED = "agreed"
-#: ... whose proposals were judged in scenarios; and, with a rule's name behind, who was followed.
+#: ... whose proposals were judged in scenarios; followed by a rule's name: by which rule.
 JUDGED = "judged"
 FOLLOWED = "followed_"
 #: Plans of the whole queue that were made to choose from.

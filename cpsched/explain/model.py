@@ -50,7 +50,7 @@ class Demand:
     Attributes
     ----------
     demand
-        What the job takes in all; where it needs something per node besides, with the fewest
+        What the job takes in all; where it needs something per node, with the fewest
         nodes it may touch.
     free
         What all nodes have to give.
@@ -128,9 +128,9 @@ class Asked:
     Attributes
     ----------
     units, request, per_node
-        Number of units, what one needs, and what is needed on each node besides.
+        Number of units, what one needs, and what is needed on each node in addition.
     nodes_min, nodes_max
-        Bounds on the nodes it touches; None where there is no upper one.
+        Bounds on the nodes it touches; None: no upper bound.
     rules
         ``even``, ``contiguous``, ``exclusive`` where they hold.
     predicted
@@ -161,7 +161,7 @@ class Waiting:
     reason
         The reason that decides.
     room
-        What it finds free before anybody starts in this decision.
+        What is free before any job starts in this decision.
     before
         Jobs that start now and go before it.
     ahead

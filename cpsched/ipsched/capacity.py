@@ -26,7 +26,7 @@ _DIVISORS = 6
 
 def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
     """
-    Add 3.2 and 3.4 of a class: for every kind, no more than its nodes have together.
+    Add 3.2 and 3.4 of a class: for every kind, at most what its nodes have together.
 
     On one node that is the thesis's constraint. On several, three families strengthen it: amounts
     rounded down to multiples of a divisor (Chvatal and Gomory), what is left beside jobs of which a
@@ -57,7 +57,7 @@ def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
 
 
 def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, int]:
-    """Return how much of a kind a part takes for each unit, and for each node besides."""
+    """Return how much of a kind a part takes for each unit, and for each node in addition."""
     if problem.exclusive[part.job]:
         return 0, free
     unit = int(problem.request[part.job, kind])

@@ -150,7 +150,7 @@ class _Nodes:
         return takes
 
     def anywhere(self, job: int, shares: Mapping[int, Share]) -> IntArray | None:
-        """Put a job wherever it fits, on no more nodes than planned if that can be."""
+        """Put a job where it fits, if possible on no more nodes than planned."""
         problem = self.problem
         room = np.zeros(problem.num_nodes, dtype=np.int64)
         for k in np.flatnonzero(problem.room[job]).tolist():

@@ -33,7 +33,7 @@ class Problem:
     units, nodes_min, nodes_max
         ``R_j^cpu`` in units, and the bounds of 3.6; shape ``(J,)``.
     request, per_node
-        Amounts of one unit, and of the job besides on every node it uses (``R_j^gres``); shape
+        Amounts of one unit, and of the job in addition on every node it uses (``R_j^gres``); shape
         ``(J, R)``.
     even, contiguous, exclusive
         Requests that the papers do not have; shape ``(J,)``.

@@ -50,7 +50,7 @@ class Answer:
     @property
     def is_solved(self) -> bool:
         """
-        Whether it is as good as the best, to a part in 10,000 where there is no proof.
+        Whether it is proven best, or within a part in 10,000 of the bound.
 
         That is what CPLEX is content with unless it is told otherwise, and the papers tell it
         nothing.

@@ -32,7 +32,7 @@ class Constraint:
         Every node used must satisfy each of these; an item is a tuple of alternatives, ``^name``
         meaning that the node must not have it.
     exclusive
-        Nobody else on the job's nodes.
+        No other job on its nodes.
     problem
         Why the string cannot be honoured, or None.
     """

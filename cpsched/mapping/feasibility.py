@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,25 +23,8 @@ _CHUNK = 1 << 22
 _MOST_UNITS = 1 << 62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shapes:
-    """Distinct requests; S shapes, R resource kinds. Columns as in the workload."""
-
-    eligible_class: IntArray
-    units: IntArray
-    request: IntArray
-    per_node: IntArray
-    nodes_min: IntArray
-    nodes_max: IntArray
-    split: IntArray
-    contiguous: BoolArray
-
-    def take(self, index: IntArray | list[int]) -> Shapes:
-        """Return some of the shapes."""
-        return Shapes(**{name: getattr(self, name)[index] for name in self.__slots__})
-
-    def __len__(self) -> int:
-        return len(self.units)
+#: What a request is, next to the nodes it may use.
+_COLUMNS = ("units", "request", "per_node", "nodes_min", "nodes_max", "split", "contiguous")
 
 
 def infeasible(
@@ -65,104 +47,84 @@ def infeasible(
     rows
         The jobs to look at.
     """
-    shapes, shape_of_row = _shapes(workload, eligible_class, rows)
+    columns = [eligible_class[rows], *(getattr(workload, name)[rows] for name in _COLUMNS)]
+    flat = [part for column in columns for part in np.atleast_2d(column.T)]
+    shape_of_row, first = distinct(flat, len(rows))
+    shapes, class_of = workload.take(rows[first]), eligible_class[rows[first]]
     fits = np.ones(len(shapes), dtype=np.bool_)
     reasons: dict[int, str] = {}
-    for index in np.unique(shapes.eligible_class).tolist():
+    for index in np.unique(class_of).tolist():
         kinds, counts = np.unique(system.capacity[eligible[index]], axis=0, return_counts=True)
-        own = shapes.eligible_class == index
-        alike = np.flatnonzero(own & ~shapes.contiguous)
-        fits[alike] = _fits_kinds(shapes.take(alike), kinds, counts)
-        for shape in np.flatnonzero(own & shapes.contiguous).tolist():
-            fits[shape] = _fits_line(shapes.take([shape]), system.capacity, eligible[index])
-        for shape in np.flatnonzero(own & ~fits).tolist():
-            reasons[shape] = _reason(shapes.take([shape]), system.resources, kinds, counts)
+        own = class_of == index
+        loose = np.flatnonzero(own & ~shapes.contiguous)
+        fits[loose] = _fits_kinds(shapes, loose, kinds, counts)
+        for at in np.flatnonzero(own & shapes.contiguous).tolist():
+            fits[at] = _fits_line(shapes, at, system.capacity, eligible[index])
+        for at in np.flatnonzero(own & ~fits).tolist():
+            reasons[at] = _reason(shapes, at, kinds, counts)
     never = np.flatnonzero(~fits[shape_of_row])
     return {int(rows[row]): reasons[int(shape_of_row[row])] for row in never}
 
 
-def _shapes(
-    workload: Workload, eligible_class: IntArray, rows: IntArray
-) -> tuple[Shapes, IntArray]:
-    """Return the distinct requests among the rows, and which one each row is."""
-    columns = {
-        "eligible_class": eligible_class[rows],
-        **{name: getattr(workload, name)[rows] for name in Shapes.__slots__[1:]},
-    }
-    flat = [part for column in columns.values() for part in np.atleast_2d(column.T)]
-    code, first = distinct(flat, len(rows))
-    return Shapes(**{name: column[first] for name, column in columns.items()}), code
+def _fits_kinds(shapes: Workload, which: IntArray, kinds: IntArray, counts: IntArray) -> BoolArray:
+    """
+    Say for some shapes whether they fit on nodes that may lie anywhere.
 
-
-def _fits_kinds(shapes: Shapes, kinds: IntArray, counts: IntArray) -> BoolArray:
-    """Tell for each shape whether it fits on nodes that may lie anywhere, shape ``(S,)``."""
-    fits = np.zeros(len(shapes), dtype=np.bool_)
+    Units fit, with any number on each node, if there are at least ``nodes_min`` units and as many
+    nodes that hold one, and the ``nodes_max`` roomiest nodes hold all: taking the fewest roomiest
+    nodes that suffice, each gets at least one unit.
+    """
+    fits = np.zeros(len(which), dtype=np.bool_)
     step = max(1, _CHUNK // max(1, kinds.size))
-    for start in range(0, len(shapes), step):
-        part = slice(start, start + step)
-        some = shapes.take(np.arange(len(shapes))[part])
-        held = _held(some, kinds, counts.sum())
-        fits[part] = _fits_any(some, held, counts)
-        for index in np.flatnonzero(fits[part] & (some.split == Split.EVEN)).tolist():
-            fits[start + index] = _fits_even(some.take([index]), held[index], counts)
+    for start in range(0, len(which), step):
+        some = which[start : start + step]
+        held = _held(shapes, some, kinds, counts.sum())
+        order = np.argsort(-held, axis=1, kind="stable")
+        sorted_held = np.take_along_axis(held, order, axis=1)
+        number = np.where(sorted_held > 0, counts[order], 0)
+        before = np.cumsum(number, axis=1) - number
+        taken = np.clip(shapes.nodes_max[some, None] - before, 0, number)
+        good = (
+            (shapes.units[some] >= shapes.nodes_min[some])
+            & (number.sum(axis=1) >= shapes.nodes_min[some])
+            & ((sorted_held * taken).sum(axis=1) >= shapes.units[some])
+        )
+        for at in np.flatnonzero(good & (shapes.split[some] == Split.EVEN)).tolist():
+            shares = _shares(shapes, int(some[at]), int(counts.sum()))
+            good[at] = any(counts[held[at] >= share].sum() >= nodes for nodes, share in shares)
+        fits[start : start + step] = good
     return fits
 
 
-def _fits_any(shapes: Shapes, held: IntArray, counts: IntArray) -> BoolArray:
-    """
-    Tell for each shape whether its units fit with any number on each node.
-
-    They do if there are at least ``nodes_min`` units and as many nodes that hold one, and the
-    ``nodes_max`` roomiest nodes hold all: taking the fewest roomiest nodes that suffice, each
-    gets at least one unit.
-    """
-    order = np.argsort(-held, axis=1, kind="stable")
-    held = np.take_along_axis(held, order, axis=1)
-    number = np.where(held > 0, counts[order], 0)
-    before = np.cumsum(number, axis=1) - number
-    taken = np.clip(shapes.nodes_max[:, None] - before, 0, number)
-    return np.asarray(
-        (shapes.units >= shapes.nodes_min)
-        & (number.sum(axis=1) >= shapes.nodes_min)
-        & ((held * taken).sum(axis=1) >= shapes.units),
-        dtype=np.bool_,
-    )
+def _shares(shapes: Workload, at: int, num_nodes: int) -> list[tuple[int, int]]:
+    """Return the (nodes, units on each) with which a shape splits evenly within its bounds."""
+    units = int(shapes.units[at])
+    most = min(int(shapes.nodes_max[at]), units, num_nodes)
+    nodes = range(int(shapes.nodes_min[at]), most + 1)
+    return [(num, units // num) for num in nodes if units % num == 0]
 
 
-def _shares(shape: Shapes, num_nodes: int) -> list[tuple[int, int]]:
-    """Return the (nodes, units on each) with which one shape splits evenly within its bounds."""
-    units = int(shape.units[0])
-    most = min(int(shape.nodes_max[0]), units, num_nodes)
-    nodes = np.arange(int(shape.nodes_min[0]), most + 1)
-    nodes = nodes[units % nodes == 0]
-    return [(int(k), units // int(k)) for k in nodes]
+def _held(shapes: Workload, which: IntArray, kinds: IntArray, num_nodes: int) -> IntArray:
+    """Return how many units of some shapes each kind of node holds, shape ``(S, M)``."""
+    limit = np.minimum(shapes.units[which], _MOST_UNITS // max(1, int(num_nodes)))
+    return unit_capacity(kinds, shapes.request[which], shapes.per_node[which], limit)
 
 
-def _fits_even(shape: Shapes, held: IntArray, counts: IntArray) -> bool:
-    """Tell whether one shape fits with the same number of units on each node it touches."""
-    shares = _shares(shape, int(counts.sum()))
-    return any(counts[held >= share].sum() >= nodes for nodes, share in shares)
-
-
-def _held(shapes: Shapes, kinds: IntArray, num_nodes: int) -> IntArray:
-    """Return how many units of each shape each kind of node holds, shape ``(S, M)``."""
-    limit = np.minimum(shapes.units, _MOST_UNITS // max(1, int(num_nodes)))
-    return unit_capacity(kinds, shapes.request, shapes.per_node, limit)
-
-
-def _fits_line(shape: Shapes, capacity: IntArray, eligible: BoolArray) -> bool:
-    """Tell whether one shape fits on consecutive nodes, each holding at least one unit."""
-    held = np.where(eligible, _held(shape, capacity, len(capacity))[0], 0)
-    if shape.split[0] == Split.EVEN:
+def _fits_line(shapes: Workload, at: int, capacity: IntArray, eligible: BoolArray) -> bool:
+    """Say whether a shape fits on consecutive nodes, each holding at least one unit."""
+    held = _held(shapes, np.array([at]), capacity, len(capacity))[0] * eligible
+    if shapes.split[at] == Split.EVEN:
         return any(
             max((length for _, length in _runs(held >= share)), default=0) >= nodes
-            for nodes, share in _shares(shape, len(held))
+            for nodes, share in _shares(shapes, at, len(held))
         )
-    units, fewest = int(shape.units[0]), int(shape.nodes_min[0])
+    units, fewest, most = (
+        int(column[at]) for column in (shapes.units, shapes.nodes_min, shapes.nodes_max)
+    )
     sums = np.concatenate(([0], np.cumsum(held)))
     for start, length in _runs(held > 0):
         # A longer window holds more, so only the longest allowed one matters.
-        nodes = min(int(shape.nodes_max[0]), units, length)
+        nodes = min(most, units, length)
         begins = np.arange(start, start + length - nodes + 1)
         if nodes >= fewest and (sums[begins + nodes] - sums[begins]).max() >= units:
             return True
@@ -175,37 +137,39 @@ def _runs(mask: BoolArray) -> list[tuple[int, int]]:
     return [(int(a), int(b - a)) for a, b in edges.reshape(-1, 2)]
 
 
-def _reason(shape: Shapes, resources: Sequence[str], kinds: IntArray, counts: IntArray) -> str:
-    """Say why one shape never fits: one unit first, then the node bounds, then the whole."""
-    held = _held(shape, kinds, counts.sum())[0]
+def _reason(shapes: Workload, at: int, kinds: IntArray, counts: IntArray) -> str:
+    """Say why a shape never fits: one unit first, then the node bounds, then the whole."""
+    held = _held(shapes, np.array([at]), kinds, counts.sum())[0]
     units, fewest, most = (
-        int(column[0]) for column in (shape.units, shape.nodes_min, shape.nodes_max)
+        int(column[at]) for column in (shapes.units, shapes.nodes_min, shapes.nodes_max)
     )
     usable = int(counts[held > 0].sum())
     if not usable:
-        return _unit_reason(shape, resources, kinds)
+        return _unit_reason(shapes.request[at], shapes.per_node[at], shapes.resources, kinds)
     if units < fewest:
         return f"{units} units cannot lie on {fewest} nodes"
     if usable < fewest:
         return f"needs {fewest} nodes, {usable} eligible nodes can hold a unit"
     each = np.sort(np.repeat(held, counts))[::-1][:most]
-    size = _amounts(shape.request[0], resources)
+    size = _amounts(shapes.request[at], shapes.resources)
     if each.sum() < units:
         where = f"{most} eligible nodes" if most < usable else f"all {usable} eligible nodes"
         return f"needs {units} units of {size}, {where} hold at most {each.sum()}"
-    together = " consecutive" if shape.contiguous[0] else ""
-    evenly = ", as many on each" if shape.split[0] == Split.EVEN else ""
+    together = " consecutive" if shapes.contiguous[at] else ""
+    evenly = ", as many on each" if shapes.split[at] == Split.EVEN else ""
     return (
         f"{units} units of {size} do not fit on {fewest} to {min(most, usable)}{together}"
         f" eligible nodes{evenly}"
     )
 
 
-def _unit_reason(shape: Shapes, resources: Sequence[str], kinds: IntArray) -> str:
+def _unit_reason(
+    request: IntArray, per_node: IntArray, resources: Sequence[str], kinds: IntArray
+) -> str:
     """Say why no eligible node holds even one unit."""
-    need = shape.request[0] + shape.per_node[0]
+    need = request + per_node
     roomiest = kinds.max(axis=0, initial=0)
-    what = "a node with one unit" if shape.per_node.any() else "one unit"
+    what = "a node with one unit" if per_node.any() else "one unit"
     for kind, amount, room in zip(resources, need.tolist(), roomiest.tolist(), strict=True):
         if amount > room:
             return f"{what} needs {_amount(kind, amount)}, no eligible node has more than {room}"

@@ -27,7 +27,7 @@ def align(workload: Workload, system: System) -> tuple[Workload, dict[int, str]]
     Return the workload in the resource kinds of the system, and the rows that want another.
 
     Memory is dropped where the system's ``log`` says so. What a job could use at most
-    (``per_node_max``) of a kind the system lacks is no reason to reject it.
+    (``per_node_max``) of a kind the system lacks is not a reason to reject it.
     """
     ignored = {"mem"} if system.log.memory is MemoryMapping.IGNORED else set()
     shape = (workload.num_jobs, len(system.resources))

@@ -21,7 +21,7 @@ def unit_capacity(
     capacity
         What a node of each kind holds, shape ``(M, R)``.
     request, per_node
-        What one unit needs, and the job on each node besides, shapes ``(S, R)``.
+        What one unit needs, and the job on each node in addition, shapes ``(S, R)``.
     limit
         The most units of interest, shape ``(S,)``: a unit may need nothing at all.
 

@@ -72,7 +72,7 @@ def _check(
     Parameters
     ----------
     job, place, amount
-        Who takes what where, row by row.
+        Which job takes what where, row by row.
     capacity, names
         Of each place.
     """

@@ -164,7 +164,7 @@ def _for_the_occasion(dispatcher: str | Dispatcher, limit: float) -> tuple[str, 
     if "limit" in known and may_be_none("dispatchers", spec.name, "window"):
         given = {"window": "all", "limit": repr(limit)} | given
     if "neighbourhoods" in known:
-        # The limit is of one neighbourhood, and nobody else arrives.
+        # The limit is of one neighbourhood, and no other job arrives.
         asked = given.get("neighbourhoods", str(_NEIGHBOURHOODS))
         each = limit / max(int(asked) if asked.isdecimal() else _NEIGHBOURHOODS, 1)
         given = {"neighbourhoods": asked, "arrivals": "0", "limit": repr(each)} | given

@@ -25,8 +25,8 @@ def write(plan: OfflinePlan, path: Path) -> None:
     Write a plan; the file's name says how.
 
     Columns are job_id, release, start, end (seconds), units, nodes and units_per_node (missing
-    where the plan leaves them open; like ``n[1-3]`` and ``2(x2),1``). JSON has the figures of the
-    plan besides. The file appears when complete.
+    where the plan leaves them open; like ``n[1-3]`` and ``2(x2),1``). JSON also has the figures of
+    the plan. The file appears when complete.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class Rollout(Dispatcher):
     """
 
     name = "rollout"
-    # Asked when nobody waits too, or an end would be noticed late and its runtime be wrong.
+    # Asked when no job waits, too: otherwise ends are noticed late, and runtimes are wrong.
     acts_when_idle: ClassVar[bool] = True
 
     def __init__(

@@ -91,7 +91,7 @@ class RuntimeHistory:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew."""
+        """Forget everything."""
         self._running: dict[int, tuple[int, int, int, int]] = {}
         self._users: dict[str, int] = {}
         self._codes: IntArray = np.full(1, -1, dtype=np.int64)
@@ -131,7 +131,7 @@ class RuntimeHistory:
             waiting = set(view.waiting.handle.tolist())
             for handle in sorted(gone):
                 user, plan, limit, start = known.pop(handle)
-                # A start that failed (on a real system) is no end: the job waits again.
+                # A start that failed (on a real system) is not an end: the job waits again.
                 if handle not in waiting:
                     self._note(user, plan, limit, max(view.now - start, 1))
         if len(known) < len(handles):

@@ -28,7 +28,7 @@ class Rule(NamedTuple):
     Attributes
     ----------
     order, behind
-        Who comes first, and in which order the others are tried behind the reservations.
+        Which jobs come first, and the order in which others are tried behind reservations.
     depth
         How many reservations.
     """

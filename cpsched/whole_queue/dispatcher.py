@@ -1,5 +1,5 @@
 """
-``plan``: follow a plan of the whole queue, made anew at every decision.
+``plan``: follow a plan of the whole queue, made again at every decision.
 
 For runtime estimates that are the truth, or nearly: there it has a quarter to an eighth of EASY's
 mean bounded slowdown. With requested times no plan survives the next job that ends early;
@@ -54,7 +54,7 @@ class WholeQueue(Dispatcher):
     arrivals
         How many of the last arrivals are planned once more, behind the jobs that wait.
     neighbourhoods
-        How many groups of a dozen planned jobs CP-SAT plans anew in a decision. None by default:
+        How many groups of a dozen planned jobs CP-SAT replans in a decision. None by default:
         the plans get better by a few percent, the schedules do not (docs/rollout.md).
     limit
         Deterministic time for each of them.
@@ -132,7 +132,7 @@ class WholeQueue(Dispatcher):
         """
         Return the model of a decision's first neighbourhood, for a look at it.
 
-        None if there is no group of jobs to plan anew. It is built whether or not :meth:`decide`
+        None if there is no group of jobs to replan. It is built whether or not :meth:`decide`
         would need it, also without ``neighbourhoods``.
         """
         if not len(view.waiting):

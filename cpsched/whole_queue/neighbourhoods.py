@@ -1,5 +1,5 @@
 """
-Large neighbourhoods around a plan: a few jobs are planned anew by CP-SAT, the rest stays.
+Large neighbourhoods around a plan: CP-SAT replans a few jobs, the rest stays.
 
 A whole window is too large to be improved in the milliseconds a decision has; a dozen jobs that
 are planned close to each other are not.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
     from cpsched.whole_queue.tasks import QueuePlan, Tasks
 
-#: Jobs planned anew at once.
+#: Jobs replanned at once.
 _SIZE = 12
 
 
@@ -51,7 +51,7 @@ def improve(
 
 
 def first_model(tasks: Tasks, plan: QueuePlan) -> BuiltModel | None:
-    """Return the model of a plan's first group, None where nobody in it waits."""
+    """Return the model of a plan's first group, None where no job in it waits."""
     group = _group(tasks, plan, 0)
     if not _is_worth_it(tasks, plan, group):
         return None
