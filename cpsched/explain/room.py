@@ -55,13 +55,6 @@ class Fitting:
         needed: IntArray = self.units * self.request + self.nodes_min * self.per_node
         return needed
 
-    def units_on(self, free: IntArray) -> IntArray:
-        """Return for how many of the job's units each node has room, shape ``(N,)``."""
-        held: IntArray = self._units_by_kind(free).min(axis=1)
-        if self.exclusive:
-            held = np.where((free == self.view.system.capacity).all(axis=1), held, 0)
-        return held
-
     def _units_by_kind(self, free: IntArray) -> IntArray:
         """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
         limit = np.array([self.units])
@@ -79,9 +72,12 @@ class Fitting:
 
     def room(self, free: IntArray) -> Room:
         """Return what the nodes hold of the job, given what they have free, ``(N, R)``."""
-        held = self.units_on(free)
+        by_kind = self._units_by_kind(free)
+        held = by_kind.min(axis=1)
+        if self.exclusive:
+            held[(free != self.view.system.capacity).any(axis=1)] = 0
         total = min(int(held.sum()), self.units)
-        resources = self._resources(free)
+        resources = self._resources(free, by_kind.sum(axis=0))
         fits = self.place(free) is not None
         names = self.view.system.node_names
         return Room(
@@ -93,9 +89,8 @@ class Fitting:
             obstacle="" if fits else self._obstacle(resources, held, free),
         )
 
-    def _resources(self, free: IntArray) -> tuple[Demand, ...]:
+    def _resources(self, free: IntArray, units: IntArray) -> tuple[Demand, ...]:
         system = self.view.system
-        by_kind = self._units_by_kind(free).sum(axis=0)
         return tuple(
             Demand(
                 resource=name,
@@ -103,7 +98,7 @@ class Fitting:
                 free=int(free[:, kind].sum()),
                 eligible=int(free[self.eligible, kind].sum()),
                 capacity=int(system.total[kind]),
-                units=min(int(by_kind[kind]), self.units),
+                units=min(int(units[kind]), self.units),
             )
             for kind, name in enumerate(system.resources)
             if self.demand[kind]
