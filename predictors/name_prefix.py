@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,26 +36,16 @@ def prefix_rule(setting: str) -> Callable[[str], str | None]:
         If the setting is none of these.
     """
     if setting == "none":
-        return _no_prefix
+        return lambda name: None  # noqa: ARG005
     if setting == "stem":
         return _stem
     if not (setting.isascii() and setting.isdigit() and 1 <= int(setting) <= _LONGEST):
         raise ValueError(f"prefix is '{setting}', must be stem, none or a number from 1 to 256")
-    return _Beginning(int(setting))
+    return partial(_beginning, length=int(setting))
 
 
-class _Beginning:
-    """The first characters of a name."""
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-
-    def __call__(self, name: str) -> str | None:
-        return None if name.isdigit() else name[: self._length]
-
-
-def _no_prefix(name: str) -> None:  # noqa: ARG001
-    return None
+def _beginning(name: str, length: int) -> str | None:
+    return None if name.isdigit() else name[:length]
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from cpsched.mapping import Fitted
     from cpsched.model.types import IntArray
-    from cpsched.prediction import RuntimePredictor
+    from cpsched.prediction import Prediction, RuntimePredictor
     from cpsched.simulation.observers import Observer
 
 # Of one second, in this order; a job of runtime 0 ends where it starts.
@@ -203,26 +203,22 @@ class Replay:
         columns, predictor = self.store.writable, self.predictor
         if not predictor.is_request:
             jobs = JobTable(self.store, self._rows[first:end])
-            self.looks += 1
-            before = process_time()
-            if self._sees_submits:
-                predictor.on_submit(jobs, now)
-            prediction = predictor.predict(jobs, now)
-            self.cpu += process_time() - before
+            prediction = self._timed(self._ask, jobs, now)
             answers = answers_of(predictor, prediction, jobs)
             columns[first:end, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
         self.answers[first:end] = columns[first:end, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1]
+
+    def _ask(self, jobs: JobTable, now: int) -> Prediction:
+        if self._sees_submits:
+            self.predictor.on_submit(jobs, now)
+        return self.predictor.predict(jobs, now)
 
     def _begin(self, row: int, now: int) -> None:
         columns = self.store.writable
         columns[row, c.STATE] = c.RUNNING
         columns[row, c.START] = now
         if self._sees_starts:
-            jobs = self._table(row)
-            self.looks += 1
-            before = process_time()
-            self.predictor.on_start(jobs, now)
-            self.cpu += process_time() - before
+            self._timed(self.predictor.on_start, self._table(row), now)
 
     def _end(self, row: int, now: int) -> None:
         self.store.writable[row, c.STATE] = c.ENDED
@@ -233,11 +229,15 @@ class Replay:
                 np.array([status]),
                 np.array([status == Status.TIMEOUT]),
             )
-            jobs = self._table(row)
-            self.looks += 1
-            before = process_time()
-            self.predictor.observe(jobs, outcome, now)
-            self.cpu += process_time() - before
+            self._timed(self.predictor.observe, self._table(row), outcome, now)
+
+    def _timed(self, call: Callable[..., Any], *given: Any) -> Any:
+        """Call the predictor, and add up the time it takes."""
+        self.looks += 1
+        before = process_time()
+        answer = call(*given)
+        self.cpu += process_time() - before
+        return answer
 
     def _table(self, row: int) -> JobTable:
         return JobTable(self.store, self._rows[row : row + 1])

@@ -15,6 +15,7 @@ figures it does; docs/generators.md works them out:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 
@@ -81,90 +82,48 @@ _ONLY_B = (0.0, 100.0, 0.0, 0.0, 0.0)
 _ALL = (20.0, 20.0, 20.0, 20.0, 20.0)
 
 
-def _table_7_2(hours: float, *shares: float) -> Preset:
-    a, b, c, d = shares
-    return Preset(
-        machine=ESP_1024,
-        shares=(a, b, c, d, 0.0),
-        hours=hours,
-        max_cores=512,
-        cores_per_gpu=(1, 2),
-        even=True,
-    )
-
-
-def _table_8_4(hours: float, contiguous: float, shares: tuple[float, ...]) -> Preset:
-    a, b, c, d, e = shares
-    return Preset(
-        machine=TSUBAME,
-        shares=(a, b, c, d, e),
-        hours=hours,
-        max_cores=2064,
-        cores_per_gpu=(2, 4),
-        contiguous=contiguous,
-        arrival_part=0.3,
-    )
-
-
-def _table_8_5(jobs: int, shares: tuple[float, ...], *, ranges: bool = False) -> Preset:
-    a, b, c, d, e = shares
-    return Preset(
-        machine=TREE_1024,
-        shares=(a, b, c, d, e),
-        jobs=jobs,
-        max_cores=512,
-        cores_per_gpu=(3, 4),
-        ranges=ranges,
-    )
-
-
-def _table_8_6(jobs: int, contiguous: float, shares: tuple[float, ...]) -> Preset:
-    a, b, c, d, e = shares
-    return Preset(
-        machine=TSUBAME,
-        shares=(a, b, c, d, e),
-        jobs=jobs,
-        max_cores=516,
-        cores_per_gpu=(2, 4),
-        contiguous=contiguous,
-    )
-
+_table_7_2 = partial(Preset, machine=ESP_1024, max_cores=512, cores_per_gpu=(1, 2), even=True)
+_table_8_4 = partial(
+    Preset, machine=TSUBAME, max_cores=2064, cores_per_gpu=(2, 4), arrival_part=0.3
+)
+_table_8_5 = partial(Preset, machine=TREE_1024, max_cores=512, cores_per_gpu=(3, 4))
+_table_8_6 = partial(Preset, machine=TSUBAME, max_cores=516, cores_per_gpu=(2, 4))
 
 #: By name: T Table 7.2 (hours from Table A.2), then tables 8.4, 8.5 and 8.6 as TABLE-ID; 5r and 6r
 #: are 5' and 6'.
 PRESETS: dict[str, Preset] = {
-    "I": _table_7_2(4.00, 100, 0, 0, 0),
-    "II": _table_7_2(4.06, 0, 100, 0, 0),
-    "III": _table_7_2(3.96, 50, 50, 0, 0),
-    "IV": _table_7_2(4.01, 40, 40, 20, 0),
-    "V": _table_7_2(3.95, 33.3, 33.3, 16.6, 16.6),
-    "8.4-1": _table_8_4(6.28, 0.0, _ONLY_A),
-    "8.4-2": _table_8_4(6.27, 0.5, _ONLY_A),
-    "8.4-3": _table_8_4(6.26, 1.0, _ONLY_A),
-    "8.4-4": _table_8_4(12.53, 0.0, _ONLY_A),
-    "8.4-5": _table_8_4(12.54, 0.5, _ONLY_A),
-    "8.4-6": _table_8_4(12.48, 1.0, _ONLY_A),
-    "8.4-7": _table_8_4(5.43, 0.0, _ALL),
-    "8.4-8": _table_8_4(5.42, 0.5, _ALL),
-    "8.4-9": _table_8_4(5.50, 1.0, _ALL),
-    "8.4-10": _table_8_4(10.90, 0.0, _ALL),
-    "8.4-11": _table_8_4(10.63, 0.5, _ALL),
-    "8.4-12": _table_8_4(10.89, 1.0, _ALL),
-    "8.5-1": _table_8_5(350, _ONLY_A),
-    "8.5-2": _table_8_5(2095, _ONLY_A),
-    "8.5-3": _table_8_5(350, _ONLY_B),
-    "8.5-4": _table_8_5(2095, _ONLY_B),
-    "8.5-5": _table_8_5(350, _ALL),
-    "8.5-6": _table_8_5(2095, _ALL),
-    "8.5-5r": _table_8_5(350, _ALL, ranges=True),
-    "8.5-6r": _table_8_5(2095, _ALL, ranges=True),
-    "8.6-1": _table_8_6(3491, 0.0, _ONLY_A),
-    "8.6-2": _table_8_6(2095, 0.0, _ONLY_B),
-    "8.6-3": _table_8_6(3491, 0.0, _ALL),
-    "8.6-4": _table_8_6(3491, 0.5, _ONLY_A),
-    "8.6-5": _table_8_6(2095, 0.5, _ONLY_B),
-    "8.6-6": _table_8_6(3491, 0.5, _ALL),
-    "8.6-7": _table_8_6(3491, 1.0, _ONLY_A),
-    "8.6-8": _table_8_6(2095, 1.0, _ONLY_B),
-    "8.6-9": _table_8_6(3491, 1.0, _ALL),
+    "I": _table_7_2(hours=4.00, shares=(100, 0, 0, 0, 0.0)),
+    "II": _table_7_2(hours=4.06, shares=(0, 100, 0, 0, 0.0)),
+    "III": _table_7_2(hours=3.96, shares=(50, 50, 0, 0, 0.0)),
+    "IV": _table_7_2(hours=4.01, shares=(40, 40, 20, 0, 0.0)),
+    "V": _table_7_2(hours=3.95, shares=(33.3, 33.3, 16.6, 16.6, 0.0)),
+    "8.4-1": _table_8_4(hours=6.28, shares=_ONLY_A),
+    "8.4-2": _table_8_4(hours=6.27, contiguous=0.5, shares=_ONLY_A),
+    "8.4-3": _table_8_4(hours=6.26, contiguous=1.0, shares=_ONLY_A),
+    "8.4-4": _table_8_4(hours=12.53, shares=_ONLY_A),
+    "8.4-5": _table_8_4(hours=12.54, contiguous=0.5, shares=_ONLY_A),
+    "8.4-6": _table_8_4(hours=12.48, contiguous=1.0, shares=_ONLY_A),
+    "8.4-7": _table_8_4(hours=5.43, shares=_ALL),
+    "8.4-8": _table_8_4(hours=5.42, contiguous=0.5, shares=_ALL),
+    "8.4-9": _table_8_4(hours=5.50, contiguous=1.0, shares=_ALL),
+    "8.4-10": _table_8_4(hours=10.90, shares=_ALL),
+    "8.4-11": _table_8_4(hours=10.63, contiguous=0.5, shares=_ALL),
+    "8.4-12": _table_8_4(hours=10.89, contiguous=1.0, shares=_ALL),
+    "8.5-1": _table_8_5(jobs=350, shares=_ONLY_A),
+    "8.5-2": _table_8_5(jobs=2095, shares=_ONLY_A),
+    "8.5-3": _table_8_5(jobs=350, shares=_ONLY_B),
+    "8.5-4": _table_8_5(jobs=2095, shares=_ONLY_B),
+    "8.5-5": _table_8_5(jobs=350, shares=_ALL),
+    "8.5-6": _table_8_5(jobs=2095, shares=_ALL),
+    "8.5-5r": _table_8_5(jobs=350, shares=_ALL, ranges=True),
+    "8.5-6r": _table_8_5(jobs=2095, shares=_ALL, ranges=True),
+    "8.6-1": _table_8_6(jobs=3491, shares=_ONLY_A),
+    "8.6-2": _table_8_6(jobs=2095, shares=_ONLY_B),
+    "8.6-3": _table_8_6(jobs=3491, shares=_ALL),
+    "8.6-4": _table_8_6(jobs=3491, contiguous=0.5, shares=_ONLY_A),
+    "8.6-5": _table_8_6(jobs=2095, contiguous=0.5, shares=_ONLY_B),
+    "8.6-6": _table_8_6(jobs=3491, contiguous=0.5, shares=_ALL),
+    "8.6-7": _table_8_6(jobs=3491, contiguous=1.0, shares=_ONLY_A),
+    "8.6-8": _table_8_6(jobs=2095, contiguous=1.0, shares=_ONLY_B),
+    "8.6-9": _table_8_6(jobs=3491, contiguous=1.0, shares=_ALL),
 }
