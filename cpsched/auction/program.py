@@ -200,6 +200,8 @@ class UnitProgram(Program):
         #: Units of a job on a place, by job and place.
         self._units: dict[tuple[int, int], cpsat.IntVar] = {}
         self._places: list[Place] = []
+        #: The least that bids take of their nodes: one unit on each where units are open.
+        self._least = auction.amount.copy()
         super().__init__(auction, name)
 
     @property
@@ -227,14 +229,13 @@ class UnitProgram(Program):
         given = dict(zip(self._units, values[len(self.wins) :], strict=True))
         left = auction.free.copy()
         for bid in chosen:
-            left[auction.bids[bid].node] -= self._least(auction.of_bid(bid), bid)
+            left[auction.bids[bid].node] -= self._least[auction.of_bid(bid)]
         found: list[tuple[int, IntArray]] = []
         for bid in chosen:
-            job = auction.bids[bid].job
-            if job not in self._free_jobs:
-                found.append((bid, auction.bids[bid].units))
-                continue
-            put = self._fill(bid, {place: n for (of, place), n in given.items() if of == job}, left)
+            job, put = auction.bids[bid].job, auction.bids[bid].units
+            if job in self._free_jobs:
+                own = {place: units for (of, place), units in given.items() if of == job}
+                put = self._fill(bid, own, left)
             found.append((bid, put))
         return found
 
@@ -259,28 +260,23 @@ class UnitProgram(Program):
             left[members] -= (put - 1)[:, None] * ask.request
         return units
 
-    def _least(self, part: slice, bid: int) -> IntArray:
-        """Return the least that a bid takes of its nodes: one unit on each where units are open."""
-        auction, ask = self.auction, self.auction.ask[bid]
-        if auction.bids[bid].job not in self._free_jobs:
-            return auction.amount[part]
-        return np.broadcast_to(ask.request + auction.bids[bid].level, auction.amount[part].shape)
-
     def _add_nodes(self) -> None:
         """State (4.3)-(4.8) place by place."""
         auction = self.auction
-        least, most = auction.amount.copy(), auction.amount.copy()
+        most = auction.amount.copy()
         single = np.zeros(len(auction.bids), dtype=np.bool_)
         for index, bid in enumerate(auction.bids):
             if bid.job in self._free_jobs:
                 part, ask = auction.of_bid(index), auction.ask[index]
-                least[part] = ask.request + bid.level
+                self._least[part] = ask.request + bid.level
                 most[part] = self._room[part, None] * ask.request + bid.level
                 single[index] = ask.request.sum() != 1
-        self._places = places_of(auction, least, most, single=single)
-        units_of: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
+        self._places = places_of(auction, self._least, most, single=single)
         for number, place in enumerate(self._places):
-            self._add_place(number, place, units_of)
+            self._add_place(number, place)
+        units_of: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
+        for (job, _), units in self._units.items():
+            units_of[job].append(units)
         for job, wins in self._by_job().items():
             if job in self._free_jobs:
                 # (4.4): all of the job's units, on the nodes of the bid that wins.
@@ -288,17 +284,14 @@ class UnitProgram(Program):
                 ones, total = [1] * len(units_of[job]), self._free_jobs[job]
                 self.model.add(weighted(variables, ones + [-total] * len(wins)) == 0)
 
-    def _add_place(
-        self, number: int, place: Place, units_of: dict[int, list[cpsat.IntVar]]
-    ) -> None:
+    def _add_place(self, number: int, place: Place) -> None:
         bids, size = self.auction.bids, len(place.nodes)
         of_job: defaultdict[int, list[int]] = defaultdict(list)
         for at, bid in enumerate(place.bids.tolist()):
             if bids[bid].job in self._free_jobs:
                 of_job[bids[bid].job].append(at)
         for job, members in of_job.items():
-            units = self._add_units(number, place, job, members)
-            units_of[job].append(units)
+            self._add_units(number, place, job, members)
         for kind in np.flatnonzero(place.binding).tolist():
             free = int(self.auction.free[place.nodes[0], kind])
             takes = place.amount[:, kind].copy()
@@ -318,7 +311,7 @@ class UnitProgram(Program):
             weights += (size * takes[some]).tolist()
             self.model.add(weighted(variables, weights) <= size * free)
 
-    def _add_units(self, number: int, place: Place, job: int, members: list[int]) -> cpsat.IntVar:
+    def _add_units(self, number: int, place: Place, job: int, members: list[int]) -> None:
         """Add a job's units on a place: one a node or more where a bid for it wins, else none."""
         size, bid = len(place.nodes), int(place.bids[members[0]])
         at = int(self.auction.first[bid]) + int(
@@ -328,10 +321,8 @@ class UnitProgram(Program):
         units = self.model.new_int_var(0, room, "")
         self._units[job, number] = units
         wins = [self.wins[bid] for bid in place.bids[members].tolist()]
-        ones = [1] * len(wins)
-        self.model.add(weighted([units, *wins], [1, *(-size * one for one in ones)]) >= 0)
-        self.model.add(weighted([units, *wins], [1, *(-room * one for one in ones)]) <= 0)
-        return units
+        self.model.add(weighted([units, *wins], [1, *[-size] * len(wins)]) >= 0)
+        self.model.add(weighted([units, *wins], [1, *[-room] * len(wins)]) <= 0)
 
 
 def _room(auction: Auction) -> IntArray:

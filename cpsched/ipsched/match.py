@@ -7,6 +7,7 @@ it selects, other sets of jobs are tried, and a small program is solved again no
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,7 @@ class Matcher:
         self.free, self.capacity = free, capacity
         self.limits = limits
         self.all_selected = all_selected
-        self.numbers: dict[str, float] = {}
+        self.numbers: defaultdict[str, float] = defaultdict(float)
         self.best = Layout({}, 0)
 
     def match(
@@ -80,13 +81,12 @@ class Matcher:
         for make in lists:
             self._keep(make())
             if self.best.value == most:
-                return self._done(stats.SKIPPED_BOUND, 1)
+                return self.best, {stats.SKIPPED_BOUND: 1}
         self.numbers[stats.SOLVED] = 1
         program = self._program(problem)
         answer = self._best_on_classes(program)
         if not answer.is_solved:
-            self._add(stats.LIMIT_HITS, 1)
-            return None, self.numbers
+            return None, {**self.numbers, stats.LIMIT_HITS: 1}
         bound = answer.bound
         if not self._attained(problem, answer):
             self.numbers[stats.NOT_ATTAINED] = 1
@@ -94,8 +94,8 @@ class Matcher:
             if self.best.value < bound and ((problem.room > 0) @ problem.count).sum() <= MOST_PAIRS:
                 bound = min(bound, self._on_nodes())
         if self.best.value >= bound:
-            return self._done(stats.PROVEN_OPTIMAL, 1)
-        return self._done(stats.BOUND_GAP, (bound - self.best.value) / bound)
+            return self.best, {**self.numbers, stats.PROVEN_OPTIMAL: 1}
+        return self.best, {**self.numbers, stats.BOUND_GAP: (bound - self.best.value) / bound}
 
     def _best_on_classes(self, program: Program) -> Answer:
         """
@@ -131,7 +131,7 @@ class Matcher:
     def _left(self) -> cpsat.Limits:
         """Return the limits that remain after the solves so far."""
         whole = self.limits.deterministic
-        left = whole - self.numbers.get(stats.DETERMINISTIC_TIME, 0.0)
+        left = whole - self.numbers[stats.DETERMINISTIC_TIME]
         return replace(self.limits, deterministic=max(left, LEAST * whole))
 
     def _program(self, problem: Problem) -> Program:
@@ -160,20 +160,13 @@ class Matcher:
 
     def _count(self, program: Program, solved: cpsat.Solved) -> None:
         variables, constraints = program.size
-        self._add(stats.SOLVER_CALLS, 1)
-        self._add(stats.MODELLED_JOBS, len(program.problem))
-        self._add(stats.MODEL_VARIABLES, variables)
-        self._add(stats.MODEL_CONSTRAINTS, constraints)
-        self._add(stats.NO_SOLUTION, int(not solved.has_solution))
-        self._add(stats.DETERMINISTIC_TIME, solved.deterministic)
-        self._add(stats.WALL_LIMIT_HITS, int(solved.wall_limit_hit))
-
-    def _add(self, name: str, value: float) -> None:
-        self.numbers[name] = self.numbers.get(name, 0) + value
-
-    def _done(self, name: str, value: float) -> tuple[Layout, dict[str, float]]:
-        self._add(name, value)
-        return self.best, self.numbers
+        self.numbers[stats.SOLVER_CALLS] += 1
+        self.numbers[stats.MODELLED_JOBS] += len(program.problem)
+        self.numbers[stats.MODEL_VARIABLES] += variables
+        self.numbers[stats.MODEL_CONSTRAINTS] += constraints
+        self.numbers[stats.NO_SOLUTION] += int(not solved.has_solution)
+        self.numbers[stats.DETERMINISTIC_TIME] += solved.deterministic
+        self.numbers[stats.WALL_LIMIT_HITS] += int(solved.wall_limit_hit)
 
 
 def density_order(problem: Problem) -> IntArray:

@@ -47,9 +47,8 @@ class OfflinePlan:
         Specification that made it, with the options set for the occasion.
     start
         Planned start of each job, shape ``(n,)``.
-    nodes, units_per_node
-        Node list of each job, and its units on each node of it; None where the plan leaves it
-        open.
+    placed
+        Where jobs are, by handle; the plan leaves open where others go.
     status
         ``optimal``, ``feasible`` (a limit came before the proof) or ``simulated`` (a list or
         backfilling dispatcher, run event by event).
@@ -61,8 +60,6 @@ class OfflinePlan:
     listed
         The list plan in the dispatcher's own order, to compare with; None where jobs have
         releases or wait for others, which it does not know.
-    checked
-        ``nodes`` or ``pool``: on what it was verified that capacity is never exceeded.
     stats
         What the dispatcher says of the decision.
     """
@@ -71,11 +68,9 @@ class OfflinePlan:
     predictor: str
     instance: Instance
     start: IntArray
-    nodes: tuple[str | None, ...]
-    units_per_node: tuple[str | None, ...]
+    placed: Mapping[int, Allocation]
     status: str
     listed: IntArray | None
-    checked: str
     minimised: str | None = None
     gap: float | None = None
     stats: Mapping[str, float] = field(default_factory=dict)
@@ -83,6 +78,25 @@ class OfflinePlan:
     def objective(self, start: IntArray) -> float | None:
         """Return the mean of what was minimised (slowdowns without a solver) for some starts."""
         return self.instance.objective(self.minimised, start)
+
+    @property
+    def nodes(self) -> list[str | None]:
+        """Node list of each job; None where the plan leaves it open."""
+        names = self.instance.fitted.system.node_names
+        return [at and node_list(names, at.node) for at in self._by_handle()]
+
+    @property
+    def units_per_node(self) -> list[str | None]:
+        """Units of each job on each of its nodes; None where the plan leaves them open."""
+        return [at and fold_units(at.units.tolist()) for at in self._by_handle()]
+
+    @property
+    def checked(self) -> str:
+        """``nodes`` or ``pool``: where it was verified that capacity is never exceeded."""
+        return "nodes" if len(self.placed) == len(self.instance) else "pool"
+
+    def _by_handle(self) -> list[Allocation | None]:
+        return [self.placed.get(job) for job in range(len(self.instance))]
 
     @property
     def bound(self) -> float | None:
@@ -227,17 +241,14 @@ def _solved(instance: Instance, spec: str, predictor: str) -> OfflinePlan:
     )
     bound = found if proven else found * (1 - float(stats.get("bound_gap", 1.0)))
     gap = 1 - bound / delay(start) if delay(start) > 0 else 0.0
-    nodes, units = _texts(instance, placed)
     return OfflinePlan(
         dispatcher=spec,
         predictor=predictor,
         instance=instance,
         start=start,
-        nodes=nodes,
-        units_per_node=units,
+        placed=placed,
         status="feasible" if gap else "optimal",
         listed=listed,
-        checked="nodes" if len(placed) == len(instance) else "pool",
         minimised=minimised,
         gap=gap,
         stats=stats,
@@ -276,28 +287,13 @@ def _simulated(instance: Instance, spec: str, predictor: str, seed: int) -> Offl
     wrong = verify(run.schedule, limit=1)
     if wrong:
         raise DispatchError(f"{spec}: {wrong[0].message}")
-    nodes, units = _texts(instance, placements.of_job)
     return OfflinePlan(
         dispatcher=spec,
         predictor=predictor,
         instance=instance,
         start=run.schedule.start[instance.row],
-        nodes=nodes,
-        units_per_node=units,
+        placed=placements.of_job,
         status="simulated",
         listed=listed,
-        checked="nodes",
         stats={key: value for key, value in run.decisions.items() if key == "decisions"},
-    )
-
-
-def _texts(
-    instance: Instance, placed: Mapping[int, Allocation]
-) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
-    """Return node lists of jobs, and their units on each node."""
-    names = instance.fitted.system.node_names
-    of_jobs = [placed.get(job) for job in range(len(instance))]
-    return (
-        tuple(None if at is None else node_list(names, at.node) for at in of_jobs),
-        tuple(None if at is None else fold_units(at.units.tolist()) for at in of_jobs),
     )

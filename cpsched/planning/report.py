@@ -54,8 +54,7 @@ def _table(plan: OfflinePlan) -> Table:
 
 
 def _proven(plan: OfflinePlan) -> list[str]:
-    named = sum(nodes is not None for nodes in plan.nodes)
-    jobs = len(plan.instance)
+    named, jobs = len(plan.placed), len(plan.instance)
     where = "capacity is kept on every node at every second"
     if plan.checked == "pool":
         where = (

@@ -92,8 +92,8 @@ def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
         "start": plan.start.tolist(),
         "end": (plan.start + instance.duration).tolist(),
         "units": workload.units[instance.row].tolist(),
-        "nodes": list(plan.nodes),
-        "units_per_node": list(plan.units_per_node),
+        "nodes": plan.nodes,
+        "units_per_node": plan.units_per_node,
     }
 
 

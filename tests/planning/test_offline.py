@@ -46,7 +46,7 @@ def test_a_backfilling_dispatcher_is_simulated_with_all_jobs_there():
     made = planned("easy")
     assert made.start.tolist() == [0, 10, 0, 0]
     assert (made.status, made.checked, made.gap) == ("simulated", "nodes", None)
-    assert made.nodes == ("n0",) * 4
+    assert made.nodes == ["n0"] * 4
     assert made.listed.tolist() == [0, 10, 0, 0]
     # Slowdowns 1, (10 + 4) / 4, 1, 1; one expected wait for all, so weights are 1.
     assert made.instance.mean_slowdown(made.start) == 1.625
@@ -113,7 +113,7 @@ def test_the_model_finds_the_best_plan(name):
     assert made.bound == pytest.approx(made.objective(made.start))
     assert made.objective(made.start) <= made.objective(made.listed)
     assert made.dispatcher == f"{name}:limit=1.0,window=all"
-    assert made.nodes == ("n0",) * 4
+    assert made.nodes == ["n0"] * 4
     assert made.checked == "nodes"
 
 
@@ -192,7 +192,7 @@ def test_a_pools_plan_may_find_no_nodes():
     )  # fmt: skip
     made = planned("cph-2", workload, machine((3,), (3,)))
     assert made.start.tolist() == [0, 0, 0]
-    assert (made.checked, made.nodes) == ("pool", ("n0", "n1", None))
+    assert (made.checked, made.nodes) == ("pool", ["n0", "n1", None])
     assert "and on nodes by 2 jobs; the other 1 found no nodes" in report(made)
     exact = planned("cp-2", workload, machine((3,), (3,)))
     assert sorted(exact.start.tolist()) == [0, 0, 5]
@@ -252,7 +252,7 @@ def test_nodes_that_a_plan_names_are_kept():
             return Decision(planned_starts=PlannedStarts((0, 1), (1, 9), {1: np.array([1])}))
 
     made = planned(Exact(), jobs((0, 1, 5), (0, 1, 5)), machine((1,), (1,)))
-    assert made.nodes == ("n0", "n1")
+    assert made.nodes == ["n0", "n1"]
 
 
 class Lister(Dispatcher):
@@ -273,7 +273,7 @@ class Lister(Dispatcher):
 def test_units_that_a_plan_names_are_kept():
     """Two on n2 and one on n0, where an allocator would fill n0 first."""
     made = planned(Lister([0, 2], [1, 2]), jobs((0, 3, 5)), machine((2,), (2,), (2,)))
-    assert (made.nodes, made.units_per_node) == (("n[0,2]",), ("1,2",))
+    assert (made.nodes, made.units_per_node) == (["n[0,2]"], ["1,2"])
 
 
 @pytest.mark.parametrize(
