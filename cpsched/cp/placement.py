@@ -160,33 +160,33 @@ class Placement:
         place = self._places[position]
         times = place.times.tolist()
         counted = [
-            (self._task(job, position, most), self.count[job, position], job, most)
+            (job, most, *self._presence(job, position, most))
             for job, most in zip(place.jobs, place.most, strict=True)
         ]
-        besides = [(self._besides(job, position), job) for job in place.jobs if self._once[job]]
+        once = [
+            (job, self._optional(job, self._used[job, position]))
+            for job in place.jobs
+            if self._once[job]
+        ]
         for kind in place.kinds:
             tasks: list[Task] = []
-            for (interval, single), count, job, most in counted:
+            for job, most, interval, units in counted:
                 need = 1 if place.pool else self._unit[job][kind]
                 if need and not self._exclusive[job]:
-                    tasks.append(Task(interval, need, most, None if single else count))
-            for interval, job in besides:
+                    tasks.append(Task(interval, need, most, units))
+            for job, interval in once:
                 alone = self._exclusive[job]
                 whole = capacity_of[self._node(position)] if alone else self._requests.per_node[job]
-                need = int(whole[kind])
-                if need:
-                    tasks.append(Task(interval, need))
+                if whole[kind]:
+                    tasks.append(Task(interval, int(whole[kind])))
             self._exact &= add_kind(self._model, tasks, times, place.level[:, kind], horizon)
 
-    def _task(self, job: int, position: int, most: int) -> tuple[cpsat.IntervalVar, bool]:
-        """Return a job's interval at a place, and whether its presence is all there is to count."""
-        if most > 1:
-            return self._interval[job], False
-        return self._optional(job, self.count[job, position]), True
-
-    def _besides(self, job: int, position: int) -> cpsat.IntervalVar:
-        """Return the interval of what a job needs once on a node."""
-        return self._optional(job, self._used[job, position])
+    def _presence(
+        self, job: int, position: int, most: int
+    ) -> tuple[cpsat.IntervalVar, cpsat.IntVar | None]:
+        """Return a job's interval at a place, and its units; None: one, if it is present."""
+        count = self.count[job, position]
+        return (self._interval[job], count) if most > 1 else (self._optional(job, count), None)
 
     def _optional(self, job: int, presence: cpsat.IntVar) -> cpsat.IntervalVar:
         return self._model.new_optional_fixed_size_interval_var(

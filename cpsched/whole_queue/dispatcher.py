@@ -49,8 +49,7 @@ class WholeQueue(Dispatcher):
     Parameters
     ----------
     patience
-        Seconds of waiting from which on a wait costs more than it slows a job down: as much as
-        ten times a job's own runtime at ``patience``, with the fourth power of the wait.
+        As for :class:`~cpsched.rollout.dispatcher.Rollout`.
     arrivals
         How many of the last arrivals are planned once more, behind the jobs that wait.
     neighbourhoods
