@@ -160,7 +160,7 @@ class Bars:
         self._failed += error is not None
 
     def stop(self) -> None:
-        """Look no longer."""
+        """Stop looking."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""What stands above a table: which jobs, which machine, what was left out; and its width."""
+"""The lines above a table: which jobs, which machine, what was left out; and its width."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
 
 @dataclass(frozen=True)
 class _Done:
-    """What is shown of a run; its schedule is let go."""
+    """What is shown of a run, which is little beside its schedule."""
 
     folder: Path | None
     about: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Who carries the runs out: this process, processes of this machine, or workers elsewhere."""
+"""Runs carried out in this process, in processes of this machine, or by workers elsewhere."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _processes(
     """Yield what ends in processes of this machine, through joblib."""
     import joblib  # type: ignore[import-untyped]
 
-    # Processes that wait for the last long run to end are told off by joblib if they give up.
+    # Joblib warns of processes that give up waiting for the last long run to end.
     with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
         # Runs differ too much for batches: a dozen long ones might end up in one.
         parallel = joblib.Parallel(

@@ -1,4 +1,4 @@
-"""Texts as parts of files' names."""
+"""Parts of file names, made from texts."""
 
 from __future__ import annotations
 

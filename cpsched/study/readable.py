@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cpsched.study.tables import Cell, Rows, Tables
 
 Row = dict[str, "Cell"]
+#: Title, name and unit, as for the measures of jobs.
+_QUEUE = ("queue size at every second", "queue", "jobs")
 #: Of a ratio.
 _MOST_DECIMALS = 6
 _SHARES = {
@@ -44,25 +46,22 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
             titled
             for place, rows in _places(tables.summary)
             for titled in (
-                *_measures(place, rows),
-                _queue(place, rows),
-                _system(place, rows),
+                *(
+                    _titled(place, title, rows, *_size(rows), *_statistics(rows, name, unit))
+                    for title, name, unit in (*_measured(), _QUEUE)
+                ),
+                _titled(place, "the machine", rows, *_size(rows), *_system(rows)),
                 *_placement(place, rows),
             )
         ],
         "classes": [
-            Titled(
+            _titled(
                 place,
                 f"{title} by length",
-                Table(
-                    "",
-                    (
-                        *_who(rows),
-                        _text(rows, "class"),
-                        _number(rows, "jobs", "jobs"),
-                        *_statistics(rows, name, unit),
-                    ),
-                ),
+                rows,
+                _text(rows, "class"),
+                _number(rows, "jobs", "jobs"),
+                *_statistics(rows, name, unit),
             )
             for place, rows in _places(tables.classes)
             for title, name, unit in _measured()
@@ -74,7 +73,7 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
             if (table := _differences(rows, name, unit)) is not None
         ],
         "timing": [
-            Titled(place, "what the runs cost", _timing(rows))
+            _titled(place, "what the runs cost", rows, *_timing(rows))
             for place, rows in _places(tables.timing)
         ],
     }
@@ -103,6 +102,10 @@ def _places(rows: Rows) -> list[tuple[str, list[Row]]]:
     return list(found.items())
 
 
+def _titled(place: str, title: str, rows: Sequence[Row], *columns: Column) -> Titled:
+    return Titled(place, title, Table("", (*_who(rows), *columns)))
+
+
 def _who(rows: Sequence[Row]) -> tuple[Column, Column]:
     return _text(rows, "dispatcher"), _text(rows, "predictor")
 
@@ -112,8 +115,8 @@ def _size(rows: Sequence[Row]) -> tuple[Column, ...]:
     return tuple(_number(rows, name, {"simulated": "jobs"}.get(name, name)) for name in names)
 
 
-def _text(rows: Sequence[Row], name: str, header: str | None = None) -> Column:
-    return Column(header or name, "", tuple(str(row[name]) for row in rows))
+def _text(rows: Sequence[Row], name: str) -> Column:
+    return Column(name, "", tuple(str(row[name]) for row in rows))
 
 
 def _number(
@@ -141,35 +144,20 @@ def _statistics(rows: Sequence[Row], name: str, unit: str) -> list[Column]:
     ]
 
 
-def _measures(place: str, rows: Sequence[Row]) -> list[Titled]:
-    return [
-        Titled(place, title, Table("", (*_who(rows), *_size(rows), *_statistics(rows, name, unit))))
-        for title, name, unit in _measured()
-    ]
-
-
-def _queue(place: str, rows: Sequence[Row]) -> Titled:
-    columns = (*_who(rows), *_size(rows), *_statistics(rows, "queue", "jobs"))
-    return Titled(place, "queue size at every second", Table("", columns))
-
-
-def _system(place: str, rows: Sequence[Row]) -> Titled:
+def _system(rows: Sequence[Row]) -> tuple[Column, ...]:
     shares = [
         _number(rows, name, f"{name.removeprefix(f'{kind}_')} {said}", "%", 100, 1, better)
         for kind, (said, better) in _SHARES.items()
         for name in rows[0]
         if name.startswith(f"{kind}_") and any(row[name] is not None for row in rows)
     ]
-    columns = (
-        *_who(rows),
-        *_size(rows),
+    return (
         *shares,
         _number(rows, "theoretical_utilization", "theoretical use", "%", 100, 1, Better.HIGHER),
         _number(rows, "makespan_s", "makespan", "h", 1 / 3600, 1, Better.LOWER),
         _number(rows, "throughput_jobs_per_hour", "throughput", "jobs/h", better=Better.HIGHER),
         _number(rows, "share_that_never_waited", "never waited", "%", 100, 1, Better.HIGHER),
     )
-    return Titled(place, "the machine", Table("", columns))
 
 
 def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
@@ -180,8 +168,7 @@ def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
         for one, said in (("mean", ""), ("std", ", deviation"))
         if any(row.get(column(name, one)) is not None for row in rows)
     ]
-    table = Table("", (*_who(rows), *_size(rows), *columns))
-    return [Titled(place, "where jobs lie", table)] if columns else []
+    return [_titled(place, "where jobs lie", rows, *_size(rows), *columns)] if columns else []
 
 
 def _means(rows: Sequence[Row]) -> Table:
@@ -277,18 +264,13 @@ def _ratio(row: Row, name: str, decimals: int = 3) -> str:
     return shown or "-"
 
 
-def _timing(rows: Sequence[Row]) -> Table:
-    times = [
-        _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2, Better.LOWER)
-        for name in ("median", "p99", "max")
-    ]
-    return Table(
-        "",
-        (
-            *_who(rows),
-            _number(rows, "seed", "seed"),
-            _number(rows, "loop_s", "simulation", "s", 1, 2),
-            _number(rows, "loop_cpu_s", "simulation, CPU", "s", 1, 2),
-            *times,
+def _timing(rows: Sequence[Row]) -> tuple[Column, ...]:
+    return (
+        _number(rows, "seed", "seed"),
+        _number(rows, "loop_s", "simulation", "s", 1, 2),
+        _number(rows, "loop_cpu_s", "simulation, CPU", "s", 1, 2),
+        *(
+            _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2, Better.LOWER)
+            for name in ("median", "p99", "max")
         ),
     )

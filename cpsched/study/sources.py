@@ -116,7 +116,7 @@ def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | Genera
 
 
 def _recognised(path: Path) -> str | None:
-    """Return the format of a log, so that naming it makes no other run; None if unclear."""
+    """Return the format of a log, so that naming it is the same run; None if unclear."""
     try:
         return traces.detect(path)
     except TraceError:

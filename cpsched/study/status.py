@@ -1,4 +1,4 @@
-"""What runs are under way: small files that workers write and whoever watches reads."""
+"""Which runs are under way: small files that workers write and a progress display reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Watch(Protocol):
 
 class StatusFile:
     """
-    Keeps the status of one run in a folder; has the face of a progress display.
+    Keeps the status of one run in a folder; is updated like a progress display.
 
     Parameters
     ----------
@@ -64,15 +64,11 @@ class StatusFile:
     def begin(self, total: int) -> None:
         """Say that the run has begun, and how many jobs it has."""
         self._total = total
-        self._write(Status(name=self._name, total=total))
+        self.update(None, completed=0, queue="", date="")
 
     def update(self, task: object, *, completed: int, queue: str, date: str) -> None:  # noqa: ARG002
         """Say how far it is."""
-        self._write(
-            Status(name=self._name, done=completed, total=self._total, queue=queue, date=date)
-        )
-
-    def _write(self, status: Status) -> None:
+        status = Status(name=self._name, done=completed, total=self._total, queue=queue, date=date)
         # Replaced in one step: a reader finds the one before or this one, never half of it.
         fresh = self._path.with_suffix(".new")
         fresh.write_text(json.dumps(asdict(status)), encoding="utf-8")
@@ -80,7 +76,7 @@ class StatusFile:
 
 
 def under_way(work: Path) -> list[Status]:
-    """Return the runs under way in a campaign's work folder, those begun first first."""
+    """Return the runs under way in a campaign's work folder, in the order they began."""
     found = []
     for path in work.glob(f"*/{_FILE}"):
         try:

@@ -1,4 +1,4 @@
-"""A campaign's folder: what is finished in it, what failed, and that only one works in it."""
+"""A campaign's folder: finished and failed runs, and a lock for the one process at work in it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[str]:
         """
-        Keep others out, clear what a killed campaign has left, and give a token of our own.
+        Lock the folder, remove what a killed campaign left, and give a token of our own.
 
         The lock goes with the process, however that ends.
 

@@ -224,5 +224,5 @@ def system_label(name_or_path: str) -> str:
 
 
 def alike(label: str) -> str:
-    """Return what two labels have in common that files' names do not tell apart."""
+    """Return a label as file names have it: without case, spaces as hyphens."""
     return label.lower().replace(" ", "-")
