@@ -1,15 +1,13 @@
 """
-What a campaign costs beside its runs, and whether it survives being killed.
+What a campaign costs beside its runs.
 
-Four parts:
+Three parts:
 
 - ``speedup``: eight equal runs with one process and with two; wall time.
 - ``dask``: the same eight with two processes and with two Dask workers of one thread on this
   machine; wall time. Needs ``cpsched[dask]``.
 - ``many``: 1,000 runs of a log of 40 jobs in one campaign, against the same simulations and the
   same files in a plain loop; CPU time.
-- ``kill``: a campaign on two processes, killed with SIGKILL at a random moment and resumed; its
-  tables against those of an undisturbed one, byte for byte.
 """
 
 from __future__ import annotations
@@ -18,9 +16,7 @@ import argparse
 import contextlib
 import json
 import os
-import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -33,7 +29,7 @@ import measure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PARTS = ("speedup", "dask", "many", "kill")
+PARTS = ("speedup", "dask", "many")
 #: Targets: two processes against one, Dask against processes, seconds a run in a campaign.
 SPEEDUP, DASK, A_RUN = 1.8, 1.05, 0.05
 
@@ -53,15 +49,6 @@ predictors = ["requested", "actual"]
 seeds = {seeds}
 [[workloads]]
 file = "small.swf"
-"""
-KILLED = """\
-systems = ["eurora"]
-dispatchers = ["fifo", "sjf", "easy", "conservative", "prb"]
-predictors = ["requested", "user-history"]
-seeds = 2
-[[workloads]]
-generator = "eurora"
-options = {{ jobs = {jobs}, load = 0.8 }}
 """
 SMALL = """\
 name = "small"
@@ -210,42 +197,6 @@ def _small_log(num_jobs: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kill(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Kill campaigns at random moments, resume them, and compare the tables."""
-    (folder / "study.toml").write_text(KILLED.format(jobs=args.kill_jobs))
-    compare(folder, "warm", "--first", "300", "--jobs", "2")
-    whole = compare(folder, "whole", "--jobs", "2")
-    expected = _tables(folder / "whole")
-    rows = []
-    rng = random.Random(args.seed)
-    for number in range(args.kills):
-        out = folder / f"cut{number}"
-        after = rng.uniform(0.05, 0.95) * whole.wall_s
-        argv = [*measure.CPSCHED, "compare", folder / "study.toml", "--out", out, "--jobs", "2"]
-        process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.DEVNULL)
-        time.sleep(after)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        made = len(list((out / "runs").glob("*/run.json")))
-        compare(folder, out.name, "--jobs", "2")
-        found = _tables(out)
-        equal = found == expected
-        rows.append((number + 1, after, made, len(found), "identical" if equal else "DIFFERENT"))
-        if not equal:
-            raise measure.BenchmarkError(f"tables differ: {out} and {folder / 'whole'}")
-    measure.table(
-        f"Campaigns of 20 runs on two processes, {whole.wall_s:.1f} s undisturbed, killed",
-        ["kill", "after, s", "runs complete then", "files of tables", "after resuming"],
-        rows,
-    )
-    return {"kill": rows}
-
-
-def _tables(folder: Path) -> dict[str, bytes]:
-    files = sorted((folder / "tables").iterdir())
-    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -256,19 +207,11 @@ def arguments() -> argparse.Namespace:
     add("--jobs", type=int, default=20_000, help="of the eight equal runs' workload [20000]")
     add("--dispatcher", default="easy", help="of the eight equal runs [easy]")
     add("--many", type=int, default=1_000, help="runs of the part 'many' [1000]")
-    add("--kills", type=int, default=5, help="campaigns that are killed [5]")
-    add("--kill-jobs", type=int, default=4_000, help="jobs of each of their runs [4000]")
-    add("--seed", type=int, default=None, help="of the moments [none: others every time]")
     add("--folder", type=Path, help="where to work; kept [a temporary one]")
     add("--json", type=Path, help="write all figures to this file")
     args = parser.parse_args()
-    if (
-        min(args.runs, args.kills) < 1
-        or args.jobs < 1000
-        or args.many < 10
-        or args.kill_jobs < 1000
-    ):
-        parser.error("too few: at least 1 turn and kill, 10 runs, and 1000 jobs")
+    if args.runs < 1 or args.jobs < 1000 or args.many < 10:
+        parser.error("too few: at least 1 turn, 10 runs, and 1000 jobs")
     return args
 
 

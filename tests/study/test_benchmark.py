@@ -23,13 +23,12 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_its_studies_have_the_runs_it_says(benchmark, tmp_path):
-    """Eight equal runs, a thousand tiny ones, twenty to be killed."""
+    """Eight equal runs, a thousand tiny ones."""
     (tmp_path / "small.toml").write_text(benchmark.SMALL)
     (tmp_path / "small.swf").write_text(benchmark._small_log(40))
     studies = {
         8: benchmark.EQUAL.format(jobs=2000, dispatcher="easy"),
         1000: benchmark.MANY.format(seeds=100),
-        20: benchmark.KILLED.format(jobs=2000),
     }
     for number, text in studies.items():
         (tmp_path / "study.toml").write_text(text)
@@ -42,7 +41,7 @@ def test_equal_runs_are_of_the_same_jobs(benchmark, tmp_path):
     assert len({task.made_of for task in tasks_of(load_study(tmp_path / "study.toml"))}) == 1
 
 
-@pytest.mark.parametrize("wrong", [("--runs", "0"), ("--many", "9"), ("--kill-jobs", "10")])
+@pytest.mark.parametrize("wrong", [("--runs", "0"), ("--many", "9"), ("--jobs", "10")])
 def test_too_few_is_one_line(benchmark, monkeypatch, capsys, wrong):
     """Exit code 2, as argparse has it."""
     monkeypatch.setattr(sys, "argv", ["studies.py", *wrong])
