@@ -175,7 +175,6 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
     return workload.take(order).with_columns(submit=submit[order], recorded_start=started[order])
 
 
-@lru_cache(maxsize=2)
 def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
     """
     Return the jobs on their machine; the last two are kept by this process.
@@ -191,6 +190,12 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
         If the log cannot be read, is another than when the campaign began, or does not suit the
         machine.
     """
+    # However it is called: the cache tells an argument left out from None.
+    return _prepared(made_of, content)
+
+
+@lru_cache(maxsize=2)
+def _prepared(made_of: Input, content: bytes | None) -> Fitted:
     workload = _part(_load(made_of.source, content), made_of)
     if made_of.jitter:
         workload = jittered(workload, made_of.seed, made_of.jitter)
