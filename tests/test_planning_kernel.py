@@ -9,6 +9,7 @@ import pytest
 import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from tiny import jobs, machine, run, starts
 
 from cpsched.dispatch.allocators import make_allocator
@@ -16,6 +17,12 @@ from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.kernels import arrays, placing, planning, profile, rooms, sleep
 from cpsched.model import columns as c
 from cpsched.model.types import UNBOUNDED
+
+# Parts of kernels, compiled so that Python can call them.
+amount_on, shortage = njit(rooms.amount_on.py_func), njit(rooms.shortage.py_func)
+group_starts, grouped, groups_of = (
+    njit(part.py_func) for part in (profile.group_starts, profile.grouped, profile.groups_of)
+)
 
 pytestmark = pytest.mark.slow
 
@@ -119,7 +126,7 @@ def node_by_node(args):
                 shape = cols[row, c.SHAPE]
                 for n in np.flatnonzero(takes):
                     for r in range(num_kinds):
-                        amount = rooms.amount_on(shapes, shape, capacity, n, takes[n], r)
+                        amount = amount_on(shapes, shape, capacity, n, takes[n], r)
                         line[second : second + length, n, r] -= amount
             if second == 0:
                 started[row] = tuple(takes.tolist())
@@ -287,7 +294,7 @@ def begins(state):
     """Return which nodes begin a group."""
     _, args = arguments(state, "first-fit", 1, 1)
     (_, _, queue, _, _, cols, shapes, eligible, capacity, _, free, rows, node, amount) = args
-    found = profile.group_starts(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
+    found = group_starts(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
     return np.flatnonzero(found).tolist()
 
 
@@ -413,14 +420,14 @@ def test_shortage_says_how_much_there_is():
     )
     _, args = arguments(state, "first-fit", 1, 1)
     (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, free, *rest) = args
-    nodes = profile.group_starts(queue, cols, shapes, eligible, capacity, free, *rest)
-    line = profile.grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
+    nodes = group_starts(queue, cols, shapes, eligible, capacity, free, *rest)
+    line = grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
     of_machine = rooms.Machine(policy, shapes, eligible, capacity, scarce)
     room = np.empty(3, dtype=np.int64)
 
     def short(units, nodes_min=1, nodes_max=UNBOUNDED):
         request = rooms.Request(0, units, 1, nodes_min, nodes_max)
-        return rooms.shortage(of_machine, line.levels[0], profile.groups_of(line), request, room)
+        return shortage(of_machine, line.levels[0], groups_of(line), request, room)
 
     assert [short(4), short(5), short(6)] == [rooms.FITS, rooms.FITS, 5]
     assert [short(4, 1, 1), short(5, 1, 1), short(5, 3), short(2, 2)] == [

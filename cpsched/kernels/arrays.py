@@ -15,7 +15,7 @@ FAR = np.int64(2**62)
 ZERO, ONE, NONE = np.int64(0), np.int64(1), np.int64(-1)
 
 
-@kernel
+@inner
 def sort_by(key, order, count):
     """
     Sort the first ``count`` entries of ``order`` by their ``key`` (aligned with it), stably.

@@ -92,9 +92,8 @@ def _place_by_end(cols, running, count, row, end):
     return low
 
 
-@kernel
-def expect_end(cols, running, count, row, end):
-    """Enter a job among ``count`` running ones at its place by (expected end, row)."""
+@leaf
+def _enter(cols, running, count, row, end):
     at = _place_by_end(cols, running, count, row, end)
     for i in range(count, at, -1):
         running[i] = running[i - 1]
@@ -103,11 +102,22 @@ def expect_end(cols, running, count, row, end):
 
 
 @kernel
-def forget_end(cols, running, count, row):
-    """Take a job out of the ``count`` running ones."""
+def expect_end(cols, running, count, row, end):
+    """Enter a job among ``count`` running ones at its place by (expected end, row)."""
+    _enter(cols, running, count, row, end)
+
+
+@leaf
+def _take_out(cols, running, count, row):
     at = _place_by_end(cols, running, count, row, cols[row, EXPECTED_END])
     for i in range(at, count - 1):
         running[i] = running[i + 1]
+
+
+@kernel
+def forget_end(cols, running, count, row):
+    """Take a job out of the ``count`` running ones."""
+    _take_out(cols, running, count, row)
 
 
 @kernel
@@ -143,7 +153,7 @@ def claim(
     cols[row, ALLOC_COUNT] = len(node)
     cols[row, STATE] = RUNNING
     cols[row, START] = now
-    expect_end(cols, running, count, row, now + max(cols[row, RUNTIME_ESTIMATE], 1))
+    _enter(cols, running, count, row, now + max(cols[row, RUNTIME_ESTIMATE], 1))
     return 0
 
 
@@ -155,7 +165,7 @@ def release(cols, row, free, arena_node, arena_amount, running, count):
     for k in range(first, first + held):
         for r in range(free.shape[1]):
             free[arena_node[k], r] += arena_amount[k, r]
-    forget_end(cols, running, count, row)
+    _take_out(cols, running, count, row)
     cols[row, STATE] = ENDED
     return held
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.kernels.arrays import NONE, filled
-from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
 from cpsched.model.columns import (
@@ -74,13 +73,13 @@ class Profile(NamedTuple):
     line: IntArray
 
 
-@kernel
+@inner
 def groups_of(profile):
     """Return the groups of a profile."""
     return Groups(profile.first, profile.size, profile.line[: profile.num[GROUPS]])
 
 
-@kernel
+@inner
 def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount):
     """Say of each node whether it begins a group: whether it differs from the one before it."""
     num_nodes, num_kinds = free.shape
@@ -131,7 +130,7 @@ def mark_allocations(begins, cols, running, arena_node, arena_amount):
             begins[before + 1] = True
 
 
-@kernel
+@inner
 def grouped(now, begins, asleep, free, segments, spare):
     """
     Return the profile of one segment, in which what is free now stays so.

@@ -120,7 +120,7 @@ def room_on(level, g, node, capacity, eligible, shapes, shape, most):
     return room
 
 
-@kernel
+@leaf
 def amount_on(shapes, shape, capacity, node, units, r):
     """Return how much of kind r a job with some units on a node takes of it."""
     if shapes[shape, SHAPE_EXCLUSIVE] != 0:
@@ -150,7 +150,7 @@ def group_total(machine, level, groups, shape):
     return total
 
 
-@kernel
+@leaf
 def shortage(machine, level, groups, request, rooms):
     """
     Say whether some choice of ``nodes_min`` to ``nodes_max`` nodes holds a job's units.
