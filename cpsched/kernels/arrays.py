@@ -22,8 +22,8 @@ def sort_by(key, order, count):
 
     A bottom-up merge sort: numpy's own takes several seconds to compile. ``key`` is sorted along.
     """
-    spare_key = np.empty_like(key)
-    spare_order = np.empty_like(order)
+    spare_key = np.empty(len(key))
+    spare_order = np.empty(len(order), dtype=np.int64)
     width = 1
     while width < count:
         low = 0

@@ -77,8 +77,8 @@ def start_now(policy, state, row, log, used):
     some = asks_for_something(shapes, shape, work.shape[1])
     loose = shapes[shape, SHAPE_SPLIT] == 0 and shapes[shape, SHAPE_CONTIGUOUS] == 0
     if policy == FIRST_FIT and loose:
-        line = open_nodes(state) if some else np.arange(len(work))
-        longest = min(request.units, request.nodes_max, len(work))
+        line = open_nodes(state) if some else single_nodes(len(work)).line
+        longest = min(min(request.units, request.nodes_max), len(work))
         log, first = begin_entry(log, used, row, longest, 2 * longest)
         counts = np.empty(0, dtype=np.int64)
         slot = state.job_classes[shape, SLOT]

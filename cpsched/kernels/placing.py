@@ -118,7 +118,7 @@ def fill_greedily(size, request, caps, order, count, pieces):
                 if cap == 1:
                     same = min(nodes, owed) if owed > 0 else min(nodes, left)
                 else:
-                    same = min(nodes, owed, 1 + (left - owed - cap) // (cap - 1))
+                    same = min(min(nodes, owed), 1 + (left - owed - cap) // (cap - 1))
                     if owed == 0:
                         same = min(nodes, left // cap)
                 same = max(same, 1)
@@ -146,7 +146,7 @@ def split_evenly(size, request, caps, order, count, pieces):
     for i in range(count):
         usable += size[order[i]]
     units = request.units
-    for num in range(request.nodes_min, min(request.nodes_max, units, usable) + 1):
+    for num in range(request.nodes_min, min(min(request.nodes_max, units), usable) + 1):
         if units % num:
             continue
         each = units // num
@@ -216,7 +216,7 @@ def use_a_run(groups, request, caps, even, num_nodes, pieces):
 @leaf
 def _take_run(caps, units, nodes_min, nodes_max, even, takes):
     num_nodes = len(caps)
-    most = min(nodes_max, units, num_nodes)
+    most = min(min(nodes_max, units), num_nodes)
     if even:
         for num in range(nodes_min, most + 1):
             if units % num:
