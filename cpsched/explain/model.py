@@ -180,7 +180,7 @@ class Waiting:
     """
 
     reason: WaitReason
-    room: Room | None = None
+    room: Room
     before: tuple[OtherJob, ...] = ()
     ahead: OtherJob | None = None
     waits_for: tuple[OtherJob, ...] = ()

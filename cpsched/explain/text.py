@@ -82,11 +82,10 @@ def _request(job: Asked) -> str:
 
 
 def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
-    if waiting.room is not None:
-        yield ""
-        yield from _resources(waiting.room).text(width).splitlines()
-        yield ""
-        yield from _labelled("room for", _room(waiting.room), width)
+    yield ""
+    yield from _resources(waiting.room).text(width).splitlines()
+    yield ""
+    yield from _labelled("room for", _room(waiting.room), width)
     yield from _jobs("start now", waiting.before, width)
     if waiting.ahead is not None:
         yield from _jobs("ahead", [waiting.ahead], width)

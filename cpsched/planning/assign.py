@@ -11,6 +11,7 @@ from cpsched.dispatch.allocators import Allocator, FirstFit
 from cpsched.model.decision import Start
 
 if TYPE_CHECKING:
+    from cpsched.dispatch.contract import Reservation
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.types import IntArray
@@ -34,8 +35,7 @@ def assign(instance: Instance, decision: Decision, start: IntArray) -> dict[int,
     decided = {
         action.handle: action.allocation for action in decision.actions if isinstance(action, Start)
     }
-    named = decision.planned_starts.nodes if decision.planned_starts is not None else {}
-    units = decision.planned_starts.units if decision.planned_starts is not None else {}
+    reserved = {one.handle: one for one in instance.cluster.dispatcher.reservations(view, decision)}
     free = np.array(view.free)
     placed: dict[int, Allocation] = {}
     running: list[tuple[int, int]] = []
@@ -44,11 +44,10 @@ def assign(instance: Instance, decision: Decision, start: IntArray) -> dict[int,
         while running and running[0][0] <= start[handle]:
             _, done = heapq.heappop(running)
             free[placed[done].node] += placed[done].amount
-        allocation = decided.get(handle)
-        if allocation is None:
-            row = int(view.waiting.rows[handle])
-            where = named.get(handle), units.get(handle)
-            allocation = _placed(allocator, view, row, free, *where)
+        row = int(view.waiting.rows[handle])
+        allocation = decided.get(handle) or _placed(
+            allocator, view, row, free, reserved.get(handle)
+        )
         if allocation is None:
             continue
         free[allocation.node] -= allocation.amount
@@ -58,18 +57,14 @@ def assign(instance: Instance, decision: Decision, start: IntArray) -> dict[int,
 
 
 def _placed(
-    allocator: Allocator,
-    view: View,
-    row: int,
-    free: IntArray,
-    named: IntArray | None,
-    units: IntArray | None,
+    allocator: Allocator, view: View, row: int, free: IntArray, reserved: Reservation | None
 ) -> Allocation | None:
-    """Place a job, as its plan says if that names nodes, or units on nodes."""
-    if named is None:
+    """Place a job, as its reservation says if that names nodes, or units on nodes."""
+    if reserved is None or reserved.nodes is None:
         return allocator.place(view, row, free)
-    if units is not None:
-        planned = allocator.planned(view, row, named, units)
+    named = reserved.nodes
+    if reserved.units is not None:
+        planned = allocator.planned(view, row, named, reserved.units)
         if planned is not None and (planned.amount <= free[planned.node]).all():
             return planned
     only = np.zeros_like(free)
