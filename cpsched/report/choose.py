@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.study.tables import grouped
@@ -56,10 +56,8 @@ def places(results: Results) -> list[Place]:
 
 def is_baseline(results: Results, run: RunResult) -> bool:
     """Tell whether a run is what others are compared with."""
-    base = results.baseline
-    return run.dispatcher == (base.dispatcher or run.dispatcher) and run.predictor == (
-        base.predictor or run.predictor
-    )
+    base = asdict(results.baseline)
+    return all(name in (None, run.labels[label]) for label, name in base.items())
 
 
 def _shown(results: Results, runs: Sequence[RunResult], most: int) -> list[RunResult]:

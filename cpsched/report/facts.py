@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.figures.figure_set import excluded
@@ -146,8 +147,7 @@ def _shown(figure: str, value: float) -> str:
 def _note(best: Row, against: Row | None, baseline: Baseline) -> str:
     if against is not None:
         return _against(against)
-    named = {"dispatcher": baseline.dispatcher, "predictor": baseline.predictor}
-    if all(name in (None, best[part]) for part, name in named.items()):
+    if all(name in (None, best[part]) for part, name in asdict(baseline).items()):
         return "the baseline itself"
     return "the baseline's run is not there"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -44,24 +45,14 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
     changed nothing, neither here nor there, are one pair: a run repeated is not a second
     measurement.
     """
-    by_place = {_place(of[0]): of for of in repeated}
+    by_labels = {tuple(of[0].labels.values()): of for of in repeated}
     rows: list[dict[str, Any]] = []
     for of in repeated:
-        run = of[0]
-        place = (
-            run.workload,
-            run.system,
-            baseline.dispatcher or run.dispatcher,
-            baseline.predictor or run.predictor,
-        )
-        base = by_place.get(place)
+        wanted = of[0].labels | {key: one for key, one in asdict(baseline).items() if one}
+        base = by_labels.get(tuple(wanted.values()))
         if base is not None and base is not of:
             rows.extend(_against(of, base))
     return rows
-
-
-def _place(run: RunResult) -> tuple[str, str, str, str]:
-    return run.workload, run.system, run.dispatcher, run.predictor
 
 
 def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
@@ -79,10 +70,7 @@ def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dic
             ours, theirs = zip(*both, strict=True)
             values, bases = ([_value(r, group, name) for r in runs] for runs in (ours, theirs))
             row = {
-                "workload": first.workload,
-                "system": first.system,
-                "dispatcher": first.dispatcher,
-                "predictor": first.predictor,
+                **first.labels,
                 "base_dispatcher": other.dispatcher,
                 "base_predictor": other.predictor,
                 "class": group,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,7 @@ def conclusions(tables: Tables) -> list[str]:
         of_baseline = [
             row
             for row in rows
-            if baseline.dispatcher in (None, row["dispatcher"])
-            and baseline.predictor in (None, row["predictor"])
+            if all(name in (None, row[key]) for key, name in asdict(baseline).items())
         ]
         if of_baseline and len(rows) > 1:
             best = min(rows, key=lambda row: _seconds(row, "mean"))

@@ -37,7 +37,7 @@ MEASURES = {
 #: Measures of where jobs lie, as in ``metrics.json``.
 PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
 #: Labels of a run's place in a study.
-_NAMES = ("workload", "system", "dispatcher", "predictor")
+LABELS = ("workload", "system", "dispatcher", "predictor")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 CLASSES = tuple(job_metrics.CLASSES)
 GROUPS = ("all", *CLASSES)
@@ -91,6 +91,11 @@ class RunResult:
     weeks: Mapping[tuple[str, str], WeekSums]
     timing: Mapping[str, float]
     not_a_forecast: str | None = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Workload, system, dispatcher and predictor."""
+        return {label: getattr(self, label) for label in LABELS}
 
     @property
     def folder(self) -> str:
@@ -154,7 +159,7 @@ def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
     """Refuse two runs of the same names and seed: they would be averaged."""
     there: dict[tuple[Any, ...], str] = {}
     for place in places:
-        names = tuple(place[name] for name in _NAMES)
+        names = tuple(place[name] for name in LABELS)
         twin = there.setdefault((*names, place["seed"]), place["folder"])
         if twin != place["folder"]:
             raise RunError(_twins(twin, place["folder"], names))
@@ -177,7 +182,7 @@ def _description(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}")
     try:
         for place in about["runs"]:
-            Path(place["folder"], *(place[name] for name in _NAMES))
+            Path(place["folder"], *(place[name] for name in LABELS))
             int(place["seed"])
         Baseline(**about["baseline"])
     except (LookupError, TypeError, ValueError) as error:
@@ -191,7 +196,7 @@ def _undescribed(runs: Iterable[Path]) -> list[dict[str, Any]]:
     first: dict[tuple[Any, ...], tuple[str, Any]] = {}
     for run in runs:
         place, made_of = _said(run / MARK)
-        names = tuple(place[name] for name in _NAMES)
+        names = tuple(place[name] for name in LABELS)
         twin, its = first.setdefault(names, (place["folder"], made_of))
         if made_of != its:
             raise RunError(_twins(twin, place["folder"], names))
@@ -210,7 +215,7 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
             "system": about["system"]["name"],
             "dispatcher": about["dispatcher"],
             "predictor": about["predictor"],
-            **{name: said[name] for name in _NAMES if name in said},
+            **{name: said[name] for name in LABELS if name in said},
         }
         seed = int(settings.pop("seed"))
     except (LookupError, TypeError, ValueError) as error:
@@ -237,10 +242,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         return RunResult(
             path=run,
             not_a_forecast=about.get("not_a_forecast"),
-            workload=str(place["workload"]),
-            system=str(place["system"]),
-            dispatcher=str(place["dispatcher"]),
-            predictor=str(place["predictor"]),
+            **{label: str(place[label]) for label in LABELS},
             seed=int(place["seed"]),
             deterministic=bool(about["deterministic"]),
             counts=_counts(summary),

@@ -130,7 +130,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     top.expect(*_KEYS)
     dispatchers = _choices(top, "dispatchers", "dispatchers", file)
     predictors = _choices(top, "predictors", "predictors", file, default=("requested",))
-    shared = _systems(top, file, default=())
+    shared = _systems(top, file)
     workloads = [
         _workload(section, file, shared, predictors, dispatchers)
         for section in top.tables("workloads")
@@ -193,10 +193,10 @@ def _choices(
     return tuple(found)
 
 
-def _systems(section: StudySection, file: Path, default: tuple[str, ...] | None) -> tuple[str, ...]:
+def _systems(section: StudySection, file: Path) -> tuple[str, ...]:
     """Read systems, by name or by path relative to the study, and check that they are there."""
     found = []
-    for name in section.texts("systems", default or ()):
+    for name in section.texts("systems"):
         if Path(name).suffix or os.sep in name:
             name = str(_beside(file, name))
         try:
@@ -231,7 +231,7 @@ def _workload(
     workload = StudyWorkload(
         label=label,
         source=source,
-        systems=_systems(section, file, ()) or shared,
+        systems=_systems(section, file) or shared,
         predictors=_named(section, "predictors", predictors) or predictors,
         dispatchers=_named(section, "dispatchers", dispatchers),
         first=section.count("first"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.study.comparisons import COLUMNS, comparisons
-from cpsched.study.results import CLASSES, COUNTS, Results, collect
+from cpsched.study.results import CLASSES, COUNTS, LABELS, Results, collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 #: A cell; None where nothing was measured.
 Cell = str | int | float | bool | None
-LABELS = ("workload", "system", "dispatcher", "predictor")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +125,7 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
         summary=Rows.of(summary, kinds | _means_among(COUNTS, summary)),
         classes=Rows.of(classes, kinds | _means_among(("jobs",), classes)),
         differences=Rows.of(differences, kinds, least=COLUMNS),
-        timing=Rows.of([{**_labels(run), "seed": run.seed, **run.timing} for run in runs], kinds),
+        timing=Rows.of([{**run.labels, "seed": run.seed, **run.timing} for run in runs], kinds),
     )
 
 
@@ -145,7 +144,7 @@ def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:
     """Return the repetitions of each workload, system, dispatcher and predictor, in order."""
     found: dict[tuple[str, ...], list[RunResult]] = {}
     for run in runs:
-        found.setdefault(tuple(getattr(run, label) for label in LABELS), []).append(run)
+        found.setdefault(tuple(run.labels.values()), []).append(run)
     return list(found.values())
 
 
@@ -155,13 +154,9 @@ def mean(values: Iterable[Figure]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _labels(run: RunResult) -> dict[str, Cell]:
-    return {label: getattr(run, label) for label in LABELS}
-
-
 def _run_row(run: RunResult) -> dict[str, Cell]:
     return {
-        **_labels(run),
+        **run.labels,
         "seed": run.seed,
         "folder": run.folder,
         "deterministic": run.deterministic,
@@ -173,7 +168,7 @@ def _run_row(run: RunResult) -> dict[str, Cell]:
 def _summary_row(of: Sequence[RunResult]) -> dict[str, Cell]:
     first = of[0]
     return {
-        **_labels(first),
+        **first.labels,
         "repetitions": len(of),
         "deterministic": all(run.deterministic for run in of),
         **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},
@@ -187,7 +182,7 @@ def _class_row(of: Sequence[RunResult], name: str) -> dict[str, Cell]:
         key: mean(run.by_class[name][key] for run in of) for key in first.by_class[name]
     }
     figures["jobs"] = _mean_count([run.by_class[name]["jobs"] for run in of])
-    return {**_labels(first), "class": name, "repetitions": len(of), **figures}
+    return {**first.labels, "class": name, "repetitions": len(of), **figures}
 
 
 def _mean_count(counts: Sequence[Any]) -> int | float:

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 from cpsched.report.choose import places
 from cpsched.report.facts import findings
 from cpsched.study.names import slug
+from cpsched.study.results import LABELS, RunResult
 from cpsched.study.study import Baseline
-from cpsched.study.tables import LABELS, Rows
+from cpsched.study.tables import Rows
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Result:
 
     def __post_init__(self):
         self.figures["bounded_slowdown_mean"] = self.slowdown
+
+    labels = RunResult.labels
 
 
 @dataclass
