@@ -1,5 +1,5 @@
 """
-Boosted trees as plain arrays: what every library's model is turned into, walked by one kernel.
+Gbm trees as plain arrays: what every library's model is turned into, walked by one kernel.
 
 A forest predicts the same as the library that grew it, can be saved as arrays, and needs that
 library no more. Loading one runs nothing, and its arrays are checked, so that walking it ends.
@@ -167,16 +167,6 @@ class ForestSet(NamedTuple):
         out = np.empty((len(rows), len(self.base)))
         kernels.evaluate(*self, rows, out)
         return out
-
-
-def dump(forests: Sequence[Forest]) -> dict[str, Any]:
-    """Return forests as nested mappings of arrays."""
-    return {f"{index:02d}": forest.state() for index, forest in enumerate(forests)}
-
-
-def load(state: Mapping[str, Any], num_features: int) -> list[Forest]:
-    """Take up what :func:`dump` gave."""
-    return [Forest.restore(state[name], num_features) for name in sorted(state)]
 
 
 _COLUMNS: dict[str, type] = {

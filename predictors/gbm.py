@@ -1,4 +1,4 @@
-"""Boosted trees on the features: the median of the logarithm, of the share, and quantiles."""
+"""Gbm trees on the features: the median of the logarithm, of the share, and quantiles."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predictors.accuracy import BOUND
-from predictors.boosting import Task
+from predictors.boosting import Growth, Task, choose, grow
 from predictors.coverage import Coverage
 from predictors.features import FEATURES
+from predictors.forest import Forest, ForestSet
+from predictors.history import LIMIT
 from predictors.learned import Answers, Learned, OpenJob
 
 if TYPE_CHECKING:
@@ -18,20 +20,95 @@ if TYPE_CHECKING:
 
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray
+    from cpsched.spec import File
     from predictors.window import Window
 
 REQUESTED = FEATURES.index("requested")
 #: Below every share there is, so that its logarithm is finite.
 LEAST_SHARE = 1e-7
+#: More would grow for hours.
+MOST_TREES = 10_000
 
 
-class GbmLog(Learned):
+class Gbm(Learned):
+    """
+    Base of predictors that are forests.
+
+    Parameters
+    ----------
+    model, frozen, refit, start, window, prefix, limit
+        As for :class:`~predictors.learned.Learned`.
+    trees
+        Of each forest.
+    backend
+        Library that grows them: ``sklearn``, ``lightgbm``, or ``auto``: LightGBM if installed.
+    """
+
+    def __init__(
+        self,
+        model: File | None = None,
+        frozen: bool = False,
+        refit: float = 7.0,
+        start: int = 500,
+        window: int = 50_000,
+        trees: int = 100,
+        backend: str = "auto",
+        prefix: str = "stem",
+        limit: int = LIMIT,
+    ) -> None:
+        if not 1 <= trees <= MOST_TREES:
+            raise ValueError(f"trees is {trees}, must be from 1 to {MOST_TREES}")
+        self.forget()
+        self._trees = trees
+        self._backend = choose(backend)
+        super().__init__(model, frozen, refit, start, window, prefix, limit)
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are forests."""
+        return bool(self._forests)
+
+    def forget(self) -> None:
+        """Drop the forests."""
+        self._forests: list[Forest] = []
+        self._set: ForestSet | None = None
+
+    def tasks(self, window: Window) -> list[Task]:
+        """Return what each forest is to learn."""
+        raise NotImplementedError
+
+    def fit(self, window: Window) -> None:
+        """Grow all forests anew."""
+        growth = Growth(trees=self._trees, seed=self._seed)
+        self.take(grow(self._backend, window.features, self.tasks(window), growth))
+
+    def take(self, forests: list[Forest]) -> None:
+        """Answer with these forests from now on."""
+        self._forests, self._set = forests, ForestSet.join(forests) if forests else None
+
+    def score(self, rows: AnyArray) -> FloatArray:
+        """Return what each forest says."""
+        assert self._set is not None, "scores are asked for when there are forests"
+        return self._set(rows)
+
+    def models(self) -> dict[str, Any]:
+        """Return the forests."""
+        return dump(self._forests)
+
+    def restore_models(self, state: Mapping[str, Any]) -> None:
+        """Take up the forests."""
+        forests = load(state)
+        if len(forests) != self.num_scores:
+            raise ValueError(f"it holds {len(forests)} forests, not {self.num_scores}")
+        self.take(forests)
+
+
+class GbmLog(Gbm):
     """
     Predicts the median of the logarithm of the runtime, by boosted trees.
 
     The best order of jobs by length: for priorities and backfilling. Parameters as for
-    :class:`~predictors.learned.Learned`. The bound is the prediction times a factor that 90 % of
-    the jobs keep.
+    :class:`Gbm`. The bound is the prediction times a factor that 90 % of the jobs keep.
     """
 
     name = "gbm-log"
@@ -50,7 +127,7 @@ class GbmRatio(GbmLog):
     """
     Predicts the share of the requested time that a job will use, by boosted trees.
 
-    The smallest mean error. Parameters and bound as for :class:`GbmLog`.
+    The smallest mean error. Parameters as for :class:`Gbm`; the bound as for :class:`GbmLog`.
     """
 
     name = "gbm-ratio"
@@ -64,15 +141,15 @@ class GbmRatio(GbmLog):
         return log_of_share(super().score(rows), rows)
 
 
-class GbmQuantile(Learned):
+class GbmQuantile(Gbm):
     """
     Predicts quantiles: 0.6 to plan with, 0.9 as the bound; by boosted trees.
 
-    Parameters as for :class:`~predictors.learned.Learned`. The plan is a quantile of the logarithm;
-    the bound one of the share of the requested time, because what it is off by matters in long
-    jobs, which mostly come near their requests: its pinball loss is a quarter below that of the
-    logarithm's quantile. Each has an offset that follows the jobs as they end, so that
-    the share of jobs above it stays where it should be though habits change.
+    Parameters as for :class:`Gbm`. The plan is a quantile of the logarithm; the bound one of
+    the share of the requested time, because what it is off by matters in long jobs, which mostly
+    come near their requests: its pinball loss is a quarter below that of the logarithm's quantile.
+    Each has an offset that follows the jobs as they end, so that the share of jobs above it stays
+    where it should be though habits change.
     """
 
     name = "gbm-quantile"
@@ -81,9 +158,24 @@ class GbmQuantile(Learned):
     first_offset = 0.0
     shares = (0.6, BOUND)
 
+    def __init__(
+        self,
+        model: File | None = None,
+        frozen: bool = False,
+        refit: float = 7.0,
+        start: int = 500,
+        window: int = 50_000,
+        trees: int = 100,
+        backend: str = "auto",
+        prefix: str = "stem",
+        limit: int = LIMIT,
+    ) -> None:
+        self._plan = Coverage(self.shares[0])
+        super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
+
     def reset(self, system: System, seed: int) -> None:
         """Forget everything, or go back to the model file."""
-        self._plan = Coverage(self.shares[0])
+        self._plan.reset()
         super().reset(system, seed)
 
     def tasks(self, window: Window) -> list[Task]:
@@ -136,3 +228,13 @@ def log_of_share(share: FloatArray, rows: AnyArray) -> FloatArray:
     """Return the logarithm of the runtimes that shares of shape ``(n, 1)`` stand for."""
     logarithm: FloatArray = np.log(np.maximum(share, LEAST_SHARE)) + rows[:, [REQUESTED]]
     return logarithm
+
+
+def dump(forests: list[Forest]) -> dict[str, Any]:
+    """Return forests as nested mappings of arrays."""
+    return {f"{index:02d}": forest.state() for index, forest in enumerate(forests)}
+
+
+def load(state: Mapping[str, Any], num_features: int = len(FEATURES)) -> list[Forest]:
+    """Take up what :func:`dump` gave."""
+    return [Forest.restore(state[name], num_features) for name in sorted(state)]

@@ -1,5 +1,5 @@
 """
-Kernels of learned predictors: walking forests.
+Kernels of learned predictors: walking forests, and a step of online regression.
 
 They stand together and take everything as arguments, because a compiled kernel that is kept on
 disk does not notice what changes in other files.
@@ -119,3 +119,45 @@ def _middle(values, weights):  # type: ignore[no-untyped-def]
         if weights[at] > 0 and value < middle and weights[values <= value].sum() >= half:
             middle = value
     return middle
+
+
+@kernel
+def step(inputs, wanted, weight, absolute, rate, learnt, norms, weights, scales, squares):  # type: ignore[no-untyped-def]
+    """
+    Take one normalized adaptive gradient step; return the sum of the norms.
+
+    Ross, Mineiro and Langford (2013), Normalized online learning, algorithm 2.
+
+    Parameters
+    ----------
+    inputs, wanted
+        Of this job: shape ``(P,)``, and what the weighted sum should have been.
+    weight
+        Of this job's loss.
+    absolute
+        Whether the loss is the absolute error; otherwise squared above, linear below.
+    rate, learnt, norms
+        Learning rate, jobs learnt so far with this one, and N of the algorithm before it.
+    weights, scales, squares
+        w, s and G of the algorithm, shape ``(P,)``; changed in place.
+    """
+    said = 0.0
+    for index in range(len(inputs)):
+        size = abs(inputs[index])
+        if size > scales[index]:
+            weights[index] *= scales[index] / size
+            scales[index] = size
+        if scales[index] > 0:
+            norms += (inputs[index] / scales[index]) ** 2
+        said += weights[index] * inputs[index]
+    over = said - wanted
+    slope = 2.0 * over if over > 0 else -1.0
+    if absolute:
+        slope = np.sign(over)
+    pace = rate * np.sqrt(learnt / norms)
+    for index in range(len(inputs)):
+        gradient = weight * slope * inputs[index]
+        squares[index] += gradient**2
+        if squares[index] > 0:
+            weights[index] -= pace * gradient / (scales[index] * np.sqrt(squares[index]))
+    return norms

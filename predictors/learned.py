@@ -1,4 +1,4 @@
-"""What learned predictors share: features kept until a job ends, forests, the cold start."""
+"""What learned predictors share: features kept until a job ends, refits, the cold start."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from cpsched.model.types import Status
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 from predictors import model_file
 from predictors.accuracy import BOUND
-from predictors.boosting import Growth, choose, grow
 from predictors.coverage import Coverage
 from predictors.features import CANDIDATES, FEATURES, Features, matrix
-from predictors.forest import Forest, ForestSet, dump, load
 from predictors.history import LIMIT
 from predictors.job_records import JobRecord
 from predictors.recent_runtimes import frozen as as_key
@@ -32,22 +30,24 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray
     from cpsched.spec import File
-    from predictors.boosting import Task
 
 _DAY = 86_400
 _COMPLETED = int(Status.COMPLETED)
 _PLUS = CANDIDATES[7]
 #: A new model is worth its cost when so many jobs have ended since the last, as a share of them.
 _NEWS = 0.05
-#: More would grow for hours.
-MOST_TREES = 10_000
 #: Logarithm of more seconds than any request.
 _LONGEST = 40.0
 #: Logarithm of a bound over its plan before any job has ended.
 _FACTOR = 0.7
 
+
 #: What a state that is none can lead to.
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
+
+#: Of options a model is made for.
+_DEFAULTS = {"prefix": "stem", "loss": "share"}
 
 
 class Answers(NamedTuple):
@@ -81,10 +81,10 @@ class OpenJob:
 
 class Learned(RuntimePredictor):
     """
-    Base of predictors that grow forests of boosted trees on features.
+    Base of predictors that learn from features.
 
-    Subclasses say what the forests learn, and what forests and rules together answer. Before
-    ``start`` completions the answer is that of ``user-history-plus``.
+    Subclasses say how to fit, and what models and rules together answer. Before ``start``
+    completions the answer is that of ``user-history-plus``.
 
     Parameters
     ----------
@@ -99,10 +99,6 @@ class Learned(RuntimePredictor):
         Completions before the first fit.
     window
         Newest completions that models are fitted to.
-    trees
-        Of each forest.
-    backend
-        Library that grows them: ``sklearn``, ``lightgbm``, or ``auto``: LightGBM if installed.
     prefix, limit
         As for ``user-history-plus``.
     """
@@ -121,14 +117,9 @@ class Learned(RuntimePredictor):
         refit: float = 7.0,
         start: int = 500,
         window: int = 50_000,
-        trees: int = 100,
-        backend: str = "auto",
         prefix: str = "stem",
         limit: int = LIMIT,
     ) -> None:
-        if not 1 <= trees <= MOST_TREES:
-            raise ValueError(f"trees is {trees}, must be from 1 to {MOST_TREES}")
-        self._trees, self._backend = trees, choose(backend)
         if not 1 <= start <= window:
             raise ValueError(f"start is {start}, must be from 1 to window, which is {window}")
         if not refit > 0:
@@ -136,7 +127,8 @@ class Learned(RuntimePredictor):
         if frozen and model is None:
             raise ValueError("frozen needs a model to stay with")
         self._frozen, self._refit, self._start = frozen, int(refit * _DAY), start
-        self._prefix = prefix
+        #: Options a model is made for, and what they are here.
+        self._made_for = {"prefix": prefix}
         self._features = Features(prefix, limit)
         self._window = Window(window, len(FEATURES), self.num_scores)
         self._bound = Coverage(BOUND, self.first_offset)
@@ -148,7 +140,6 @@ class Learned(RuntimePredictor):
         self._seed = 0
         self._epoch: int | None = None
         self._warm = None if model is None else model_file.read(Path(model), self.name)
-        self.forget()
 
     @property
     def frozen(self) -> bool:
@@ -160,46 +151,33 @@ class Learned(RuntimePredictor):
         return ("refits", "answered by history", "answered by the model")
 
     @property
+    @abstractmethod
     def ready(self) -> bool:
-        """Whether there are forests."""
-        return bool(self._forests)
+        """Whether there is a model."""
 
     @abstractmethod
-    def tasks(self, window: Window) -> list[Task]:
-        """Return what each forest is to learn."""
+    def fit(self, window: Window) -> None:
+        """Fit the models to the newest completions."""
+
+    @abstractmethod
+    def score(self, rows: AnyArray) -> FloatArray:
+        """Return what the models say of rows of features, shape ``(n, S)``; there is a model."""
 
     @abstractmethod
     def answer(self, scores: Sequence[float]) -> Answers:
-        """Return the three answers for a job of which the forests said this."""
+        """Return the three answers for a job of which the models said this."""
 
-    def fit(self, window: Window) -> None:
-        """Grow all forests anew, from the newest completions."""
-        growth = Growth(trees=self._trees, seed=self._seed)
-        self.take(grow(self._backend, window.features, self.tasks(window), growth))
-
-    def take(self, forests: list[Forest]) -> None:
-        """Answer with these forests from now on; with the history where there are none."""
-        self._forests, self._set = forests, ForestSet.join(forests) if forests else None
-
+    @abstractmethod
     def forget(self) -> None:
-        """Drop the forests."""
-        self.take([])
+        """Forget the models."""
 
-    def score(self, rows: AnyArray) -> FloatArray:
-        """Return what the forests say of rows of features, shape ``(n, S)``."""
-        assert self._set is not None, "scores are asked for when there are forests"
-        return self._set(rows)
-
+    @abstractmethod
     def models(self) -> dict[str, Any]:
-        """Return the forests for :meth:`state`."""
-        return dump(self._forests)
+        """Return the models for :meth:`state`."""
 
+    @abstractmethod
     def restore_models(self, state: Mapping[str, Any]) -> None:
-        """Take up the forests; raise ValueError if they are none."""
-        forests = load(state, len(FEATURES))
-        if len(forests) != self.num_scores:
-            raise ValueError(f"it holds {len(forests)} forests, not {self.num_scores}")
-        self.take(forests)
+        """Take up the models; raise ValueError if they are none."""
 
     def on_epoch(self, epoch: int | None) -> None:
         """Hours of a model from a file are hours of the day here, too."""
@@ -221,13 +199,14 @@ class Learned(RuntimePredictor):
 
     def _start_from(self, warm: model_file.Model) -> None:
         """Begin with what a file holds; its seconds count from elsewhere."""
-        prefix = warm.options.get("prefix", "stem")
-        if prefix != self._prefix:
-            raise ConfigError(
-                f"was trained with prefix={prefix}, and is to be used with prefix={self._prefix}:"
-                f" add prefix={prefix}",
-                where=warm.path,
-            )
+        for name, value in self._made_for.items():
+            trained = warm.options.get(name, _DEFAULTS[name])
+            if trained != value:
+                raise ConfigError(
+                    f"was trained with {name}={trained}, and is to be used with {name}={value}:"
+                    f" add {name}={trained}",
+                    where=warm.path,
+                )
         try:
             self.restore(warm.state)
         except _DAMAGE as error:

@@ -9,9 +9,9 @@ import numpy as np
 from predictors import kernels
 from predictors.boosting import Growth, Task, grow
 from predictors.features import FEATURES, UNKNOWN
-from predictors.forest import ForestSet, dump, load
-from predictors.gbm import LEAST_SHARE, REQUESTED, log_runtime, share_task
-from predictors.learned import Answers, Learned
+from predictors.forest import ForestSet
+from predictors.gbm import LEAST_SHARE, REQUESTED, Gbm, dump, load, log_runtime, share_task
+from predictors.learned import Answers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ _NOTHING = ForestSet(
 )
 
 
-class Stack(Learned):
+class Stack(Gbm):
     """
     Predicts with the candidates whose recent losses on jobs like this one are smallest.
 
@@ -61,7 +61,7 @@ class Stack(Learned):
     Parameters
     ----------
     model, frozen, refit, start, window, trees, backend, prefix, limit
-        As for :class:`~predictors.learned.Learned`.
+        As for :class:`~predictors.gbm.Gbm`.
     """
 
     name = "stack"
@@ -82,15 +82,11 @@ class Stack(Learned):
         self._losses = losses
         self._judges = ForestSet.join(losses) if losses else _NOTHING
 
-    def tasks(self, window: Window) -> list[Task]:
-        """Return what the two forests learn: the logarithm, and the share."""
-        return [Task(log_runtime(window)), share_task(window)]
-
     def fit(self, window: Window) -> None:
         """Grow the two forests, and those of the losses when there is enough to learn from."""
         growth = Growth(trees=self._trees, seed=self._seed)
         rows = window.thinned(RECENT, EVERY)
-        tasks = [Task(task.target[rows]) for task in self.tasks(window)]
+        tasks = [Task(target[rows]) for target in (log_runtime(window), share_task(window).target)]
         self.take(grow(self._backend, window.features[rows], tasks, growth))
         newest = window.newest(NEWEST)
         rows = newest[np.isfinite(window.scores[newest, _LOG])]
@@ -137,7 +133,7 @@ class Stack(Learned):
 
     def restore_models(self, state: Mapping[str, Any]) -> None:
         """Take up all forests."""
-        forests = load(state["answers"], len(FEATURES))
+        forests = load(state["answers"])
         losses = load(state.get("losses", {}), _EXTENDED)
         if len(forests) != 2 or len(losses) not in (0, len(_NAMES)):
             raise ValueError(f"it holds {len(forests)} and {len(losses)} forests")

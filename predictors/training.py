@@ -50,8 +50,8 @@ def learner(spec: str) -> Learned:
     made = build("predictors", spec, truth=lambda handle: handle)
     if not isinstance(made, Learned):
         raise ConfigError(
-            f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-ratio, gbm-quantile"
-            " and stack have",
+            f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-ratio, gbm-quantile,"
+            " stack and linear have",
             key="--predictor",
         )
     if made.frozen:

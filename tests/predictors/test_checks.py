@@ -19,6 +19,7 @@ from cpsched.spec import build
 from predictors import checks
 from predictors.checks import CHECKS, check_predictor
 from predictors.last import Last
+from predictors.linear import Linear
 from predictors.sample import sample
 from predictors.user_history import UserHistory
 
@@ -34,7 +35,7 @@ SMALL = {
 VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
 #: ``actual`` is given the truth, and learned predictors are checked beside their own tests.
 NAMES = ("requested", "scaled", *SMALL, *VARIANTS)
-LEARNED = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
+LEARNED = ("linear", "gbm-log", "gbm-ratio", "gbm-quantile", "stack")
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -316,7 +317,7 @@ def test_checks_find_what_is_wrong(predictor, check, message):
         check(predictor)
 
 
-@pytest.mark.parametrize("make", [UsesEnumsAndKernels, partial(Last, limit=10)])
+@pytest.mark.parametrize("make", [UsesEnumsAndKernels, partial(Linear, start=50, limit=10)])
 def test_checks_let_pass_what_is_right(make):
     """Keys with hashes of their own, compiled functions, limits that are soon full."""
     check_predictor(make)

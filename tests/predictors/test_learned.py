@@ -41,6 +41,13 @@ def test_boosted_predictors_keep_the_contract(backend, name, check):
     check(lambda: build("predictors", f"{name}:{SMALL},backend={backend}"))
 
 
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("loss", ["share", "paper"])
+def test_linear_keeps_the_contract(loss, check):
+    """The same for the one that learns job by job."""
+    check(lambda: build("predictors", f"linear:start=100,limit=150,loss={loss}"))
+
+
 def test_no_learned_predictor_is_forgotten():
     """Whatever is registered and learns is checked above."""
     learners = {
@@ -49,10 +56,10 @@ def test_no_learned_predictor_is_forgotten():
         if isinstance(registry.load("predictors", name), type)
         and issubclass(registry.load("predictors", name), Learned)
     }
-    assert learners == set(BOOSTED)
+    assert learners == {*BOOSTED, "linear"}
 
 
-@pytest.mark.parametrize("name", BOOSTED)
+@pytest.mark.parametrize("name", [*BOOSTED, "linear"])
 def test_the_history_answers_until_there_is_a_model(name):
     """With a start that is never reached, answers are those of ``user-history-plus``."""
     fitted = sample(300)
@@ -94,8 +101,8 @@ def test_learned_is_better_than_the_request():
     starts = starts_of(fitted)
     request = evaluate(fitted, starts, "requested").overall
     options = "trees=40,start=200,window=1500"
-    for name in ("gbm-log", "gbm-ratio", "stack"):
-        learned = evaluate(fitted, starts, f"{name}:{options}").overall
+    for spec in (*(f"{name}:{options}" for name in ("gbm-log", "gbm-ratio", "stack")), "linear"):
+        learned = evaluate(fitted, starts, spec).overall
         assert learned.mean_error_s < 0.8 * request.mean_error_s
 
 
@@ -136,11 +143,11 @@ def test_stack_is_the_median_weighted_by_losses():
     assert np.array_equal(scores[:, 3], loss.argmin(axis=1))
 
 
-@pytest.mark.parametrize("name", BOOSTED)
+@pytest.mark.parametrize("name", [*BOOSTED, "linear"])
 def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path, monkeypatch):
     """A checkpoint written at every step, given up in the middle, taken up by a new predictor."""
     fitted = sample(150)
-    options = "trees=3,start=30,window=120,refit=0.02"
+    options = "start=30" if name == "linear" else "trees=3,start=30,window=120,refit=0.02"
     monkeypatch.setattr("predictors.stack.START", 30)
     whole = simulate(fitted, dispatcher="easy:backfill=sjf", predictor=f"{name}:{options}")
 
@@ -195,10 +202,16 @@ def test_features_are_named_and_never_missing():
 
             return Answers(scores[0], scores[0], scores[0])
 
-        def tasks(self, window):
-            return []
-
         def fit(self, window):
+            pass
+
+        def forget(self):
+            pass
+
+        def models(self):
+            return {}
+
+        def restore_models(self, state):
             pass
 
     fitted = sample()
@@ -233,6 +246,8 @@ def test_coverage_follows_a_quantile():
         ("gbm-log:refit=0", "refit is 0.0 days, must be more than 0"),
         ("gbm-log:backend=magic", "backend is 'magic', must be one of auto, sklearn, lightgbm"),
         ("stack:frozen=yes", "frozen needs a model"),
+        ("linear:rate=0", "rate is 0.0, must be more than 0"),
+        ("linear:loss=squared", "loss is 'squared', must be one of share, paper"),
     ],
 )
 def test_impossible_options_are_named(spec, message):
