@@ -36,7 +36,8 @@ from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.record import AllocationRecorder, schedule_of
+from cpsched.simulation.record import AllocationRecorder
+from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
 

@@ -300,7 +300,7 @@ class Machine:
             A record of :data:`cpsched.kernels.event_loop.COUNTERS`.
         """
         self.store.reserve(num_jobs)
-        if len(self._queue) < num_jobs - self.store.size + self.num_waiting:
+        if len(self._queue) < self._queue_end + num_jobs - self.store.size:
             self._set_queue(self._queue[self._queue_first : self._queue_end], num_jobs)
         self._room_to_run(num_jobs)
         counters["queue_first"], counters["queue_end"] = self._queue_first, self._queue_end

@@ -126,7 +126,6 @@ class CompiledLoop:
                 f"{self._cluster.dispatcher.name}: job {job} is given what it did not ask for, or"
                 " what is not free"
             )
-        machine.store.size = int(counters["next_submit"])
         self._decisions.add(seconds[: counters["decisions"]], int(counters["starts"]))
         self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 1), 2**20))
         return self._events[: counters["num_events"]]
@@ -155,6 +154,7 @@ class CompiledLoop:
             record,
             packed,
         )
+        machine.store.size = int(counters["next_submit"])
         machine.take_back(counters)
         self._allocations.take_back(counters)
         return found

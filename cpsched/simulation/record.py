@@ -12,20 +12,17 @@ import numpy as np
 from cpsched import cpsat
 from cpsched.errors import RunError
 from cpsched.kernels import ledger
-from cpsched.model import columns as c
-from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.schedule import Segments
 from cpsched.model.types import MISSING
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
-    from cpsched.simulation.simulator import Simulator
 
 #: Columns of a recorded run of nodes before its R amounts.
 _JOB, _START, _NODE, _COUNT, _UNITS, _AMOUNT = range(6)
@@ -181,30 +178,3 @@ def _spread_of(name: str, values: array[float]) -> dict[str, float]:
         f"{name}_p99_s": float(np.quantile(seconds, 0.99)),
         f"{name}_max_s": float(seconds.max()),
     }
-
-
-def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:
-    """Return what a simulation has left behind, by row of the workload."""
-    arrivals, store = simulator.arrivals, simulator.machine.store
-    rows = arrivals.workload_row
-
-    def by_row(values: IntArray) -> IntArray:
-        full = np.full(len(fitted.workload), MISSING, dtype=np.int64)
-        full[rows[: len(values)]] = values
-        return full
-
-    outcome = by_row(simulator.outcome)
-    outcome[outcome == MISSING] = JobOutcome.REJECTED
-    return Schedule(
-        workload=fitted.workload,
-        system=fitted.system,
-        start=by_row(simulator.start_time),
-        end=by_row(simulator.end_time),
-        outcome=outcome,
-        ranking_estimate=by_row(store.columns[: store.size, c.RANKING_ESTIMATE]),
-        runtime_estimate=by_row(store.columns[: store.size, c.RUNTIME_ESTIMATE]),
-        runtime_bound=by_row(store.columns[: store.size, c.RUNTIME_BOUND]),
-        segments=allocations.segments(rows, simulator.end_time, simulator.now),
-        rejected=dict(fitted.rejected),
-        overrun=str(simulator.overrun),
-    )

@@ -10,7 +10,8 @@ from cpsched.mapping import Fitted, fit
 from cpsched.simulation import checkpoint as checkpoints
 from cpsched.simulation.identity import Settings as Settings
 from cpsched.simulation.identity import describe
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build, spec_of
 

@@ -14,7 +14,8 @@ from cpsched.errors import CpschedError, RunError
 from cpsched.mapping import fit
 from cpsched.model.types import MISSING
 from cpsched.simulation import checkpoint
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
 

@@ -16,7 +16,8 @@ from cpsched.kernels import event_loop
 from cpsched.mapping import fit
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder, schedule_of
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
 
@@ -89,6 +90,22 @@ def test_it_may_stop_and_step_between(dispatcher, workload, system, stops):
                 assert np.array_equal(ours["machine"][name], value), name
         assert (ours["now"], ours["news"]) == (theirs["now"], theirs["news"])
         assert fast.step() == slow.step()
+    fast.run()
+    slow.run()
+    assert result(fast) == result(slow)
+
+
+@pytest.mark.parametrize("steps", [1, 200, 255, 256, 300])
+def test_it_takes_over_long_queues(steps):
+    """Where the queue's array has been used up to some place, it has room for all jobs to come."""
+    workload = jobs(*((job, 1 + job % 3, 3, 5) for job in range(400)))
+    fast, slow = both(fit(workload, machine((3,))), "easy")
+    for _ in range(steps):
+        fast.step()
+    counters = np.zeros(1, dtype=event_loop.COUNTERS)[0]
+    _, lists = fast.machine.lend(counters, 400)
+    assert len(lists.queue) >= counters["queue_end"] + 400 - fast.machine.store.size
+    assert len(lists.running) >= 400
     fast.run()
     slow.run()
     assert result(fast) == result(slow)

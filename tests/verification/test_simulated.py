@@ -15,7 +15,8 @@ from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 from cpsched import systems, traces
 from cpsched.mapping import fit
 from cpsched.model.schedule import Segments
-from cpsched.simulation.record import AllocationRecorder, schedule_of
+from cpsched.simulation.record import AllocationRecorder
+from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
 from cpsched.verification import Rule, verify
