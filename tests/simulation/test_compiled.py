@@ -98,7 +98,7 @@ def test_it_may_stop_and_step_between(dispatcher, workload, system, stops):
 @pytest.mark.parametrize("steps", [1, 200, 255, 256, 300])
 def test_it_takes_over_long_queues(steps):
     """Where the queue's array has been used up to some place, it has room for all jobs to come."""
-    workload = jobs(*((job, 1 + job % 3, 3, 5) for job in range(400)))
+    workload = jobs(*((job, 1 + job % 2, 2, 5) for job in range(400)))
     fast, slow = both(fit(workload, machine((3,))), "easy")
     for _ in range(steps):
         fast.step()
