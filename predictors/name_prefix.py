@@ -36,12 +36,16 @@ def prefix_rule(setting: str) -> Callable[[str], str | None]:
         If the setting is none of these.
     """
     if setting == "none":
-        return lambda name: None  # noqa: ARG005
+        return _none
     if setting == "stem":
         return _stem
     if not (setting.isascii() and setting.isdigit() and 1 <= int(setting) <= _LONGEST):
         raise ValueError(f"prefix is '{setting}', must be stem, none or a number from 1 to 256")
     return partial(_beginning, length=int(setting))
+
+
+def _none(name: str) -> None:  # noqa: ARG001
+    return None
 
 
 def _beginning(name: str, length: int) -> str | None:

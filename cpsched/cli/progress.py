@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from cpsched.study.campaign import Display
@@ -67,6 +67,13 @@ class ProgressBar(Observer):
         )
 
 
+def _console() -> Console:
+    """Return what is drawn on: the terminal that stderr is, wherever stdout goes."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 @contextmanager
 def display(*wanted: str) -> Iterator[Progress | None]:
     """
@@ -81,13 +88,12 @@ def display(*wanted: str) -> Iterator[Progress | None]:
         yield None
         return
     from rich import progress as rich
-    from rich.console import Console
 
     columns = [
         getattr(rich, name)() if name.endswith("Column") else rich.TextColumn(name, markup=False)
         for name in wanted
     ]
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with rich.Progress(*columns, console=_console(), transient=True) as progress:
         yield progress
 
 
@@ -121,7 +127,7 @@ def steps() -> Iterator[Callable[[str, int, int], None] | None]:
 @contextmanager
 def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
     """Give what watches the runs of a study and what shows them; None if stderr is no terminal."""
-    wide = shutil.get_terminal_size().columns >= _WIDE
+    wide = sys.stderr.isatty() and _console().width >= _WIDE
     # Where there is little room the times left are worth more than bars and dates.
     columns = ["{task.description}", *(["BarColumn"] if wide else []), "MofNCompleteColumn"]
     columns += ["{task.fields[unit]}  {task.fields[more]}", "TimeElapsedColumn", "elapsed,"]

@@ -40,16 +40,13 @@ def conclusions(tables: Tables) -> list[str]:
 
 def _sentence(base: Mapping[str, Cell], best: Mapping[str, Cell]) -> str:
     mean, longest = _seconds(base, "mean"), _seconds(base, "max")
-    start = (
-        f"with {_name(base)}, jobs waited {duration(mean)} on average and at most"
-        f" {duration(longest)}"
-    )
+    start = f"with {_name(base)}, jobs waited {_time(mean)} on average and at most {_time(longest)}"
     if _seconds(best, "mean") >= mean:
         return f"{start}; no other dispatcher or predictor had a shorter mean wait."
     gained, cost = _seconds(best, "mean"), _seconds(best, "max")
     return (
-        f"{start}; with {_name(best)}, {duration(gained)} on average ({_change(mean, gained)}) and"
-        f" at most {duration(cost)} ({_change(longest, cost)})."
+        f"{start}; with {_name(best)}, {_time(gained)} on average ({_change(mean, gained)}) and"
+        f" at most {_time(cost)} ({_change(longest, cost)})."
     )
 
 
@@ -61,6 +58,11 @@ def _seconds(row: Mapping[str, Cell], statistic: str) -> float:
     value = row[f"wait_{statistic}_s"]
     assert isinstance(value, int | float), "there are jobs, so there are waits"
     return float(value)
+
+
+def _time(seconds: float) -> str:
+    """Return a time span with a unit, also where it is none at all."""
+    return duration(seconds) if seconds else "0 s"
 
 
 def _change(before: float, after: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -147,8 +149,9 @@ def test_memory_can_be_part_of_the_profile():
     ],
 )
 def test_prefixes(setting, name, prefix):
-    """Numbers alone are ids of executables."""
+    """Numbers alone are ids of executables. A rule can be sent to another process."""
     assert prefix_rule(setting)(name) == prefix
+    assert pickle.loads(pickle.dumps(prefix_rule(setting)))(name) == prefix
 
 
 @pytest.mark.parametrize("setting", ["", "0", "257", "-1", "word", "²"])

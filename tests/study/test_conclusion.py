@@ -55,6 +55,12 @@ def test_whatever_the_best_is(best, expected):
     assert expected in said(("easy", "requested", 60.0, 500), best)[0]
 
 
+def test_no_wait_has_a_unit_too():
+    """Nobody waited."""
+    sentence = said(("easy", "requested", 0.0, 0), ("prb", "requested", 0.0, 0))[0]
+    assert "jobs waited 0 s on average and at most 0 s;" in sentence
+
+
 def test_nothing_to_compare_is_nothing_to_say():
     """One run, no run of the baseline, or no jobs."""
     assert said(("easy", "requested", 60.0, 500)) == []
