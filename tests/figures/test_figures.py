@@ -226,7 +226,7 @@ def test_the_baseline_may_name_one_part_only():
     """Then the run of each other part is compared with its own."""
 
     class Result:
-        dispatcher, predictor = "EASY", "W"
+        labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
 
     def of(**base):
         class Results:
