@@ -18,8 +18,8 @@ from cpsched.dispatch.decision_state import DecisionState
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
 from cpsched.errors import check_range
+from cpsched.likely import RuntimeHistory
 from cpsched.model.decision import NOTHING, Decision
-from cpsched.rollout.history import RuntimeHistory
 from cpsched.rollout.judge import Judge
 from cpsched.rollout.rules import orders, proposals
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
+    from cpsched.likely import Likely, RuntimeHistory
     from cpsched.model.types import BoolArray, FloatArray, IntArray
-    from cpsched.rollout.history import Likely, RuntimeHistory
     from cpsched.rollout.rules import Proposal
 
 #: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.

@@ -13,8 +13,8 @@ from cpsched.kernels import start_log
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.decision_state import DecisionState
+    from cpsched.likely import Likely
     from cpsched.model.types import BoolArray, IntArray
-    from cpsched.rollout.history import Likely
 
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.

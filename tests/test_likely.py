@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.kernels import likely, scenarios
-from cpsched.rollout.history import Likely, RuntimeHistory
+from cpsched.likely import Likely, RuntimeHistory
 
 ratios = st.sampled_from([0.001, 0.05, 0.3, 0.5, 1.0, 1.7, 40.0])
 seconds = st.sampled_from([1, 7, 60, 61, 3600, 86400])
