@@ -11,6 +11,7 @@ from cpsched.model.types import Status
 if TYPE_CHECKING:
     from accasim_adapter.package import Event
     from cpsched.model.system import System
+    from cpsched.model.types import FloatArray, IntArray
 
 #: Attribute of a job under which :class:`~accasim_adapter.predictor.CpschedPredictor` leaves a
 #: :class:`Predicted`.
@@ -18,12 +19,19 @@ PREDICTED = "cpsched_predicted"
 
 
 class Predicted(NamedTuple):
-    """What a job's user asked for, and the runtimes predicted of it; seconds."""
+    """
+    What a job's user asked for, and what is predicted of it; seconds.
+
+    In the order of :class:`~cpsched.prediction.Prediction`, whose quantiles and chances are None
+    where the predictor gives none.
+    """
 
     requested_time: int
     ranking_estimate: int
     runtime_estimate: int
     runtime_bound: int
+    quantiles: IntArray | None = None
+    ends_within: FloatArray | None = None
 
 
 def predicted_of(job: Event) -> Predicted | None:

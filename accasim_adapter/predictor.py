@@ -13,7 +13,6 @@ from cpsched import systems
 from cpsched.engine.encoder import JobEncoder
 from cpsched.engine.predicting import predict
 from cpsched.errors import InfeasibleRequestError
-from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
@@ -134,8 +133,11 @@ class CpschedPredictor(Hooks):
             self._row_of[job.id] = -1
             return
         self._row_of[job.id] = row
-        predict(self.predictor, self._store, self._job(job.id), now)
-        values = self._store.columns[row, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1].tolist()
+        table = self._job(job.id)
+        predict(self.predictor, self._store, table, now)
+        (known,) = table
+        likely = (known.runtime_quantiles, known.ends_within)
+        values = (known.ranking_estimate, known.runtime_estimate, known.runtime_bound, *likely)
         setattr(job, PREDICTED, Predicted(request.requested_time, *values))
         job.expected_duration = predicted_of(job).runtime_estimate  # type: ignore[union-attr]
 

@@ -14,19 +14,31 @@ import numpy as np
 
 from cpsched.arguments import RemembersArguments
 from cpsched.errors import DispatchError
+from cpsched.model import columns as c
 from cpsched.model.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
+
+
+#: Levels L of the quantiles a prediction may carry.
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: Seconds after the start; a prediction may carry the H chances that a job has ended by then.
+HORIZONS = (60, 600, 3600)
+#: What rounding may add to a chance, or take from the order of chances.
+_ROUNDING = 1e-9
 
 
 class Prediction(NamedTuple):
     """
-    Predicted runtimes of n jobs in seconds; three answers that may differ.
+    Predicted runtimes of n jobs in seconds; three answers that may differ, and what is likely.
+
+    A runtime counts here as at most the requested time.
 
     Attributes
     ----------
@@ -36,11 +48,19 @@ class Prediction(NamedTuple):
         To plan reservations with; the one accuracy tables score.
     runtime_bound
         What the runtime will hardly exceed.
+    quantiles
+        Of the runtime at :data:`LEVELS`, int64, shape ``(n, L)``, each row non-decreasing; a row
+        of -1 where nothing is known of a job. None if the predictor gives none.
+    ends_within
+        Chance that the job ends within each of :data:`HORIZONS`, float64, shape ``(n, H)``, in
+        ``[0, 1]``, each row non-decreasing; a row of NaN where nothing is known. None as above.
     """
 
     ranking_estimate: IntArray
     runtime_estimate: IntArray
     runtime_bound: IntArray
+    quantiles: IntArray | None = None
+    ends_within: FloatArray | None = None
 
     @classmethod
     def point(cls, runtime: AnyArray) -> Self:
@@ -52,47 +72,102 @@ class Prediction(NamedTuple):
         return cls(value, value, value)
 
 
-def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTable) -> IntArray:
+def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTable) -> Prediction:
     """
-    Return a predictor's three answers for each of n jobs, clipped if it wants that.
+    Return a predictor's answers for each of n jobs, clipped if it wants that.
 
-    Returns
-    -------
-    ndarray
-        int64, shape ``(n, 3)``: columns as the fields of :class:`Prediction`.
+    Clipped are runtimes, to ``[1, requested time]``, and with them chances: a job ends by its
+    requested time.
 
     Raises
     ------
     DispatchError
-        If they are not whole numbers, not one for each job, or, unclipped, not runtimes.
+        If they are not one for each job, runtimes are not whole numbers or, unclipped, not
+        possible, or quantiles or chances are not a distribution.
     """
+    who = f"predictor '{predictor.name}' answers"
     if not isinstance(prediction, Prediction):
-        raise DispatchError(
-            f"predictor '{predictor.name}' answers with {type(prediction).__name__}, must be a"
-            " Prediction"
-        )
+        raise DispatchError(f"{who} with {type(prediction).__name__}, must be a Prediction")
     num = len(jobs.rows)
-    for purpose, values in zip(Prediction._fields, prediction, strict=True):
+    for purpose, values in zip(Prediction._fields, prediction[:3], strict=False):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "i":
             kind = getattr(values, "dtype", type(values).__name__)
             raise DispatchError(
-                f"predictor '{predictor.name}' answers with {kind} for {purpose}, must be whole"
-                " seconds (an array of int64)"
+                f"{who} with {kind} for {purpose}, must be whole seconds (an array of int64)"
             )
         if values.shape != (num,):
             raise DispatchError(
-                f"predictor '{predictor.name}' answers with shape {values.shape} for {purpose},"
+                f"{who} with shape {values.shape} for {purpose},"
                 f" must be one value for each of the {num} jobs"
             )
-    answers: IntArray = np.stack(prediction, axis=1)
+    fault = distribution_fault(prediction.quantiles, prediction.ends_within, num)
+    if fault is not None:
+        raise DispatchError(f"{who} with {fault}")
     if predictor.clipped:
-        return np.clip(answers, 1, jobs.requested_time[:, None])
-    if answers.min(initial=0) < 0 or answers.max(initial=0) > MAX_TIME:
-        wrong = int(answers[(answers < 0) | (answers > MAX_TIME)][0])
-        raise DispatchError(
-            f"predictor '{predictor.name}' answers {wrong} s, must be from 0 to {MAX_TIME}"
-        )
-    return answers
+        return _clipped(prediction, jobs.requested_time)
+    for values in prediction[:3]:
+        if values.min(initial=0) < 0 or values.max(initial=0) > MAX_TIME:
+            wrong = int(values[(values < 0) | (values > MAX_TIME)][0])
+            raise DispatchError(f"{who} {wrong} s, must be from 0 to {MAX_TIME}")
+    return prediction
+
+
+def distribution_fault(quantiles: Any, ends_within: Any, num: int) -> str | None:
+    """Say what is wrong with quantiles or chances of so many jobs, None where nothing is."""
+    for name, values, kind, width in (
+        ("quantiles", quantiles, "i", len(LEVELS)),
+        ("ends_within", ends_within, "f", len(HORIZONS)),
+    ):
+        if values is None:
+            continue
+        if not isinstance(values, np.ndarray) or values.dtype.kind != kind:
+            found = getattr(values, "dtype", type(values).__name__)
+            wanted = "int64 (seconds)" if kind == "i" else "float64 (chances)"
+            return f"{found} for {name}, must be an array of {wanted}"
+        if values.shape != (num, width):
+            return f"shape {values.shape} for {name}, must be ({num}, {width})"
+    if quantiles is not None:
+        unknown = (quantiles == -1).all(axis=1)
+        sound = ((quantiles >= 0) & (quantiles <= MAX_TIME)).all(axis=1)
+        sound &= (np.diff(quantiles, axis=1) >= 0).all(axis=1)
+        wrong = np.flatnonzero(~sound & ~unknown)
+        if len(wrong):
+            return (
+                f"quantiles {quantiles[wrong[0]].tolist()}, must be from 0 to {MAX_TIME} s and not"
+                " decrease along the levels"
+            )
+    if ends_within is not None:
+        unknown = np.isnan(ends_within).all(axis=1)
+        sound = (ends_within >= -_ROUNDING).all(axis=1) & (ends_within <= 1 + _ROUNDING).all(axis=1)
+        sound &= (np.diff(ends_within, axis=1) >= -_ROUNDING).all(axis=1)
+        wrong = np.flatnonzero(~sound & ~unknown)
+        if len(wrong):
+            found = ends_within[wrong[0]].tolist()
+            return f"ends_within {found}, must be from 0 to 1 and not decrease along the horizons"
+    return None
+
+
+def _clipped(prediction: Prediction, requested_time: IntArray) -> Prediction:
+    """Return the answers brought into what is possible for jobs with these requested times."""
+    ranking, runtime, bound = (np.clip(values, 1, requested_time) for values in prediction[:3])
+    quantiles, chances = prediction[3:]
+    if quantiles is not None:
+        unknown = (quantiles == -1).all(axis=1)
+        quantiles = np.clip(quantiles, 1, requested_time[:, None])
+        quantiles[unknown] = -1
+    if chances is not None:
+        unknown = np.isnan(chances).all(axis=1)
+        chances = np.maximum.accumulate(np.clip(chances, 0.0, 1.0), axis=1)
+        chances[requested_time[:, None] <= np.array(HORIZONS)] = 1.0
+        chances[unknown] = np.nan
+    return Prediction(ranking, runtime, bound, quantiles, chances)
+
+
+def write_down(store: JobStore, rows: AnyArray, prediction: Prediction) -> None:
+    """Write checked answers for some rows into a job store."""
+    answers = np.stack(prediction[:3], axis=1)
+    store.writable[rows, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
+    store.set_distribution(rows, prediction.quantiles, prediction.ends_within)
 
 
 class Outcome(NamedTuple):

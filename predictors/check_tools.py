@@ -22,23 +22,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
+    from predictors.replay import Replay
 
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
 _SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque, np.ndarray)
 
 
-def same(wanted: IntArray, found: IntArray, what: str) -> None:
-    """Raise :class:`CheckError` unless answers of shape ``(n, 3)`` are equal."""
-    rows, purposes = np.nonzero(wanted != found)
-    if len(rows):
-        row, purpose = int(rows[0]), int(purposes[0])
-        raise CheckError(
-            f"answers {what}: {len(np.unique(rows))} of {len(wanted)} jobs, the first is job"
-            f" {row}: {Prediction._fields[purpose]} {wanted[row, purpose]} and"
-            f" {found[row, purpose]}"
+def same(wanted: Prediction, found: Prediction, what: str) -> None:
+    """Raise :class:`CheckError` unless answers for the same n jobs are equal."""
+    for purpose, one, other in zip(Prediction._fields, wanted, found, strict=True):
+        if one is None or other is None:
+            require(one is other, f"answers {what}: {purpose} once with a value, once without")
+            continue
+        differ = np.flatnonzero(
+            ~np.isclose(one, other, rtol=0, atol=0, equal_nan=True)
+            .reshape(len(one), -1)
+            .all(axis=1)
         )
+        if len(differ):
+            row = differ[0]
+            raise CheckError(
+                f"answers {what}: {len(differ)} of {len(one)} jobs, the first is job {row}:"
+                f" {purpose} {one[row]} and {other[row]}"
+            )
+
+
+def answered(replay: Replay) -> Prediction:
+    """Return what a predictor answered for all jobs of a replay."""
+    num, store = len(replay.answers), replay.store
+    known = (store.quantiles, store.ends_within)
+    likely = (None if values is None else values[:num] for values in known)
+    return Prediction(*replay.answers.T, *likely)
 
 
 def size(thing: object) -> int:
@@ -181,6 +196,7 @@ def _renumbered(jobs: JobTable) -> JobTable:
     other = JobStore(store.resources, capacity=len(store.columns))
     other.writable[:] = store.columns
     other.size, other.shapes, other.reordered = store.size, store.shapes, store.reordered
+    other.quantiles, other.ends_within = store.quantiles, store.ends_within
     labels = {}
     for label, column in zip(LABELS, (c.QUEUE, c.USER, c.NAME, c.GROUP), strict=True):
         codes = other.writable[:, column]
@@ -201,7 +217,7 @@ class AsksTwice(Raw):
             again = super().hand("predict", jobs, rest[-1])
             if hook == "predict":
                 what = "change when asked for again"
-                same(np.stack(answer, axis=1), np.stack(again, axis=1), what)
+                same(answer, again, what)
         return answer
 
 

@@ -20,7 +20,7 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Outcome, answers_of, listens
+from cpsched.prediction import Outcome, answers_of, listens, write_down
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.simulate import Settings, simulate
 
@@ -114,8 +114,8 @@ class Replay:
     arrivals
         The A jobs that are shown; ``arrivals.workload_row`` says which.
     answers
-        What was predicted for each, int64, shape ``(A, 3)``; columns as the fields of
-        :class:`~cpsched.prediction.Prediction`.
+        Runtimes predicted for each, int64, shape ``(A, 3)``; columns as the first fields of
+        :class:`~cpsched.prediction.Prediction`. Quantiles and chances are in ``store``.
     cpu
         Seconds of CPU time spent in the predictor so far, the cost of looking at the clock
         included.
@@ -204,8 +204,7 @@ class Replay:
         if not predictor.is_request:
             jobs = JobTable(self.store, self._rows[first:end])
             prediction = self._timed(self._ask, jobs, now)
-            answers = answers_of(predictor, prediction, jobs)
-            columns[first:end, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
+            write_down(self.store, jobs.rows, answers_of(predictor, prediction, jobs))
         self.answers[first:end] = columns[first:end, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1]
 
     def _ask(self, jobs: JobTable, now: int) -> Prediction:

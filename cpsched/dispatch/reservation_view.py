@@ -97,6 +97,7 @@ class ReservationView:
         shadow = self._shadow_store
         shadow.shapes, shadow.labels = source.shapes, source.labels
         shadow.size, shadow.reordered = source.size, source.reordered
+        shadow.quantiles, shadow.ends_within = source.quantiles, source.ends_within
         return shadow
 
 

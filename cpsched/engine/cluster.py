@@ -24,7 +24,7 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import Status
 from cpsched.model.validate import one_of
-from cpsched.prediction import Outcome, RuntimePredictor, listens
+from cpsched.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.spec import build
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Cluster:
         now: int,
         *,
         job_id: str = "",
-        predicted: Sequence[int] | None = None,
+        predicted: Sequence[Any] | None = None,
         held: bool = False,
     ) -> int:
         """
@@ -132,8 +132,9 @@ class Cluster:
         job_id
             What messages call it.
         predicted
-            Runtimes that somebody else has predicted, seconds, in the order of
-            :class:`~cpsched.prediction.Prediction`. Then the predictor is not asked.
+            What somebody else has predicted, in the order of
+            :class:`~cpsched.prediction.Prediction`: three runtimes in seconds, then, if known, its
+            quantiles and its chances to end within each horizon. Then the predictor is not asked.
         held
             Whether it may not start before :meth:`release`.
 
@@ -147,7 +148,7 @@ class Cluster:
         InfeasibleRequestError
             If it can never run on this machine; then nothing has changed.
         ConfigError
-            If its queue is not one of the system's, what is predicted is not three runtimes, or
+            If its queue is not one of the system's, what is predicted is not that, or
             time goes back; then nothing has changed.
         """
         if now != self.now:
@@ -161,7 +162,7 @@ class Cluster:
         if self._encoder.num_classes != len(self.machine.eligible):
             self.machine.set_classes(self._encoder.classes())
         if answers is not None:
-            self.machine.store.writable[row, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
+            write_down(self.machine.store, np.array([row]), answers)
         self.admit(row, row + 1, now, held=(row,) if held else (), predicted=answers is not None)
         return row
 

@@ -21,6 +21,7 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.types import MAX_TIME
 from cpsched.model.view import View
+from cpsched.prediction import distribution_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -334,8 +335,14 @@ class Machine:
         store = self.store
         held = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
         kinds = len(store.resources)
+        known = {
+            name: values[: store.size].copy()
+            for name, values in (("quantiles", store.quantiles), ("ends_within", store.ends_within))
+            if values is not None
+        }
         return {
             "columns": store.columns[: store.size, c.RANKING_ESTIMATE :].copy(),
+            "distribution": known,
             "reordered": store.reordered,
             "node_count": np.array([len(one.node) for one in held], dtype=np.int64),
             "node": _joined([one.node for one in held]),
@@ -357,6 +364,11 @@ class Machine:
         """
         store = self.store
         columns = _checked(saved["columns"], store.size)
+        known = saved.get("distribution", {})
+        distribution = known.get("quantiles"), known.get("ends_within")
+        fault = distribution_fault(*distribution, store.size)
+        if fault is not None:
+            raise RunError(f"the state has {fault}")
         states, ends = (
             columns[:, column - c.RANKING_ESTIMATE].copy() for column in (c.STATE, c.EXPECTED_END)
         )
@@ -369,6 +381,7 @@ class Machine:
         target[:, c.RANKING_ESTIMATE : c.ALLOC_FIRST] = columns[
             :, : c.ALLOC_FIRST - c.RANKING_ESTIMATE
         ]
+        store.set_distribution(slice(store.size), *distribution)
         target[running, c.STATE] = c.WAITING
         last = np.cumsum(counts)
         try:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from enum import StrEnum
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.types import MAX_TIME
-from cpsched.prediction import answers_of, listens
+from cpsched.prediction import (
+    HORIZONS,
+    LEVELS,
+    Prediction,
+    answers_of,
+    distribution_fault,
+    listens,
+    write_down,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cpsched.engine.machine import Machine
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import FloatArray, IntArray
     from cpsched.prediction import RuntimePredictor
 
 
@@ -35,31 +46,52 @@ def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: i
         return
     if listens(predictor, "on_submit"):
         predictor.on_submit(jobs, now)
-    answers = answers_of(predictor, predictor.predict(jobs, now), jobs)
-    store.writable[jobs.rows, c.RANKING_ESTIMATE : c.RUNTIME_BOUND + 1] = answers
+    write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
 
 
-def checked_prediction(predicted: Sequence[int]) -> list[int]:
+def checked_prediction(predicted: Sequence[Any]) -> Prediction:
     """
-    Return the three runtimes that calling code predicts for one job.
+    Return what calling code predicts for one job.
+
+    Parameters
+    ----------
+    predicted
+        In the order of :class:`~cpsched.prediction.Prediction`: three runtimes; then, where they
+        are known, its quantiles and its chances.
 
     Raises
     ------
     ConfigError
-        If they are not three runtimes.
+        If they are not that.
     """
+    fault: str | None = ""
     try:
-        answers = [index(seconds) for seconds in predicted]
-    except TypeError:
-        answers = []
-    if len(answers) != 3 or min(answers) < 0 or max(answers) > MAX_TIME:
+        answers = [index(seconds) for seconds in predicted[:3]]
+        quantiles, ends_within = _distribution(*predicted[3:])
+        if len(answers) == 3 and min(answers) >= 0 and max(answers) <= MAX_TIME:
+            fault = distribution_fault(quantiles, ends_within, 1)
+    except (TypeError, ValueError):
+        pass
+    if fault is not None:
         raise ConfigError(
-            f"is {predicted!r:.80}, must be three whole numbers of seconds from 0 to {MAX_TIME}:"
-            " ranking_estimate, runtime_estimate, runtime_bound",
+            f"is {predicted!r:.80}, {fault and f'with {fault}; '}must be three whole numbers of"
+            f" seconds from 0 to {MAX_TIME}: ranking_estimate, runtime_estimate, runtime_bound;"
+            f" then, if known, {len(LEVELS)} quantiles and {len(HORIZONS)} chances",
             where="Cluster.submit",
             key="predicted",
         )
-    return answers
+    ranking, runtime, bound = (np.array([seconds]) for seconds in answers)
+    return Prediction(ranking, runtime, bound, quantiles, ends_within)
+
+
+def _distribution(
+    quantiles: Iterable[int] | None = None, ends_within: Iterable[float] | None = None
+) -> tuple[IntArray | None, FloatArray | None]:
+    """Return the quantiles and chances of one job as arrays of one row."""
+    return (
+        None if quantiles is None else np.array([[index(seconds) for seconds in quantiles]]),
+        None if ends_within is None else np.array([[float(chance) for chance in ends_within]]),
+    )
 
 
 def correct_overdue(machine: Machine, correction: Correction, now: int) -> None:

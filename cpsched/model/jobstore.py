@@ -21,7 +21,7 @@ from cpsched.model.types import MISSING, UNBOUNDED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 #: Columns of strings a store keeps.
 LABELS = ("queue", "user", "name", "group")
@@ -55,6 +55,8 @@ _NEUTRAL: Mapping[str, int | str] = {
     "runtime_estimate": "requested_time",
     "runtime_bound": "requested_time",
 }
+#: What stands where nothing is known of a job.
+_UNKNOWN: Mapping[str, int | float] = {"quantiles": -1, "ends_within": float("nan")}
 
 
 def submit_rows(num: int, known: Mapping[str, AnyArray | int]) -> IntArray:
@@ -125,14 +127,21 @@ class JobStore:
         How often a job came into the queue elsewhere than at its end, because it was held.
     labels
         The strings seen so far for each of queue, user, name and group, by code.
+    quantiles, ends_within
+        What predictions may carry besides (:class:`cpsched.prediction.Prediction`): one row for
+        each of :attr:`columns`, -1 or NaN where nothing is known; None until a predictor gives
+        some. They cannot be made writable either.
     """
 
     __slots__ = (
         "_shapes",
         "_shapes_shown",
         "_strings",
+        "_writable_distribution",
         "columns",
+        "ends_within",
         "labels",
+        "quantiles",
         "reordered",
         "resources",
         "shapes",
@@ -153,6 +162,9 @@ class JobStore:
         self.shapes: IntArray = self._shapes_shown[:0]
         #: The columns for the owner of the store.
         self.writable, self.columns = shared(max(capacity, 1), c.NUM_COLUMNS)
+        self.quantiles: IntArray | None = None
+        self.ends_within: FloatArray | None = None
+        self._writable_distribution: dict[str, AnyArray] = {}
 
     def add_strings(self, label: str, strings: Iterable[str]) -> None:
         """Append strings that a label has not had."""
@@ -186,6 +198,37 @@ class JobStore:
             grown, shown = shared(num, c.NUM_COLUMNS)
             grown[: self.size] = self.columns[: self.size]
             self.writable, self.columns = grown, shown
+            for name, old in list(self._writable_distribution.items()):
+                self._make_distribution(name, old.shape[1])[: self.size] = old[: self.size]
+
+    def set_distribution(
+        self, rows: AnyArray | slice, quantiles: IntArray | None, ends_within: FloatArray | None
+    ) -> None:
+        """
+        Write down what is likely of some rows; None where that is not known.
+
+        Parameters
+        ----------
+        quantiles, ends_within
+            One row for each of ``rows``, as in :attr:`quantiles` and :attr:`ends_within`.
+        """
+        for name, values in (("quantiles", quantiles), ("ends_within", ends_within)):
+            target = self._writable_distribution.get(name)
+            if values is not None:
+                if target is None:
+                    target = self._make_distribution(name, values.shape[1])
+                target[rows] = values
+            elif target is not None:
+                target[rows] = _UNKNOWN[name]
+
+    def _make_distribution(self, name: str, width: int) -> AnyArray:
+        """Make room for as many rows as there are, and return it."""
+        unknown = np.array(_UNKNOWN[name])
+        writable, shown = (face.view(unknown.dtype) for face in shared(len(self.columns), width))
+        writable[:] = unknown
+        self._writable_distribution[name] = writable
+        setattr(self, name, shown)
+        return writable
 
     def add_shapes(self, shapes: IntArray) -> None:
         """Append distinct requests; rows as in :attr:`shapes`."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.model.allocation import Allocation, AllocationArena
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Job:
     index: int
 
     def __getattr__(self, column: str) -> Any:
-        value = getattr(self.table, column)[self.index]
+        values = getattr(self.table, column)
+        value = None if values is None else values[self.index]
         return value.item() if isinstance(value, np.generic) else value
 
 
@@ -163,6 +164,26 @@ class JobTable:
     """What is needed besides on every node touched, shape ``(n, R)``."""
     per_node_max = _Amounts(2)
     """The most that can be used on a node, shape ``(n, R)``."""
+
+    @property
+    def runtime_quantiles(self) -> IntArray | None:
+        """
+        Quantiles of each runtime at :data:`cpsched.prediction.LEVELS`, seconds, shape ``(n, L)``.
+
+        A row of -1 for a job of which nothing is known; None where no predictor has given any.
+        """
+        known = self.store.quantiles
+        return None if known is None else known[self.rows]
+
+    @property
+    def ends_within(self) -> FloatArray | None:
+        """
+        Chance that each job ends within :data:`cpsched.prediction.HORIZONS`, shape ``(n, H)``.
+
+        A row of NaN for a job of which nothing is known; None where no predictor has given any.
+        """
+        known = self.store.ends_within
+        return None if known is None else known[self.rows]
 
     @property
     def cores(self) -> IntArray:

@@ -50,6 +50,7 @@ class Transcript(Observer):
                 table.store.columns[table.rows].tolist(),
                 table.request.tolist(),
                 table.eligible_class.tolist(),
+                *(str(known) for known in (table.runtime_quantiles, table.ends_within)),
                 *(table.strings(label) for label in ("queue", "user", "name", "group")),
             ]
             for table in (view.waiting, view.running)
