@@ -185,9 +185,21 @@ def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:
     workload = schedule.workload
     until = np.where(schedule.start != MISSING, schedule.start, schedule.end)
     until = np.where(until != MISSING, until, horizon(schedule))
-    since = workload.submit if held else _released(schedule)
+    since = workload.submit if held else released(schedule)
     rows = (schedule.outcome != JobOutcome.REJECTED) & (since < until)
     return StepFunction.over(since[rows], until[rows])
+
+
+def released(schedule: Schedule) -> IntArray:
+    """Return when each job could start at the earliest, shape ``(J,)``; if never, the horizon."""
+    workload = schedule.workload
+    since = np.maximum(workload.submit, workload.begin)
+    depends = (workload.dependency >= 0).nonzero()[0]
+    needed = workload.dependency[depends]
+    end = schedule.end[needed]
+    unfinished = (end == MISSING) & (schedule.outcome[needed] != JobOutcome.REJECTED)
+    since[depends] = np.maximum(since[depends], np.where(unfinished, horizon(schedule), end))
+    return since
 
 
 def used(schedule: Schedule, kind: int) -> StepFunction:
@@ -218,15 +230,3 @@ def exact_dot(a: IntArray, b: IntArray) -> int:
 def exact_sum(values: IntArray) -> int:
     """Return the sum of an integer array, whatever its size."""
     return exact_dot(values, np.ones_like(values))
-
-
-def _released(schedule: Schedule) -> IntArray:
-    """Return when each job could start at the earliest, shape ``(J,)``; if never, the horizon."""
-    workload = schedule.workload
-    since = np.maximum(workload.submit, workload.begin)
-    depends = (workload.dependency >= 0).nonzero()[0]
-    needed = workload.dependency[depends]
-    end = schedule.end[needed]
-    unfinished = (end == MISSING) & (schedule.outcome[needed] != JobOutcome.REJECTED)
-    since[depends] = np.maximum(since[depends], np.where(unfinished, horizon(schedule), end))
-    return since

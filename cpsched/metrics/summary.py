@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
+from cpsched.metrics.overtaking import overtaken
 from cpsched.metrics.placement import placement, places, theoretical_runtime
 from cpsched.metrics.steps import exact_sum, waiting
-from cpsched.metrics.window import busy_window, ended
+from cpsched.metrics.window import busy_window, ended, steady_window
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 
@@ -36,45 +38,59 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
 
     Jobs that completed or timed out enter the per-job measures; their runtime is that of the
     simulation. Each measure comes for all of them, for those that waited (the ones plots show),
-    and for short, medium and long ones.
+    and for short, medium and long ones; waits also by size and by user.
     """
-    window = busy_window(schedule)
+    window, steady = busy_window(schedule), steady_window(schedule)
     found = places(schedule)
     theory = theoretical_runtime(schedule, found)
-    done = ended(schedule)
-    submit = schedule.workload.submit[done]
-    start, end = schedule.start[done], schedule.end[done]
-    wait, runtime, response = jobs.wait(submit, start), end - start, jobs.turnaround(submit, end)
-    slowdown, width = jobs.slowdown(wait, runtime), system.width(schedule)[done]
-    length = jobs.job_class(runtime)
-    groups = {
-        "all": np.ones(len(wait), dtype=np.bool_),
-        "waited": wait > 0,
-        **{item.name.lower(): length == item for item in jobs.JobClass},
-    }
     return {
         "counts": counts(schedule),
         "overrun": schedule.overrun,
         "window_s": list(window) if window else None,
+        "steady_window_s": list(steady) if steady else None,
         "makespan_s": system.makespan(schedule),
         "throughput_jobs_per_hour": system.throughput(schedule),
         "theoretical_runtime_s": theory,
         "theoretical_utilization": _ratio(theory, window.length if window else None),
         "utilization": system.utilization(schedule),
+        "steady_utilization": system.steady_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
         "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),
+        **_of_jobs(schedule),
+        "recorded_wait_s": _recorded_wait(schedule),
+    }
+
+
+def _of_jobs(schedule: Schedule) -> dict[str, Any]:
+    """Return the measures of the jobs that ended."""
+    done = ended(schedule)
+    submit = schedule.workload.submit[done]
+    start, end = schedule.start[done], schedule.end[done]
+    wait, runtime, response = jobs.wait(submit, start), end - start, jobs.turnaround(submit, end)
+    slowdown, width = jobs.slowdown(wait, runtime), system.width(schedule)[done]
+    length, size = jobs.job_class(runtime), job_groups.job_size(schedule)[done]
+    groups = {
+        "all": np.ones(len(wait), dtype=np.bool_),
+        "waited": wait > 0,
+        **{item.name.lower(): length == item for item in jobs.JobClass},
+    }
+    sizes = {item.name.lower(): size == item for item in job_groups.JobSize}
+    return {
         "wait_s": _by_group(wait, groups),
+        "wait_by_size_s": _by_group(wait, sizes),
+        "wait_by_user_s": job_groups.by_user(wait, schedule.workload.user.codes[done]),
+        "overtaken_by_jobs": statistics(overtaken(schedule)),
         "turnaround_s": _by_group(response, groups),
         "slowdown": _by_group(slowdown, groups),
         "bounded_slowdown": _by_group(jobs.bounded_slowdown(wait, runtime), groups),
+        "response_by_area_s": system.response_by_area(response, runtime, width),
         "response_by_width_s": system.response_by_width(response, width),
         "slowdown_by_area": system.slowdown_by_area(wait, runtime, width),
         "excluded_in_plots": {
             "wait = 0": _share(wait == 0),
             "slowdown = 1": _share(slowdown == 1),
         },
-        "recorded_wait_s": _recorded_wait(schedule),
     }
 
 

@@ -1,4 +1,4 @@
-"""How well a schedule uses the machine: utilization, throughput, loss of capacity."""
+"""The machine as a whole: utilization, throughput, loss of capacity, weighted means over jobs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.steps import StepFunction, distinct, exact_dot, used, waiting
-from cpsched.metrics.window import busy_window, ended
+from cpsched.metrics.steps import StepFunction, distinct, exact_dot, exact_sum, used, waiting
+from cpsched.metrics.window import busy_window, ended, steady_window
 
 if TYPE_CHECKING:
     from cpsched.metrics.window import Window
@@ -25,7 +25,7 @@ def makespan(schedule: Schedule) -> int | None:
 
 def utilization(schedule: Schedule) -> dict[str, float | None]:
     """
-    Return the share of each resource kind that was allocated.
+    Return the share of each resource kind that was allocated from first submit to last end.
 
     What a job holds counts, whether it uses it or not: a job alone on its nodes holds them. The
     window is ``[first submit, last end)``, see :func:`~cpsched.metrics.window.busy_window`.
@@ -40,14 +40,17 @@ def utilization(schedule: Schedule) -> dict[str, float | None]:
     -----
     ``sum of amount * seconds held within the window / (capacity * length of the window)``.
     """
-    window = busy_window(schedule)
-    total = schedule.system.total.tolist()
-    return {
-        name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
-        if window and total[kind]
-        else None
-        for kind, name in enumerate(schedule.system.resources)
-    }
+    return _allocated(schedule, busy_window(schedule))
+
+
+def steady_utilization(schedule: Schedule) -> dict[str, float | None]:
+    """
+    Return the same within the steady window: warm-up and drain left out.
+
+    See :func:`~cpsched.metrics.window.steady_window`. One long job at the end of a log does not
+    change it, as it does :func:`utilization`. None also where there is no such window.
+    """
+    return _allocated(schedule, steady_window(schedule))
 
 
 def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
@@ -130,6 +133,40 @@ def response_by_width(turnaround: IntArray, width: IntArray) -> float | None:
     return exact_dot(width, turnaround) / total if total else None
 
 
+def response_by_area(turnaround: IntArray, runtime: IntArray, width: IntArray) -> float | None:
+    """
+    Return the mean response time in seconds, every job weighted by its area (width times runtime).
+
+    Parameters
+    ----------
+    turnaround, runtime, width
+        Seconds, seconds, and cores held, shape ``(num_jobs,)``.
+
+    Returns
+    -------
+    float or None
+        None where no job has any area.
+
+    Notes
+    -----
+    ``sum(width * runtime * turnaround) / sum(width * runtime)``, the average weighted response
+    time of [1]_, which [2]_ recommend over mean response time and mean bounded slowdown:
+    these follow the many small jobs, which together use little of the machine. It does not
+    change if a job is handed in as several narrower ones that run at the same time. Weights are
+    those of :func:`slowdown_by_area`, the value is that of :func:`response_by_width`.
+
+    References
+    ----------
+    .. [1] Schwiegelshohn and Yahyapour (2000). Fairness in parallel job scheduling. Journal of
+       Scheduling 3(5).
+    .. [2] Boëzennec, Dufossé and Pallez (2023). Optimization metrics for the evaluation of batch
+       schedulers in HPC. JSSPP.
+    """
+    area = width * runtime
+    total = exact_sum(area)
+    return exact_dot(area, turnaround) / total if total else None
+
+
 def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> float | None:
     """
     Return the mean slowdown, every job weighted by its area (width times runtime).
@@ -151,6 +188,17 @@ def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> floa
     """
     area = exact_dot(width, runtime)
     return exact_dot(width, wait + runtime) / area if area else None
+
+
+def _allocated(schedule: Schedule, window: Window | None) -> dict[str, float | None]:
+    """Return the share of each resource kind allocated within a window; None without one."""
+    total = schedule.system.total.tolist()
+    return {
+        name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
+        if window and total[kind]
+        else None
+        for kind, name in enumerate(schedule.system.resources)
+    }
 
 
 def _idle_while(queue: StepFunction, busy: StepFunction, total: int, window: Window) -> int:

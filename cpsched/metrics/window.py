@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import BoolArray
 
+#: Share of the jobs submitted before a steady window begins, and after it ends.
+_WARM_UP = 0.05
+#: With fewer jobs, a twentieth of them is a handful.
+_FEWEST_JOBS = 100
+
 
 class Window(NamedTuple):
     """The seconds ``[start, end)``."""
@@ -45,6 +50,33 @@ def busy_window(schedule: Schedule) -> Window | None:
     last = schedule.end[ended(schedule)].max(initial=start)
     end = int(schedule.segments.end.max(initial=last))
     return Window(start, end) if end > start else None
+
+
+def steady_window(schedule: Schedule) -> Window | None:
+    """
+    Return the part of the window without warm-up and drain.
+
+    It begins when 5 % of the jobs have been submitted and ends when 95 % have. Machine and queue
+    start empty and the last jobs run on a machine that empties; between these two submits
+    they do neither. Because the window follows from the jobs alone (the rejected ones left out),
+    it is the same for all dispatchers.
+
+    Returns
+    -------
+    Window or None
+        None where the jobs have no steady part: fewer than 100 of them, or a window shorter than
+        their mean runtime in the log, as where most are submitted in a burst; or where a
+        simulation was cut before the window ends.
+    """
+    workload = schedule.workload
+    entered = schedule.outcome != JobOutcome.REJECTED
+    if entered.sum() < _FEWEST_JOBS:
+        return None
+    shares = [_WARM_UP, 1 - _WARM_UP]
+    start, end = np.quantile(workload.submit[entered], shares, method="inverted_cdf").tolist()
+    if end - start < max(float(workload.runtime[entered].mean()), 1):
+        return None
+    return Window(start, end) if end <= horizon(schedule) else None
 
 
 def horizon(schedule: Schedule) -> int:

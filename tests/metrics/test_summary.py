@@ -65,6 +65,25 @@ def test_measures_by_hand(schedule: Schedule):
     # Widths 2 4 4 2 1 1 4 1 (sum 19), responses 10 5 8 6 7 2 12 10.
     assert found["response_by_width_s"] == (20 + 20 + 32 + 12 + 7 + 2 + 48 + 10) / 19
     assert found["slowdown_by_area"] == 151 / 110
+    # Areas 20 20 32 12 5 0 20 1 (sum 110).
+    assert found["response_by_area_s"] == (200 + 100 + 256 + 72 + 35 + 0 + 240 + 10) / 110
+    assert found["overtaken_by_jobs"] == {"jobs": 8, **dict.fromkeys(NOTHING, 0)}
+    # Ten jobs have no steady part, and no user is known.
+    assert found["steady_window_s"] is None
+    assert found["steady_utilization"] == {"core": None, "gpu": None}
+    assert found["wait_by_user_s"]["users"] == 0
+
+
+def test_waits_by_size_by_hand(schedule: Schedule):
+    """Serial are killed 2, empty 2 and later 9; large are even, exclusive and gpu 0 and after 7."""
+    found = summarize(schedule)["wait_by_size_s"]
+    assert {name: (one["jobs"], one["mean"], one["max"]) for name, one in found.items()} == {
+        "serial": (3, 13 / 3, 9),
+        "small": (0, None, None),
+        "medium": (1, 0, 0),
+        "large": (4, 7 / 4, 7),
+        "huge": (0, None, None),
+    }
 
 
 def test_queue_by_hand(schedule: Schedule):
@@ -110,6 +129,8 @@ def test_no_jobs_have_a_summary_without_numbers():
         assert found["makespan_s"] is None
         assert found["excluded_in_plots"]["wait = 0"] == {"jobs": 0, "share": None}
         assert found["response_by_width_s"] is None
+        assert found["response_by_area_s"] is None
+        assert found["overtaken_by_jobs"] == {"jobs": 0, **NOTHING}
         json.dumps(found, allow_nan=False)
 
 

@@ -24,6 +24,19 @@ def test_utilization_by_hand(schedule: Schedule):
     assert measures.utilization(schedule) == {"core": 110 / 360, "gpu": 6 / 60}
 
 
+def test_steady_utilization_leaves_out_warm_up_and_drain():
+    """
+    Two cores; a job of one core and 10 s every 10 s, 200 of them, and one of 1000 s at the end.
+
+    One core is in use all the time up to 2000 s, and one half of a core after that.
+    """
+    rows = [(10 * index, 1, 10) for index in range(200)] + [(1995, 1, 1000)]
+    schedule = run(jobs(*rows), machine((2,)), "fifo").schedule
+    assert measures.steady_utilization(schedule) == {"core": 0.5}
+    whole = measures.utilization(schedule)["core"]
+    assert whole == (2000 + 1000) / (2 * 2995)
+
+
 def test_loss_of_capacity_by_hand(schedule: Schedule):
     """
     Somebody who may start waits in [1, 9). Cores used there: 12 12 13 13 13 9 7 6, so idle are
@@ -55,12 +68,22 @@ def test_weighted_means_by_hand():
     wait, runtime, width = np.array([5, 20]), np.array([5, 20]), np.array([1, 3])
     assert measures.response_by_width(wait + runtime, width) == 32.5
     assert measures.slowdown_by_area(wait, runtime, width) == 130 / 65
+    # The responses 10 and 40 weigh 5 and 60.
+    assert measures.response_by_area(wait + runtime, runtime, width) == 2450 / 65
+
+
+def test_response_by_area_does_not_see_how_a_job_is_split():
+    """Three cores for 20 s, or one and two at the same time."""
+    whole = measures.response_by_area(*map(np.array, ([10, 40], [5, 20], [1, 3])))
+    parts = measures.response_by_area(*map(np.array, ([10, 40, 40], [5, 20, 20], [1, 1, 2])))
+    assert whole == parts
 
 
 def test_weighted_means_of_nothing_are_none():
     none = np.zeros(0, dtype=np.int64)
     assert measures.response_by_width(none, none) is None
     assert measures.slowdown_by_area(np.array([4]), np.array([0]), np.array([1])) is None
+    assert measures.response_by_area(np.array([4]), np.array([0]), np.array([1])) is None
 
 
 def test_a_machine_that_never_ran_has_no_measures():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from tiny import jobs, machine, run
 
-from cpsched.metrics.window import Window, busy_window, horizon
+from cpsched.metrics.window import Window, busy_window, horizon, steady_window
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.types import MISSING
 
@@ -41,3 +41,50 @@ def test_no_window_while_all_jobs_wait(schedule: Schedule):
     never = np.full(num_jobs, MISSING)
     waits = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
     assert busy_window(replace(schedule, start=never, end=never, outcome=waits)) is None
+
+
+def _every(gap: int, number: int, runtime: int, units: int = 1) -> Schedule:
+    """Return a schedule of equal jobs, one every so many seconds."""
+    rows = [(gap * index, units, runtime) for index in range(number)]
+    return run(jobs(*rows), machine((1,)), "fifo").schedule
+
+
+def test_steady_window_is_between_the_submits_of_5_and_95_percent():
+    """Of 100 jobs the 5th is submitted at 40 and the 95th at 940, whatever they wait."""
+    assert steady_window(_every(10, 100, 1)) == Window(40, 940)
+    assert steady_window(_every(10, 100, 100)) == Window(40, 940)
+
+
+def test_no_steady_window_of_few_jobs():
+    assert steady_window(_every(10, 99, 1)) is None
+    # Those that are rejected do not count.
+    assert steady_window(_every(10, 200, 1, units=2)) is None
+
+
+def test_no_steady_window_where_jobs_come_in_a_burst():
+    """All in one second, in one second but for the first, or within one job's runtime."""
+    assert steady_window(_every(0, 200, 5)) is None
+    late = [(0, 1, 5)] + [(50, 1, 5)] * 199
+    assert steady_window(run(jobs(*late), machine((1,)), "fifo").schedule) is None
+    assert steady_window(_every(10, 100, 901)) is None
+    assert steady_window(_every(10, 100, 900)) == Window(40, 940)
+
+
+def test_no_steady_window_where_a_simulation_was_cut():
+    """Nothing is known after 500 s."""
+    whole = _every(10, 100, 1)
+    kept = whole.start < 500
+    cut = replace(
+        whole,
+        start=np.where(kept, whole.start, MISSING),
+        end=np.where(kept, whole.end, MISSING),
+        outcome=np.where(kept, whole.outcome, JobOutcome.NOT_ENDED),
+        segments=replace(
+            whole.segments,
+            **{
+                name: getattr(whole.segments, name)[kept[whole.segments.job]]
+                for name in ("job", "start", "end", "node", "count", "units", "amount")
+            },
+        ),
+    )
+    assert steady_window(cut) is None

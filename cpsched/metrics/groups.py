@@ -1,0 +1,109 @@
+"""Jobs by their share of the machine and by user: whose waits a mean hides."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.types import FloatArray, IntArray
+
+#: The largest shares of the machine of small, medium and large jobs.
+SMALL_LIMIT, MEDIUM_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5
+#: What jobs of each :class:`JobSize` ask for, in its order, by the name in tables and files.
+SIZES = {
+    "serial": "one core",
+    "small": "at most 2 % of the machine",
+    "medium": "2 % to 10 %",
+    "large": "10 % to 50 %",
+    "huge": "more than 50 %",
+}
+
+
+class JobSize(IntEnum):
+    """A job's size, by the share of the machine it asks for."""
+
+    SERIAL = 0
+    """One core, whatever else."""
+    SMALL = 1
+    """At most 2 %."""
+    MEDIUM = 2
+    """At most 10 %."""
+    LARGE = 3
+    """At most half."""
+    HUGE = 4
+    """More than half: no two of them run at the same time."""
+
+
+def share_asked(schedule: Schedule) -> FloatArray:
+    """
+    Return the share of the machine that each job asks for, shape ``(J,)``.
+
+    The largest of its shares of the resource kinds (the dominant share of [1]_), and of the nodes
+    if it is to be alone on them. What it takes on every node counts for the fewest nodes it
+    may have. So it is the same under all dispatchers and allocators.
+
+    References
+    ----------
+    .. [1] Ghodsi et al. (2011). Dominant resource fairness. NSDI.
+    """
+    workload, system = schedule.workload, schedule.system
+    shares = _asked(schedule) / np.maximum(system.total, 1)
+    nodes = np.where(workload.exclusive, workload.nodes_min, 0) / system.num_nodes
+    largest: FloatArray = np.maximum(shares.max(axis=1, initial=0), nodes)
+    return largest
+
+
+def job_size(schedule: Schedule) -> IntArray:
+    """Return the :class:`JobSize` of each job, shape ``(J,)``."""
+    limits = [SMALL_LIMIT, MEDIUM_LIMIT, LARGE_LIMIT]
+    size = JobSize.SMALL + np.searchsorted(limits, share_asked(schedule))
+    serial = (_asked(schedule)[:, 0] <= 1) & ~schedule.workload.exclusive
+    return np.where(serial, JobSize.SERIAL, size).astype(np.int64)
+
+
+def by_user(wait: IntArray, user: IntArray) -> dict[str, Any]:
+    """
+    Return how the mean waits of users are spread.
+
+    Parameters
+    ----------
+    wait
+        Seconds, shape ``(num_jobs,)``.
+    user
+        A number for the user of each of these jobs; those with -1, unknown, are left out.
+
+    Returns
+    -------
+    dict
+        ``users``, and over their mean waits ``mean``, ``median``, ``p95`` and ``max`` (of the
+        user who waited longest on average). A user counts once, however many jobs are theirs.
+        None where no user is known.
+    """
+    known = user >= 0
+    jobs = np.bincount(user[known])
+    # Sums of seconds are far below 2**53, so exact.
+    total = np.bincount(user[known], weights=wait[known])
+    means = total[jobs > 0] / jobs[jobs > 0]
+    if not len(means):
+        return {"users": 0, **dict.fromkeys(("mean", "median", "p95", "max"))}
+    median, p95 = np.quantile(means, [0.5, 0.95]).tolist()
+    return {
+        "users": len(means),
+        "mean": math.fsum(means.tolist()) / len(means),
+        "median": median,
+        "p95": p95,
+        "max": float(means.max()),
+    }
+
+
+def _asked(schedule: Schedule) -> IntArray:
+    """Return what each job asks for of each resource kind at the least, shape ``(J, R)``."""
+    workload = schedule.workload
+    asked: IntArray = workload.units[:, None] * workload.request
+    asked += workload.nodes_min[:, None] * workload.per_node
+    return asked
