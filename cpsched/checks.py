@@ -264,7 +264,7 @@ class _Wrapped(Dispatcher):
         self._dispatcher = dispatcher
         self._decisions = 0
         self.name = dispatcher.name  # type: ignore[misc]
-        self.acts_when_idle = dispatcher.acts_when_idle  # type: ignore[misc]
+        self.acts_when_idle = dispatcher.acts_when_idle
 
     def reset(self, system: System, seed: int) -> None:
         self._dispatcher.reset(system, seed)

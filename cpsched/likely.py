@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
+#: A job that takes less of the machine, or nothing, counts as if it took this much.
+_LEAST_SHARE = 1e-9
 #: Ended jobs remembered of each user, and of all.
 _OWN, _ALL = 10, 500
 
@@ -77,10 +79,11 @@ class Likely(NamedTuple):
         waited
             Seconds.
         share
-            The largest share of the machine each job takes, above 0.
+            The largest share of the machine each job takes.
         """
         slope, mean = likely.expectations(self.estimate, self.runtime, self.num)
-        urgency: FloatArray = (slope + overdue_slope(waited, patience)) / (mean * share)
+        taken = mean * np.maximum(share, _LEAST_SHARE)
+        urgency: FloatArray = (slope + overdue_slope(waited, patience)) / taken
         return urgency
 
 
@@ -100,6 +103,8 @@ class RuntimeHistory:
         self.user_count: IntArray = np.zeros(16, dtype=np.int64)
         self._past: FloatArray = np.zeros((4, _ALL))
         self._num_past = 0
+        #: What :attr:`past` found; None where a job has ended since.
+        self._newest_first: FloatArray | None = None
 
     def users(self, jobs: JobTable) -> IntArray:
         """Return our number for the user of each job, -1 where unknown."""
@@ -128,11 +133,12 @@ class RuntimeHistory:
         known = self._running
         gone = known.keys() - set(handles)
         if gone:
-            waiting = set(view.waiting.handle.tolist())
-            for handle in sorted(gone):
+            ended = sorted(gone)
+            failed = set(_of_handles(view.waiting, ended).handle.tolist())
+            for handle in ended:
                 user, plan, limit, start = known.pop(handle)
                 # A start that failed (on a real system) is not an end: the job waits again.
-                if handle not in waiting:
+                if handle not in failed:
                     self._note(user, plan, limit, max(view.now - start, 1))
         if len(known) < len(handles):
             self._remember(running, running.start)
@@ -141,8 +147,7 @@ class RuntimeHistory:
         """Remember what starts now: it may have ended when the dispatcher is asked next."""
         if not decision.actions:
             return
-        handles = [action.handle for action in decision.actions]
-        started = view.waiting.take(np.isin(view.waiting.handle, handles))
+        started = _of_handles(view.waiting, [action.handle for action in decision.actions])
         self._remember(started, np.full(len(started), view.now, dtype=np.int64))
 
     def _remember(self, jobs: JobTable, start: IntArray) -> None:
@@ -156,6 +161,7 @@ class RuntimeHistory:
         ratio = runtime / plan
         self._past[:, self._num_past % _ALL] = ratio, math.log(plan), math.log(limit), user
         self._num_past += 1
+        self._newest_first = None
         if user >= 0:
             self.user_ratio[user, self.user_count[user] % _OWN] = ratio
             self.user_count[user] += 1
@@ -163,9 +169,11 @@ class RuntimeHistory:
     @property
     def past(self) -> FloatArray:
         """The jobs that ended last, see :func:`cpsched.kernels.likely.likely_runtimes`."""
-        newest_first = self._num_past - 1 - np.arange(min(self._num_past, _ALL))
-        # In the same layout however many there are, or kernels are compiled again.
-        return np.take(self._past, newest_first % _ALL, axis=1)
+        if self._newest_first is None:
+            places = self._num_past - 1 - np.arange(min(self._num_past, _ALL))
+            # In the same layout however many there are, or kernels are compiled again.
+            self._newest_first = np.take(self._past, places % _ALL, axis=1)
+        return self._newest_first
 
     def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
         """Return the likely runtimes of jobs with these users, predictions and requests."""
@@ -173,6 +181,11 @@ class RuntimeHistory:
             user, plan, limit, self.past, self.user_ratio, self.user_count
         )
         return Likely(np.minimum(plan, limit), *found)
+
+    def of(self, jobs: JobTable) -> Likely:
+        """Return the likely runtimes of jobs."""
+        plan, limit = np.maximum(jobs.runtime_estimate, 1), np.maximum(jobs.requested_time, 1)
+        return self.likely(self.users(jobs), plan, limit)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""
@@ -196,3 +209,11 @@ class RuntimeHistory:
         self.user_count = np.array(state["user_count"], dtype=np.int64)
         self._past = np.array(state["past"], dtype=np.float64)
         self._num_past = int(state["num_past"])
+
+
+def _of_handles(jobs: JobTable, handles: list[int]) -> JobTable:
+    """Return those of some jobs that have one of these handles, at least one."""
+    # As np.isin, at a fraction of its cost where these are few.
+    wanted, handle = np.sort(handles), jobs.handle
+    nearest = wanted[np.searchsorted(wanted, handle).clip(max=len(wanted) - 1)]
+    return jobs.take(nearest == handle)

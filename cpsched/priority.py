@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, check_range
 from cpsched.model.jobtable import JobTable
 from cpsched.model.types import UNBOUNDED
 from cpsched.spec import build
@@ -22,6 +22,7 @@ from cpsched.spec import build
 _MOST_WEIGHT = 1e12
 
 if TYPE_CHECKING:
+    from cpsched.likely import RuntimeHistory
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, FloatArray, IntArray
@@ -44,6 +45,11 @@ class Priority(ABC):
         As registered.
     static
         Whether a job's keys never change while it waits.
+    learns
+        Whether the order follows from ``history``, which such a priority needs.
+    history
+        How long the jobs ran that have ended; set and kept by a
+        :class:`~cpsched.dispatch.learning.LearningDispatcher`.
     by_age
         Whether, of two jobs that differ in nothing but when they were submitted (and who they
         are), the one before in the table never comes after the other: same request, units,
@@ -53,10 +59,24 @@ class Priority(ABC):
 
     name: ClassVar[str]
     static: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
+    history: RuntimeHistory
     by_age: bool = False
 
     def reset(self, system: System) -> None:
-        """Prepare for a system."""
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        ConfigError
+            If it learns and has no history.
+        """
+        if self.learns and not hasattr(self, "history"):
+            raise ConfigError(
+                f"priority '{self.name}' learns how long jobs run; a dispatcher that takes it must"
+                " be a LearningDispatcher (cpsched.dispatch.learning)"
+            )
         self.system = system
         self._nodes: IntArray = np.unique(system.capacity, axis=0).copy()
         self._store: JobStore | None = None
@@ -299,6 +319,39 @@ class Unicef(Priority):
         serial = (width == 0) & (waited > 0)
         value = waited / (np.where(width > 0, width, 1.0) * runtime)
         return (~serial, -value)
+
+
+class Urgency(Priority):
+    """
+    What a second of waiting is expected to cost over what the job will take, higher first.
+
+    Smith's rule (1956) over a job's likely runtimes, which come from how long the jobs ran that
+    have ended: see :meth:`cpsched.likely.Likely.urgency`.
+
+    Parameters
+    ----------
+    patience
+        Seconds of waiting from which on a wait costs more than it slows a job down, see
+        :func:`cpsched.kernels.scenarios.job_cost`.
+    """
+
+    name = "urgency"
+    learns = True
+
+    def __init__(self, patience: int = 64800) -> None:
+        check_range("patience", patience, 1, 2**40)
+        self.patience = patience
+
+    def reset(self, system: System) -> None:
+        """Prepare the machine's capacity, of which jobs take a share."""
+        super().reset(system)
+        self._capacity = np.maximum(system.total, 1)
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative urgency."""
+        share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
+        likely = self.history.of(jobs)
+        return (-likely.urgency(now - jobs.submit, share, self.patience),)
 
 
 class _Fitted(Priority):

@@ -57,6 +57,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
             "multifactor": "Multifactor",
             "wfp3": "Wfp3",
             "unicef": "Unicef",
+            "urgency": "Urgency",
             "f1": "F1",
             "f2": "F2",
             "f3": "F3",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from jobtables import job_table
@@ -9,8 +11,10 @@ from tiny import machine
 
 from cpsched import registry
 from cpsched.errors import ConfigError
+from cpsched.likely import RuntimeHistory
+from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
-from cpsched.priority import ExpectedWait, Multifactor, Slowdown
+from cpsched.priority import ExpectedWait, Multifactor, Slowdown, Urgency
 
 NOW = 1000
 NAMES = registry.names("priorities")
@@ -25,9 +29,10 @@ def table(waited=(0,), runtime=(1,), cores=(1,), request=None, submit=None, **mo
 
     return job_table(
         resources=("core", "mem"),
+        strings=more.pop("strings", None),
         handle=np.arange(num),
         submit=NOW - column(waited) if submit is None else column(submit),
-        requested_time=np.full(num, 10**6),
+        requested_time=column(more.pop("requested_time", (10**6,))),
         units=column(cores),
         request=np.resize(np.array(request or [(1, 0)], dtype=np.int64), (num, 2)),
         ranking_estimate=column(runtime),
@@ -41,6 +46,7 @@ def table(waited=(0,), runtime=(1,), cores=(1,), request=None, submit=None, **mo
 def prepared(name, *nodes, **system):
     """Return a priority on a machine of 8 cores and 16 of memory."""
     priority = registry.load("priorities", name)()
+    priority.history = RuntimeHistory()
     priority.reset(machine(*(nodes or [(8, 16)]), resources=("core", "mem"), **system))
     return priority
 
@@ -150,8 +156,15 @@ def test_a_job_counts_for_what_it_takes_at_least():
 
 
 def test_what_is_by_age():
-    """Only a weight that makes the young go first turns it round."""
-    assert all(registry.load("priorities", name)().by_age for name in NAMES)
+    """
+    Only a weight that makes the young go first turns it round.
+
+    What learns ranks jobs by their users, too: of two that differ in nothing else, either may be
+    first.
+    """
+    for name in NAMES:
+        priority = registry.load("priorities", name)()
+        assert priority.by_age is not priority.learns, name
     assert not Multifactor(age_weight=-1.0).by_age
 
 
@@ -185,6 +198,66 @@ def test_unicef_with_one_core_is_infinite():
     jobs = {"waited": (1000, 1, 9, 0, 0), "runtime": (1, 2, 3, 1, 1), "cores": (2, 1, 1, 1, 2)}
     # 9 / 3 before 1 / 2; then the wide one; then those who have just come, in order.
     assert order("unicef", **jobs) == [2, 1, 0, 3, 4]
+
+
+def learnt(*ended, patience=64800):
+    """Return urgency after the end of some jobs: (user, runtime), predicted to run 100 s."""
+    priority = Urgency(patience=patience)
+    priority.history = RuntimeHistory()
+    priority.reset(machine((8, 16), resources=("core", "mem")))
+    jobs = table(
+        waited=(0,) * len(ended),
+        strings={"user": [user for user, _ in ended]},
+        runtime_estimate=(100,),
+        requested_time=(100,),
+    )
+    for handle, (_, runtime) in enumerate(ended):
+        view = SimpleNamespace(now=NOW - runtime, waiting=jobs)
+        priority.history.note_starts(view, Decision([Start(handle, None)]))
+    none = jobs.take(np.zeros(0, dtype=np.int64))
+    priority.history.note_ends(SimpleNamespace(now=NOW, running=none, waiting=none))
+    return priority
+
+
+def test_urgency_is_smiths_rule_over_likely_runtimes():
+    """
+    Two cores of eight, likely 10 s or 30 s of 100 s: mean 1 / r is (0.1 + 0.03) / 2, mean r 20.
+
+    (1 / 15) / (20 * 2 / 8) = 1 / 75. Nobody's job, with what is known of others only, is the same.
+    After a wait of the patience p the slope of 10 (wait / p)^4 is 40 / p.
+    """
+    jobs = {"cores": (2,), "strings": {"user": ["a"]}, "runtime_estimate": (100,)}
+    priority = learnt(("a", 10), ("a", 30))
+    (fresh,) = priority.keys(table(**jobs), NOW)
+    assert fresh.tolist() == pytest.approx([-1 / 75])
+    priority = learnt(("a", 10), ("a", 30), patience=500)
+    (patient,) = priority.keys(table(**jobs, waited=(500,)), NOW)
+    assert patient.tolist() == pytest.approx([-(1 / 15 + 40 / 500) / 5])
+
+
+def test_urgency_goes_by_predictions_before_anything_is_known():
+    """1 / max(d, 10) over the share times d: 1 / 10 / (5 / 8), and 1 / 50 / (50 / 8)."""
+    (keys,) = prepared("urgency").keys(table(cores=(1, 1), runtime_estimate=(5, 50)), NOW)
+    assert keys.tolist() == pytest.approx([-0.16, -0.0032])
+
+
+def test_urgency_lets_the_user_first_whose_jobs_end_early():
+    """Equal jobs of two users, of whom one has run to the request: table order the other way."""
+    priority = learnt(("late", 100), ("late", 100), ("early", 20), ("early", 20))
+    jobs = table(waited=(3, 0), runtime_estimate=(100,), strings={"user": ["late", "early"]})
+    assert priority.order(jobs, NOW).tolist() == [1, 0]
+
+
+def test_what_learns_needs_a_dispatcher_that_tells_it():
+    """Without, it would silently rank by predictions for ever."""
+    with pytest.raises(ConfigError, match="priority 'urgency' learns how long jobs run"):
+        Urgency().reset(machine((8,)))
+
+
+@pytest.mark.parametrize("patience", [0, -1, 2**41])
+def test_patience_is_positive(patience):
+    with pytest.raises(ConfigError, match=f"patience is {patience}, must be from 1 to"):
+        Urgency(patience=patience)
 
 
 @pytest.mark.parametrize(

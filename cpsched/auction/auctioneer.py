@@ -98,7 +98,7 @@ class Auctioneer(WindowDispatcher):
             dtype=np.int64,
         )
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Hold an auction, without the solver if its outcome is clear."""
         if not len(view.waiting):
             return NOTHING

@@ -13,12 +13,12 @@ from cpsched.cp import stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
 from cpsched.cp.solve import Problem, answer
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
-from cpsched.priority import make_priority
+from cpsched.priority import Urgency, make_priority
 
 if TYPE_CHECKING:
     from cpsched.cp.objective import Objective
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 
 #: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
 DEFAULT = "default"
-SEARCHES = (DEFAULT, *OBJECTIVES)
+SEARCHES = (DEFAULT, *OBJECTIVES, Urgency.name)
 WINDOW = 20
 LIMIT = 0.0005
 
 P = TypeVar("P", bound=Problem)
 
 
-class PlanningDispatcher(Dispatcher, Generic[P]):
+class PlanningDispatcher(LearningDispatcher, Generic[P]):
     """
     Plans a window of the queue with CP-SAT and starts what the plan starts now.
 
     Parameters
     ----------
     search
-        ``expected-wait`` or ``slowdown``: branch on jobs in that order, earliest start first;
-        ``default``: the solver's own search. The queue is looked at, and the list plan made, in the
-        same order; with ``default`` in that of the objective's priority.
+        ``expected-wait``, ``slowdown`` or ``urgency``: branch on jobs in that order, earliest start
+        first; ``default``: the solver's own search. The queue is looked at, and the list plan made,
+        in the same order; with ``default`` in that of the objective's priority.
     objective
         ``expected-wait``, ``slowdown``, or one of your own, which needs a search.
     window
@@ -79,6 +79,7 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
         self.objective = make_objective(objective)
         self.minimises = self.objective.name
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
+        super().__init__(self.priority)
         self.window = window
         self.limits = cpsat.Limits(
             deterministic=limit,
@@ -90,12 +91,12 @@ class PlanningDispatcher(Dispatcher, Generic[P]):
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        self.priority.reset(system)
+        super().reset(system, seed)
         self.objective.reset(system)
         self.allocator.reset(system)
         self.limits = replace(self.limits, seed=seed)
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Answer one view: without the solver where that cannot change what starts now."""
         waiting = view.waiting
         if not len(waiting):

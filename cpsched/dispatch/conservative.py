@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, frozen, plan_pass
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.errors import check_choice, check_least
@@ -32,7 +32,7 @@ _NO_LIMIT = 2**62
 _TAU = 10
 
 
-class Conservative(Dispatcher):
+class Conservative(LearningDispatcher):
     """
     Conservative backfilling.
 
@@ -66,19 +66,18 @@ class Conservative(Dispatcher):
     ) -> None:
         check_least("depth", depth, 0, "all")
         check_choice("objective", objective, ("slowdown", "expected-wait"))
-        self.priorities = [make_priority(name) for name in priority.split("+")]
+        super().__init__(*(make_priority(name) for name in priority.split("+")))
         self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
         self.objective = objective
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+    def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        for priority in self.priorities:
-            priority.reset(system)
+        super().reset(system, seed)
         self.allocator.reset(system)
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""
         several = len(self.priorities) > 1
         bounded = self.reserving.view(view)

@@ -90,7 +90,7 @@ class Dispatcher(RemembersArguments, ABC):
     """
 
     name: ClassVar[str]
-    acts_when_idle: ClassVar[bool] = False
+    acts_when_idle: bool = False
     selects_sets: ClassVar[bool] = False
     minimises: str = "slowdown"
     allocator: Allocator

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.dispatch.static_order import StaticOrder
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpsched.priority import Priority
 
 
-class Easy(Dispatcher):
+class Easy(LearningDispatcher):
     """
     EASY backfilling.
 
@@ -56,6 +56,8 @@ class Easy(Dispatcher):
     ) -> None:
         self.queue = _Queue(make_priority(priority))
         self.backfill = _Queue(make_priority(backfill)) if backfill else None
+        queues = (self.queue, self.backfill) if self.backfill else (self.queue,)
+        super().__init__(*(queue.priority for queue in queues))
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
 
@@ -64,14 +66,15 @@ class Easy(Dispatcher):
         """Whether jobs are taken and backfilled as they wait, by their runtime estimates."""
         return self.queue.is_fifo and self.backfill is None and self.reserving.by_estimate
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+    def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        self.queue.reset(system)
+        super().reset(system, seed)
+        self.queue.forget()
         if self.backfill:
-            self.backfill.reset(system)
+            self.backfill.forget()
         self.allocator.reset(system)
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
         planned = self.reserving.view(view)
         rows = self.queue.rows(view)
@@ -91,14 +94,13 @@ class _Queue:
     """The waiting jobs in the order of a priority, found as cheaply as it allows."""
 
     def __init__(self, priority: Priority) -> None:
-        self._priority = priority
+        self.priority = priority
         self._static = StaticOrder(priority) if priority.static else None
         self.is_fifo = type(priority) is Fifo
 
-    def reset(self, system: System) -> None:
-        self._priority.reset(system)
+    def forget(self) -> None:
         if self._static:
-            self._static.reset(system)
+            self._static.forget()
 
     def rows(self, view: View) -> IntArray:
         waiting = view.waiting
@@ -106,4 +108,4 @@ class _Queue:
             return waiting.rows
         if self._static:
             return self._static.rows(view)
-        return frozen(waiting.rows[self._priority.order(waiting, view.now)])
+        return frozen(waiting.rows[self.priority.order(waiting, view.now)])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cpsched import priority
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.model.decision import NOTHING, Decision
@@ -104,7 +105,7 @@ class Ljf(_ByLength):
     order = priority.Ljf
 
 
-class Prb(Dispatcher):
+class Prb(LearningDispatcher):
     """
     Priority rule-based: in order of priority, start every job that fits, skip the others.
 
@@ -122,14 +123,15 @@ class Prb(Dispatcher):
 
     def __init__(self, priority: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(priority)
+        super().__init__(self.priority)
         self.allocator = make_allocator(allocator)
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+    def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        self.priority.reset(system)
+        super().reset(system, seed)
         self.allocator.reset(system)
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""
         rows = candidates(view, self.priority, self.allocator.memory)
         if not len(rows):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.contract import WaitReason
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels import slurm
@@ -34,7 +35,7 @@ _NO_LIMIT = 2**60
 _NEVER = -1
 
 
-class SlurmBackfill(Dispatcher):
+class SlurmBackfill(LearningDispatcher):
     """
     Slurm's main scheduler and backfill plug-in, with its choice of nodes.
 
@@ -76,6 +77,7 @@ class SlurmBackfill(Dispatcher):
         check_least("window", window, 0, "all")
         check_least("backfill_interval", backfill_interval, 0)
         self.priority = make_priority(priority)
+        super().__init__(self.priority)
         self.tree = topology == "tree"
         self.close = reserve == "nodes"
         self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
@@ -83,7 +85,7 @@ class SlurmBackfill(Dispatcher):
         self.backfill_interval = min(backfill_interval, _NO_LIMIT)
         self._due = _NEVER
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+    def reset(self, system: System, seed: int) -> None:
         """
         Prepare for a system.
 
@@ -103,14 +105,14 @@ class SlurmBackfill(Dispatcher):
                 " would keep all of it: set reserve=amounts",
                 where=f"system {system.name}",
             )
-        self.priority.reset(system)
+        super().reset(system, seed)
         sizes = system.topology.level_sizes if self.tree else ()
         self._sizes: IntArray = np.array(sizes, dtype=np.int64)
         self._capacity: IntArray = system.capacity
         self._scarce = np.zeros(system.capacity.shape[1], dtype=np.bool_)
         self._due = _NEVER
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Run the main pass, and the backfill pass where it is due."""
         backfill = self._is_due(view.now)
         packed, left, planned = slurm.slurm_pass(
@@ -145,11 +147,12 @@ class SlurmBackfill(Dispatcher):
         )
 
     def state(self) -> Mapping[str, Any]:
-        """Return when the next backfill pass is due."""
-        return {"due": self._due}
+        """Return when the next backfill pass is due, and what has been learnt."""
+        return {**super().state(), "due": self._due}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
+        super().restore(state)
         self._due = int(state["due"])
 
     def _is_due(self, now: int) -> bool:

@@ -44,14 +44,15 @@ class StaticOrder:
         if not priority.static:
             raise ValueError(f"priority '{priority.name}' changes while jobs wait")
         self._priority = priority
-        self._forget()
+        self.forget()
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
         self._priority.reset(system)
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Start anew."""
         self._store: object = None
         self._rows: IntArray = np.zeros(0, dtype=np.int64)
         #: Of :attr:`_rows`, most significant first.
@@ -66,7 +67,7 @@ class StaticOrder:
         waiting = view.waiting
         store = waiting.store
         if store is not self._store or store.reordered != self._reordered:
-            self._forget()
+            self.forget()
             self._store, self._reordered = store, store.reordered
         # Rows are in order of submit, so what is new lies behind the last one seen.
         new = waiting.rows[np.searchsorted(waiting.rows, self._last, side="right") :]

@@ -14,7 +14,8 @@ import numpy as np
 
 from cpsched import cpsat
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.contract import WaitReason
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import Decision
@@ -40,7 +41,7 @@ WINDOW_HALVED = "window_halved"
 
 
 @dataclass(kw_only=True, eq=False)
-class WindowDispatcher(Dispatcher):
+class WindowDispatcher(LearningDispatcher):
     """
     Selects jobs of a window, all to start now, by solving an integer program.
 
@@ -86,23 +87,25 @@ class WindowDispatcher(Dispatcher):
         check_least("window", self.window, 1)
         check_least("interval", self.interval, 1, "none")
         self.priority_rule: Priority = make_priority(self.priority)
+        super().__init__(self.priority_rule)
         self.limits = cpsat.Limits(deterministic=self.limit, wall=self.wall)
         self.allocator = make_allocator(self.allocates)
         self.size = self.window
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        self.priority_rule.reset(system)
+        super().reset(system, seed)
         self.allocator.reset(system)
         self.limits = replace(self.limits, seed=seed)
         self.size = self.window
 
     def state(self) -> Mapping[str, Any]:
-        """Return the size of the window."""
-        return {"window": self.size}
+        """Return the size of the window, and what has been learnt."""
+        return {**super().state(), "window": self.size}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up a size of the window."""
+        """Take up what :meth:`state` gave."""
+        super().restore(state)
         self.size = int(state["window"])
 
     def ranking(self, view: View) -> IntArray:

@@ -118,7 +118,7 @@ class _Watched(Dispatcher):
         prepare: Callable[[Dispatcher, View], None] | None,
     ) -> None:
         self.name = inner.name  # type: ignore[misc]
-        self.acts_when_idle = inner.acts_when_idle  # type: ignore[misc]
+        self.acts_when_idle = inner.acts_when_idle
         self.interval = inner.interval
         self.decided: int | None = None
         self.seen: list[Any] = []

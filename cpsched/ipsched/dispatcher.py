@@ -67,7 +67,7 @@ class Ipsched(WindowDispatcher):
         self.limits = replace(self.limits, presolve=False, relax=True)
         self.printed = self.node_bounds == "printed"
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Match the window to the nodes; nothing starts if the limit passes before the proof."""
         if not len(view.waiting):
             return NOTHING

@@ -8,18 +8,17 @@ scenarios of likely runtimes and arrivals (:mod:`cpsched.rollout.judge`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
-from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.decision_state import DecisionState
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
 from cpsched.errors import check_range
-from cpsched.likely import RuntimeHistory
-from cpsched.model.decision import NOTHING, Decision
+from cpsched.model.decision import Decision
 from cpsched.rollout.judge import Judge
 from cpsched.rollout.rules import orders, proposals
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
 
 
-class Rollout(Dispatcher):
+class Rollout(LearningDispatcher):
     """
     Judges what several rules would start by playing it in scenarios of what may come.
 
@@ -52,8 +51,6 @@ class Rollout(Dispatcher):
     """
 
     name = "rollout"
-    # Asked when no job waits, too: otherwise ends are noticed late, and runtimes are wrong.
-    acts_when_idle: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -66,35 +63,23 @@ class Rollout(Dispatcher):
         check_range("patience", patience, 1, 2**40)
         check_range("scenarios", scenarios, 1, 10_000)
         check_range("arrivals", arrivals, 0, 10_000)
+        super().__init__(learns=True)
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
-        self.history = RuntimeHistory()
         self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.users)
         self._judge = Judge(self.history, self.arrivals, scenarios, patience)
         self._patience = patience
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
+        super().reset(system, seed)
         self.allocator.reset(system)
-        self.history.forget()
         self.arrivals.forget()
         self._judge.seed = seed
 
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Weigh proposals, and start what the cheapest starts."""
-        self.history.note_ends(view)
-        if not len(view.waiting):
-            return NOTHING
         self.arrivals.note(view, self.allocator)
-        decision = self._decide(view)
-        self.history.note_starts(view, decision)
-        return decision
-
-    def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes that the rules' reservations are made of."""
-        return self.reserving.view(view)
-
-    def _decide(self, view: View) -> Decision:
         fits = fits_now(view, view.waiting.rows, self.allocator)
         if not fits.any():
             return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
@@ -104,10 +89,14 @@ class Rollout(Dispatcher):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         return self._weigh(view, ~fits)
 
+    def reservation_view(self, view: View) -> View:
+        """Return the view with the runtimes that the rules' reservations are made of."""
+        return self.reserving.view(view)
+
     def _weigh(self, view: View, unplaceable_now: BoolArray) -> Decision:
         """Follow the best of what the rules propose."""
         state = DecisionState.of(view, self.reserving.view(view), self.allocator)
-        likely = self.history.likely(self.history.users(state.jobs), state.estimate, state.limit)
+        likely = self.history.of(state.jobs)
         ranked = orders(state, likely, self._patience)
         chosen, numbers = self._judge.cheapest(
             state,
@@ -120,9 +109,9 @@ class Rollout(Dispatcher):
 
     def state(self) -> Mapping[str, Any]:
         """Return what was learnt."""
-        return {**self.history.state(), **self.arrivals.state()}
+        return {**super().state(), **self.arrivals.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        self.history.restore(state)
+        super().restore(state)
         self.arrivals.restore(state)

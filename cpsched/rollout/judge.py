@@ -120,11 +120,7 @@ class Judge:
         """Draw how much longer the running jobs run, shape ``(num_scenarios, B)``."""
         running = state.view.running
         elapsed = state.now - running.start
-        likely = self._history.likely(
-            self._history.users(running),
-            np.maximum(running.runtime_estimate, 1),
-            np.maximum(running.requested_time, 1),
-        )
+        likely = self._history.of(running)
         expected = running.expected_end - running.start
         remaining: IntArray = likely.draw(self._num, seed, elapsed, expected) - elapsed
         return remaining

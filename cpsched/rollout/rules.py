@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
 
 
-#: A job that takes less of the machine, or nothing, counts as if it took this much.
-_LEAST_SHARE = 1e-9
-
-
 class Rule(NamedTuple):
     """
     A rule that proposes starts.
@@ -83,8 +79,7 @@ def orders(state: DecisionState, likely: Likely, patience: float) -> dict[str, I
 
     By slowdown with the predicted and with the typical runtime, by urgency, and by age.
     """
-    share = np.maximum(state.share, _LEAST_SHARE)
-    urgency = likely.urgency(state.now - state.submit, share, patience)
+    urgency = likely.urgency(state.now - state.submit, state.share, patience)
     return {
         "slowdown": highest_first(state.waited(state.estimate)),
         "typical": highest_first(state.waited(likely.typical())),

@@ -15,11 +15,20 @@ from cpsched.model.workload import Workload
 
 pytestmark = [needs_accasim, pytest.mark.slow]
 
-DISPATCHERS = ("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "rollout")
+DISPATCHERS = (
+    "fifo",
+    "sjf",
+    "prb",
+    "easy",
+    "conservative",
+    "cph:limit=0.0002",
+    "rollout",
+    "easy:priority=urgency",
+)
 
 
 def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file, ours, tmp_path):
-    """Memory, GPUs, queues, bursts, runtimes of 0 and beyond the request; seven dispatchers."""
+    """Memory, GPUs, queues, bursts, runtimes of 0 and beyond the request; eight dispatchers."""
     log = small(generated())
     specs = [(name, {"system": str(machine_file), "again": True}) for name in DISPATCHERS]
     found = accasim_starts(log, machine_file, specs, tmp_path / "out")

@@ -297,7 +297,10 @@ def test_the_aliases_are_the_thesis_variants(alias, search, objective):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("search=fifo", "search is 'fifo', must be one of default, expected-wait, slowdown"),
+        (
+            "search=fifo",
+            "search is 'fifo', must be one of default, expected-wait, slowdown, urgency",
+        ),
         ("objective=wait", "objective is 'wait', must be expected-wait or slowdown"),
         ("window=0", "window is 0, must be 1 or more, or 'all'"),
         ("limit=0", "limit is 0.0, must be above 0"),

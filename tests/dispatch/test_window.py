@@ -40,7 +40,7 @@ class Small(WindowDispatcher):
     name = "small"
     allocates = "first-fit"
 
-    def decide(self, view):
+    def choose(self, view):
         return NOTHING
 
 

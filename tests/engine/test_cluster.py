@@ -76,7 +76,7 @@ def _live(fitted, dispatcher, predictor="requested"):
     return [starts[job] for job in range(num)]
 
 
-@pytest.mark.parametrize("dispatcher", [*DISPATCHERS[:12], "rollout"])
+@pytest.mark.parametrize("dispatcher", [*DISPATCHERS[:15], "rollout"])
 def test_a_live_machine_decides_as_the_simulator(dispatcher):
     """Any log, any dispatcher: the same starts, with nobody killed."""
     fitted = sample()

@@ -95,27 +95,6 @@ def test_bad_options_are_named(spec, what):
         build("dispatchers", spec)
 
 
-# --- what is learnt ------------------------------------------------------------------------------
-
-
-def test_ratios_are_learnt_at_the_second_of_the_end_also_when_nobody_waits():
-    watch = Rollout()
-    run(jobs((0, 1, 30, 60), (50, 1, 10, 40), (200, 1, 20, 20)), machine((4,)), watch)
-    # The last end comes after the last decision that anybody asks for, or with it.
-    assert watch.history.past[0, -2:].tolist() == [0.25, 0.5]
-
-
-def test_history_survives_save_and_load(eurora):
-    learnt = Rollout()
-    run(eurora, None, learnt)
-    saved = learnt.state()
-    again = Rollout()
-    again.restore(saved)
-    for key, value in again.state().items():
-        assert np.array_equal(np.asarray(value), np.asarray(saved[key])), key
-    assert len(saved["users"]) > 1
-
-
 # --- scenarios -----------------------------------------------------------------------------------
 
 

@@ -1,0 +1,83 @@
+"""
+Dispatchers that order their queue by priorities, and may learn how long jobs run.
+
+The one place where what has ended is noticed, for all priorities that learn and for dispatchers
+that do so themselves.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.likely import RuntimeHistory
+from cpsched.model.decision import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched.priority import Priority
+
+
+class LearningDispatcher(Dispatcher):
+    """
+    A dispatcher with priorities, which share one history of runtimes.
+
+    Write :meth:`choose` instead of :meth:`decide`. Where nothing learns, that is all there is to
+    it. Otherwise jobs that have ended are learnt from before each decision, the dispatcher is asked
+    where no job waits, too (or ends would be noticed late), and the history is part of its state.
+
+    Parameters
+    ----------
+    priorities
+        Those it orders jobs by.
+    learns
+        Whether the dispatcher itself uses the history. It is kept where a priority does, too.
+
+    Attributes
+    ----------
+    history
+        What has been learnt.
+    """
+
+    def __init__(self, *priorities: Priority, learns: bool = False) -> None:
+        self.priorities = priorities
+        self.history = RuntimeHistory()
+        for priority in priorities:
+            priority.history = self.history
+        self._learns = learns or any(priority.learns for priority in priorities)
+        self.acts_when_idle = self._learns
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Prepare the priorities for a system."""
+        self.history.forget()
+        for priority in self.priorities:
+            priority.reset(system)
+
+    def decide(self, view: View) -> Decision:
+        """Learn from the jobs that have ended, and choose."""
+        if not self._learns:
+            return self.choose(view)
+        self.history.note_ends(view)
+        if not len(view.waiting):
+            return NOTHING
+        decision = self.choose(view)
+        self.history.note_starts(view, decision)
+        return decision
+
+    @abstractmethod
+    def choose(self, view: View) -> Decision:
+        """Answer one view, as :meth:`decide` does."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what has been learnt."""
+        return {"history": self.history.state()} if self._learns else {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        if self._learns:
+            self.history.restore(state["history"])
