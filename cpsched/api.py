@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, Reservation
+from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen, start_in_order
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -36,6 +37,7 @@ from cpsched.model.types import Status
 from cpsched.model.view import View
 from cpsched.model.workload import Workload
 from cpsched.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.priority import make_priority
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator
@@ -65,6 +67,7 @@ __all__ = [
     "Job",
     "JobOutcome",
     "JobTable",
+    "LearningDispatcher",
     "Observer",
     "Outcome",
     "PlannedStarts",
@@ -93,6 +96,7 @@ __all__ = [
     "load_run",
     "load_system",
     "make_allocator",
+    "make_priority",
     "parse_system",
     "read_log",
     "save_run",

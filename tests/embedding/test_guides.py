@@ -42,7 +42,8 @@ def test_recipes_end_in_checks_that_pass(guide, tmp_path):
     """The package and its tests, as the guide has them, in a folder of their own."""
     *code, checks = _blocks(guide, "python")
     own = [block for block in code if "\nclass " in block]
-    (tmp_path / "my_package.py").write_text(own[-1])
+    # Of a class that comes again, the last one counts.
+    (tmp_path / "my_package.py").write_text("\n\n".join(own))
     (tmp_path / "test_mine.py").write_text(checks)
     said = _run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py")
     assert " passed" in said
@@ -52,6 +53,16 @@ def test_recipes_end_in_checks_that_pass(guide, tmp_path):
             module, _, found = target.partition(":")
             code = f"import {module}; print({module}.{found}.name)"
             assert _run(tmp_path, "-c", code).strip() == name
+
+
+def test_a_dispatcher_that_orders_by_priorities_passes_the_checks(tmp_path):
+    """With the one that learns, and with one that does not."""
+    (block,) = (b for b in _blocks("write-a-dispatcher.md", "python") if "LearningDispatcher" in b)
+    (tmp_path / "my_package.py").write_text(block)
+    code = "from my_package import Greedy\nfrom cpsched.checks import check_dispatcher\n"
+    for priority in ("urgency", "sjf"):
+        code += f"check_dispatcher(lambda: Greedy('{priority}'))\n"
+    _run(tmp_path, "-c", code)
 
 
 def test_the_first_predictor_is_good_for_one_simulation(tmp_path):
