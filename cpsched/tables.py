@@ -46,6 +46,9 @@ class Column:
         Of texts that show numbers: these.
     better
         Which values are better, where that can be said.
+    joined
+        Whether it says nothing without the column before it, such as a verdict: the two are never
+        torn apart.
     """
 
     header: str
@@ -54,6 +57,7 @@ class Column:
     decimals: int = 0
     sorted_by: tuple[Number, ...] = ()
     better: Better | None = None
+    joined: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -98,18 +102,20 @@ class Table:
         Return the table aligned for a terminal, without a newline at the end.
 
         Long names are wrapped to keep within ``width`` characters, down to 12 a line; numbers
-        are never cut.
+        are never cut. If that is not enough, the table goes on below with the names again.
         """
         columns = [(_heading(column), column.cells()) for column in self.columns]
         widths = _widths(self.columns, columns, width)
+        parts = [list(range(len(columns)))]
+        if _total(widths) > width:
+            names = _names(self.columns)
+            # Names may have half of each part, so that the other half has numbers.
+            widths = _widths(self.columns[:names], columns[:names], width // 2)
+            widths += map(_widest, columns[names:])
+            parts = _parts(self.columns, widths, width)
         left = [column.is_text for column in self.columns]
-        depth = max((len(heading) for heading, _ in columns), default=0)
-        heads = [[""] * (depth - len(heading)) + heading for heading, _ in columns]
-        lines = [_line(parts, widths, left) for parts in zip(*heads, strict=True)]
-        lines.append(_GAP.join("-" * size for size in widths))
-        for row in zip(*(cells for _, cells in columns), strict=True):
-            lines.extend(_row(row, widths, left))
-        return "\n".join([*self._above(), *lines])
+        texts = ["\n".join(_lines(columns, widths, left, part)) for part in parts]
+        return "\n".join([*self._above(), "\n\n".join(texts)])
 
     def markdown(self) -> str:
         """Return the table as GitHub's Markdown, without a newline at the end."""
@@ -148,13 +154,61 @@ def _heading(column: Column) -> list[str]:
     return [*column.header.split(), *([f"[{column.unit}]"] if column.unit else [])]
 
 
+def _names(columns: Sequence[Column]) -> int:
+    """Return how many columns in front hold names."""
+    told = (index for index, one in enumerate(columns) if not one.is_text or one.sorted_by)
+    return next(told, len(columns))
+
+
+def _parts(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[list[int]]:
+    """Return the columns of each part of a table that is too wide: the names, and some others."""
+    names = list(range(_names(columns)))
+    groups: list[list[int]] = []
+    for index in range(len(names), len(columns)):
+        if groups and columns[index].joined:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    parts = [list(names)]
+    for group in groups:
+        if len(parts[-1]) > len(names) and _total(
+            [widths[at] for at in (*parts[-1], *group)]
+        ) > width:  # fmt: skip
+            parts.append(list(names))
+        parts[-1].extend(group)
+    return parts
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _lines(
+    shown: Sequence[tuple[list[str], list[str]]],
+    widths: Sequence[int],
+    left: Sequence[bool],
+    part: Sequence[int],
+) -> list[str]:
+    """Return headers, a rule and the rows of some of the columns."""
+    shown = [shown[at] for at in part]
+    widths = [widths[at] for at in part]
+    left = [left[at] for at in part]
+    depth = max((len(heading) for heading, _ in shown), default=0)
+    heads = [[""] * (depth - len(heading)) + heading for heading, _ in shown]
+    lines = [_line(parts, widths, left) for parts in zip(*heads, strict=True)]
+    lines.append(_GAP.join("-" * size for size in widths))
+    for row in zip(*(cells for _, cells in shown), strict=True):
+        lines.extend(_row(row, widths, left))
+    return lines
+
+
 def _widths(
     columns: Sequence[Column], shown: Sequence[tuple[list[str], list[str]]], width: int
 ) -> list[int]:
     """Return the width of each column; names give way if the table would be too wide."""
-    widths = [max(map(len, [*heading, *cells])) for heading, cells in shown]
-    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    names = [index for index, column in enumerate(columns) if column.is_text]
+    widths = list(map(_widest, shown))
+    excess = _total(widths) - width
+    names = [index for index, one in enumerate(columns) if one.is_text and not one.sorted_by]
     while excess > 0 and names:
         longest = max(names, key=lambda index: widths[index])
         if widths[longest] <= _NARROWEST:
@@ -162,6 +216,11 @@ def _widths(
         widths[longest] -= 1
         excess -= 1
     return widths
+
+
+def _widest(shown: tuple[list[str], list[str]]) -> int:
+    heading, cells = shown
+    return max(map(len, [*heading, *cells]))
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> list[str]:

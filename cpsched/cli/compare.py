@@ -12,6 +12,7 @@ import typer
 from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
 from cpsched.cli.options import (
+    Allocator,
     Dispatchers,
     Format,
     Part,
@@ -56,6 +57,7 @@ def command(
     part: Part,
     system: Systems = None,
     dispatcher: Dispatchers = None,
+    allocator: Allocator = None,
     predictor: Predictors = None,
     baseline: Annotated[
         str | None, typer.Option(help="The dispatcher to compare with. [the first]")
@@ -82,6 +84,7 @@ def command(
         "skip_bad_lines": skip_bad_lines or None,
         "systems": system,
         "dispatchers": dispatcher,
+        "allocator": allocator,
         "predictors": predictor,
         "baseline": baseline,
         "seeds": seeds,
@@ -146,6 +149,7 @@ def _of_file(study: Study, given: Mapping[str, Any]) -> Study:
 
 def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     from cpsched.cli.report import width
+    from cpsched.study.allocators import unequal
     from cpsched.study.conclusion import conclusions
     from cpsched.study.readable import main_table
 
@@ -156,10 +160,13 @@ def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
     for workload, predictor, note in sorted(seen):
         echo(f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}")
+    mixed = unequal((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
+    if mixed is not None:
+        echo(escaped(mixed))
     for titled in main_table(tables):
         echo(f"\n{escaped(titled.place)}\n\n{titled.table.text(width=width())}")
     folder = files[0].parent
     echo(f"\nFigures and a report: cpsched report {escaped(shlex.quote(str(folder.parent)))}")
     echo(f"Tables: {escaped(str(folder))}\n")
-    for sentence in conclusions(tables):
-        echo(escaped(sentence))
+    for line in conclusions(tables):
+        echo(escaped(line))

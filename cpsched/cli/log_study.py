@@ -24,9 +24,9 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
     ----------
     given
         Values by the name that a study's file has for them; those that are None are not given.
-        ``systems``, of which there is one, ``dispatchers``, ``predictors``, ``baseline`` (a
-        dispatcher), ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, and those of the table
-        ``run``.
+        ``systems``, of which there is one, ``dispatchers``, ``allocator``, ``predictors``,
+        ``baseline`` (a dispatcher), ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, and
+        those of the table ``run``.
     part
         Which part of the log.
 
@@ -66,7 +66,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
             "overrun", "correction", "dispatch_interval", "enforce_limits", "runtime_model"
         ),
         "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
-        **said("seeds", "jitter"),
+        **said("allocator", "seeds", "jitter"),
     }
     return narrowed(parse_study(content, Path("command line")), part)
 

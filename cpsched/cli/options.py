@@ -54,6 +54,15 @@ Dispatchers = Annotated[
         "--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"
     ),
 ]
+Allocator = Annotated[
+    str | None,
+    typer.Option(
+        "--allocator",
+        help="Places the jobs of all dispatchers that name no allocator of their own"
+        " (cpsched list allocators).",
+        metavar="NAME",
+    ),
+]
 Predictor = Annotated[
     str,
     typer.Option(

@@ -13,6 +13,7 @@ import typer
 from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
+    Allocator,
     AsJson,
     Dispatchers,
     Part,
@@ -43,6 +44,7 @@ def command(
     workload: WorkloadFile,
     system: Systems = None,
     dispatcher: Dispatchers = None,
+    allocator: Allocator = None,
     predictor: Predictors = None,
     out: Annotated[Path | None, StudyFolder] = None,
     overwrite: Annotated[
@@ -85,6 +87,7 @@ def command(
         {
             "systems": system,
             "dispatchers": dispatcher,
+            "allocator": allocator,
             "predictors": predictor,
             "seeds": [seed],
             "format": format_name,
@@ -117,7 +120,7 @@ def command(
         )
     complain_about(outcome)
     if outcome.folders:
-        done = [_Done.read(out / "runs" / path.name) for path in outcome.folders]
+        done = [_Done.read(out / "runs" / path.name, tasks) for path in outcome.folders]
         _print(done, fitted, as_json=as_json)
     if outcome.kept and not as_json:
         echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite makes them again")
@@ -141,18 +144,21 @@ class _Done:
     """What is shown of a run, which is little beside its schedule."""
 
     folder: Path | None
+    dispatcher: str
     about: Mapping[str, Any]
     summary: dict[str, Any]
     timing: Mapping[str, float]
 
     @classmethod
-    def read(cls, folder: Path) -> _Done:
-        """Read what a run's folder says of it, but not its schedule."""
+    def read(cls, folder: Path, tasks: Sequence[Task]) -> _Done:
+        """Read what the folder of one of the runs says of it, but not its schedule."""
+        # It may have been made under another label.
+        task = next(task for task in tasks if folder.name.endswith(task.key))
         about, summary, timing = (
             json.loads((folder / name).read_text(encoding="utf-8"))
             for name in ("run.json", "metrics.json", "timing.json")
         )
-        return cls(folder, about, summary, timing)
+        return cls(folder, _label(task), about, summary, timing)
 
     @classmethod
     def make(cls, task: Task, fitted: Fitted, checkpoint: Checkpoint | None) -> _Done:
@@ -167,15 +173,22 @@ class _Done:
         with progress_bar(title, jobs, fitted.workload.epoch) as observers:
             run = simulated(task, fitted, observers, checkpoint)
         summary = summarize(run.schedule)
-        return cls(None, description(run, summary, arguments_of(task)), summary, run.timing)
-
-    @property
-    def dispatcher(self) -> str:
-        return str(self.about["dispatcher"])
+        about = description(run, summary, arguments_of(task))
+        return cls(None, _label(task), about, summary, run.timing)
 
     @property
     def predictor(self) -> str:
         return str(self.about["predictor"])
+
+    @property
+    def allocator(self) -> str | None:
+        found = self.about["allocator"]
+        return None if found is None else str(found)
+
+
+def _label(task: Task) -> str:
+    """Return the dispatcher as it was named, without an allocator that all have."""
+    return str(dict(task.labels)["dispatcher"])
 
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
@@ -198,7 +211,7 @@ def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[s
 
 def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     if as_json:
-        keys = ("deterministic", "decisions", "predictions", "provenance")
+        keys = ("allocator", "deterministic", "decisions", "predictions", "provenance")
         runs = [
             {
                 "dispatcher": one.about["dispatcher"],
@@ -214,19 +227,34 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         return
     from cpsched.cli.report import heading, width
     from cpsched.report.decision_table import decision_table
-    from cpsched.report.run_tables import comparison, placement_table
+    from cpsched.report.run_tables import (
+        comparison,
+        groups_table,
+        machine_table,
+        placement_table,
+    )
+    from cpsched.study.allocators import unequal
 
     echo(heading(fitted))
     for name, note in {one.predictor: one.about["not_a_forecast"] for one in done}.items():
         if note:
             echo(f"not a forecast: {escaped(name)} {note}")
-    echo("")
+    mixed = unequal((one.dispatcher, one.about["dispatcher"], one.allocator) for one in done)
+    if mixed is not None:
+        echo(escaped(mixed))
     rows = [(one.dispatcher, one.predictor, one.summary) for one in done]
-    echo(comparison(rows).text(width=width()))
-    decided = decision_table(
-        [(one.dispatcher, one.predictor, one.about["decisions"], one.timing) for one in done]
+    allocators = [one.allocator for one in done]
+    tables = (
+        comparison(rows, allocators),
+        groups_table(rows, allocators),
+        machine_table(rows, allocators),
+        placement_table(rows, allocators),
+        decision_table(
+            [(one.dispatcher, one.predictor, one.about["decisions"], one.timing) for one in done]
+        ),
+        *_counted(done, fitted),
     )
-    for found in (placement_table(rows), decided, *_counted(done, fitted)):
+    for found in tables:
         if found is not None:
             echo(f"\n{found.text(width=width())}")
     folders = [one.folder for one in done if one.folder is not None]

@@ -7,6 +7,10 @@ from hashlib import blake2b
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
+from cpsched import registry
+from cpsched.errors import ConfigError
+from cpsched.spec import Spec
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -28,6 +32,19 @@ def job_sample(workload: Workload) -> str:
     it is the same jobs again in a part of the log, or when its title or its submit times differ.
     """
     return ",".join(nsmallest(_SAMPLE, _hashes(workload)))
+
+
+def knows_runtimes(predictor: str) -> bool:
+    """
+    Tell whether a predictor (a specification) is told the actual runtimes, as ``actual`` is.
+
+    One that is not installed here is taken for a forecast.
+    """
+    try:
+        made_by = registry.load("predictors", Spec.parse(predictor).name)
+    except ConfigError:
+        return False
+    return bool(getattr(made_by, "needs_truth", False))
 
 
 def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.figures.figure_set import excluded
 from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
+from cpsched.study.results import AREA
 from cpsched.words import counted, duration
 
 if TYPE_CHECKING:
@@ -21,18 +22,19 @@ if TYPE_CHECKING:
 
 Row = dict[str, "Cell"]
 _FIGURES = (
-    ("wait_mean_s", "Shortest mean wait"),
+    (AREA, "Shortest area-weighted response"),
+    ("wait_p99.9_s", "Shortest 99.9th percentile of the wait"),
     ("bounded_slowdown_mean", "Lowest mean bounded slowdown"),
-    ("queue_mean_jobs", "Shortest mean queue"),
 )
 
 
 def findings(tables: Tables, place: str) -> list[dict[str, str]]:
     """
-    Return the best of some figures at a place.
+    Return who has the least of each of the headline's figures at a place, and at which cost.
 
-    Each has the ``title`` of the figure, ``value`` and ``who`` (how much, and whose), and a
-    ``note`` on how it compares with the baseline.
+    Each has the ``title`` of the figure, ``value`` and ``who`` (how much, and whose), and two
+    notes: how it compares with the baseline (``note``), and how long that run's longest wait is
+    (``longest``).
     """
     rows = [row for row in tables.summary.rows() if _place(row) == place]
     differences = {
@@ -55,6 +57,9 @@ def findings(tables: Tables, place: str) -> list[dict[str, str]]:
                 "who": f"{best['dispatcher']} {best['predictor']}"
                 + ("" if alone else " and others"),
                 "note": _note(best, against, baseline),
+                "longest": _longest(
+                    best, differences.get((best["dispatcher"], best["predictor"], "wait_max_s"))
+                ),
             }
         )
     return found
@@ -138,10 +143,24 @@ def _place(row: Row) -> str:
 
 
 def _shown(figure: str, value: float) -> str:
-    if figure == "wait_mean_s":
+    if figure != "bounded_slowdown_mean":
         return duration(value)
-    unit = " jobs" if figure == "queue_mean_jobs" else ""
-    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}{unit}"
+    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}"
+
+
+def _longest(row: Row, against: Row | None) -> str:
+    value = row["wait_max_s"]
+    said = f"longest wait {duration(value)}" if isinstance(value, float) else "no wait known"
+    return said if against is None else f"{said}, {_against(against)}"
+
+
+def front(tables: Tables, place: str) -> str:
+    """Say which runs are on the Pareto front at a place; nothing where there is none."""
+    rows = [row for row in tables.summary.rows() if _place(row) == place]
+    names = [f"{row['dispatcher']} {row['predictor']}" for row in rows if row["on_front"]]
+    if len(rows) < 2 or not names:
+        return ""
+    return f"On the Pareto front of these three: {', '.join(names)}."
 
 
 def _note(best: Row, against: Row | None, baseline: Baseline) -> str:

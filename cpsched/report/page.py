@@ -88,9 +88,11 @@ def html_table(titled: Titled) -> dict[str, Any]:
     """Return a table for the template: headers, and cells with what they are sorted by."""
     columns = titled.table.columns
     shown = [column.cells() for column in columns]
-    # Rows of several classes are about different jobs: comparing them says nothing.
-    of_all = all(column.header != "class" for column in columns)
-    best = [column.best if of_all else None for column in columns]
+    heads = {column.header for column in columns}
+    # Rows of several classes are about different jobs: comparing them says nothing. And a good
+    # mean says little without the longest wait beside it.
+    marked = "max wait" in heads and not heads & {"class", "size"}
+    best = [column.best if marked else None for column in columns]
     return {
         "title": titled.title,
         "caption": titled.table.caption,

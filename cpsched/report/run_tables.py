@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cpsched.metrics.front import headline, on_front
+from cpsched.metrics.groups import SIZES
+from cpsched.metrics.predictions import knows_runtimes
+from cpsched.study.allocators import allocator_column
 from cpsched.tables import Column, Table, decimals_for
 from cpsched.words import estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HOUR = 3600
 
 
-def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
+#: For each run the dispatcher's name, the predictor's name and what
+#: :func:`~cpsched.metrics.summary.summarize` gave.
+Rows = Sequence[tuple[str, str, Mapping[str, Any]]]
+
+
+def comparison(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
     """
     Return a comparison of runs.
 
+    First the figures that runs are compared by, the longest wait beside them, and which runs no
+    other beats in them (:mod:`cpsched.metrics.front`); then what else jobs saw.
+
     Parameters
     ----------
-    rows
-        For each run the dispatcher's name, the predictor's name and what
-        :func:`~cpsched.metrics.summary.summarize` gave. The numbers of jobs and of rejected jobs
-        become columns where the runs differ in them, else they are said once above; so is the
-        predictor.
+    allocators
+        Of each run, None where its dispatcher takes none; nothing: not said. The numbers of jobs
+        and of rejected jobs become columns where the runs differ in them, else they are said
+        once above; so are the predictor and the allocator.
     """
     summaries = [summary for _, _, summary in rows]
     sizes = [
@@ -38,27 +46,75 @@ def comparison(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table:
         jobs, rejected = (column.cells()[0] for column in sizes)
         caption = f"{jobs} {'job' if jobs == '1' else 'jobs'} simulated, {rejected} rejected"
         sizes = []
-    predicted, named = common_predictor(tuple(predictor for _, predictor, _ in rows))
-    columns = (
-        Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows)),
-        *named,
-        *sizes,
-        *_measures(summaries),
+    caption, who = _who(caption, rows, allocators)
+    return Table(caption, (*who, *sizes, *_headline(rows), *_waits(summaries)))
+
+
+def groups_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table | None:
+    """
+    Return mean waits by size of job and by user, and by how many jobs a job was overtaken.
+
+    None where no run has any of this, as runs of before.
+
+    Parameters
+    ----------
+    rows, allocators
+        As for :func:`comparison`.
+    """
+    summaries = [summary for _, _, summary in rows]
+    column = partial(_column, summaries)
+    columns = [
+        *(column(name, "s", "wait_by_size_s", name, "mean") for name in SIZES),
+        column("mean user", "s", "wait_by_user_s", "mean"),
+        column("p95 user", "s", "wait_by_user_s", "p95"),
+        column("worst user", "s", "wait_by_user_s", "max"),
+        column("mean overtaken by", "jobs", "overtaken_by_jobs", "mean"),
+        column("max overtaken by", "jobs", "overtaken_by_jobs", "max"),
+    ]
+    found = _measured(columns)
+    if not found:
+        return None
+    caption, who = _who("mean waits by size and by user, and overtaking", rows, allocators)
+    return Table(caption, (*who, *found, *_tail(summaries)))
+
+
+def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
+    """
+    Return how the machine was used, and the queue.
+
+    Parameters
+    ----------
+    rows, allocators
+        As for :func:`comparison`. A column of GPUs only if a machine has some, and of a steady
+        window only where there is one.
+    """
+    summaries = [summary for _, _, summary in rows]
+    column = partial(_column, summaries)
+    use = [
+        column("core use", "%", "utilization", "core", scale=100, digits=1),
+        column("core use, steady", "%", "steady_utilization", "core", scale=100, digits=1),
+        column("gpu use", "%", "utilization", "gpu", scale=100, digits=1),
+        column("gpu use, steady", "%", "steady_utilization", "gpu", scale=100, digits=1),
+    ]
+    queue = (
+        column("makespan", "h", "makespan_s", scale=1 / _HOUR, digits=1),
+        column("mean queue", "jobs", "queue_jobs", "mean"),
+        column("max queue", "jobs", "queue_jobs", "max"),
     )
-    return Table("; ".join(filter(None, [caption, predicted])), columns)
+    caption, who = _who("the machine", rows, allocators)
+    return Table(caption, (*who, *_measured(use), *queue, *_tail(summaries)))
 
 
-def placement_table(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table | None:
+def placement_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table | None:
     """
     Return how jobs lie on the nodes: means over jobs; None if no run is on a machine of nodes.
 
     Parameters
     ----------
-    rows
+    rows, allocators
         As for :func:`comparison`. Columns of switches only if a machine has some.
     """
     summaries = [summary for _, _, summary in rows]
-    predicted, named = common_predictor(tuple(predictor for _, predictor, _ in rows))
     column = partial(_column, [summary.get("placement") for summary in summaries])
     columns = [
         column("mean nodes", "", "nodes", "mean", digits=2),
@@ -69,12 +125,11 @@ def placement_table(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Table
         column("mean switch level", "", "lowest_common_switch", "mean", digits=2),
         column("within one leaf", "%", "by_switch_level", "0", "jobs", digits=1, scale=100),
     ]
-    columns = [item for item in columns if any(value is not None for value in item.values)]
+    columns = _measured(columns)
     if not columns:
         return None
-    who = Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows))
-    caption = "; ".join(filter(None, ["where jobs lie", predicted]))
-    return Table(caption, (who, *named, *columns))
+    caption, who = _who("where jobs lie", rows, allocators)
+    return Table(caption, (*who, *columns))
 
 
 def common_predictor(predictors: tuple[str, ...]) -> tuple[str, list[Column]]:
@@ -84,23 +139,52 @@ def common_predictor(predictors: tuple[str, ...]) -> tuple[str, list[Column]]:
     return "", [Column("predictor", "", predictors)]
 
 
-def _measures(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """Return the columns of numbers; a column of GPUs only if a machine has some."""
+def _who(said: str, rows: Rows, allocators: Sequence[str | None]) -> tuple[str, tuple[Column, ...]]:
+    """Return the caption and the columns that name a run; what is the same is in the caption."""
+    predicted, predictors = common_predictor(tuple(predictor for _, predictor, _ in rows))
+    placed, placing = allocator_column(allocators) if allocators else ("", [])
+    dispatchers = Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _ in rows))
+    caption = "; ".join(filter(None, [said, predicted, placed]))
+    return caption, (dispatchers, *predictors, *placing)
+
+
+def _headline(rows: Rows) -> list[Column]:
+    """Return the figures that runs are compared by, and which of several are on the front."""
+    summaries = [summary for _, _, summary in rows]
     column = partial(_column, summaries)
     columns = [
+        column("area-weighted response", "s", "response_by_area_s"),
+        *_tail(summaries),
+        column("mean bounded slowdown", "", "bounded_slowdown", "all", "mean"),
+    ]
+    if len(rows) > 1:
+        known = [knows_runtimes(predictor) for _, predictor, _ in rows]
+        found = on_front([headline(summary) for summary in summaries], known)
+        told = tuple("-" if one is None else "yes" if one else "no" for one in found)
+        columns.append(Column("Pareto front", "", told))
+    return columns
+
+
+def _tail(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """Return the 99.9th percentile and the longest of the waits, which are in every table."""
+    return [
+        _column(summaries, f"{one} wait", "s", "wait_s", "all", one) for one in ("p99.9", "max")
+    ]
+
+
+def _waits(summaries: Sequence[Mapping[str, Any]]) -> list[Column]:
+    column = partial(_column, summaries)
+    return [
         column("mean wait", "s", "wait_s", "all", "mean"),
         column("p99 wait", "s", "wait_s", "all", "p99"),
-        column("max wait", "s", "wait_s", "all", "max"),
         column("mean slowdown", "", "slowdown", "all", "mean"),
-        column("mean bounded slowdown", "", "bounded_slowdown", "all", "mean"),
         column("p99 bounded slowdown", "", "bounded_slowdown", "all", "p99"),
-        column("mean queue", "jobs", "queue_jobs", "mean"),
-        column("max queue", "jobs", "queue_jobs", "max"),
-        column("core use", "%", "utilization", "core", scale=100, digits=1),
-        column("gpu use", "%", "utilization", "gpu", scale=100, digits=1),
-        column("makespan", "h", "makespan_s", scale=1 / _HOUR, digits=1),
     ]
-    return [item for item in columns if item.header != "gpu use" or any(item.values)]
+
+
+def _measured(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns in which something was measured."""
+    return [one for one in columns if any(value is not None for value in one.values)]
 
 
 def _column(

@@ -12,6 +12,7 @@ from cpsched.report import facts, reproduce
 from cpsched.report.page import inline_svg
 from cpsched.report.schedule_data import drawn
 from cpsched.study import load_run
+from cpsched.study.allocators import unequal
 from cpsched.study.names import slug
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ def make_section(
         "id": slug(place.name),
         "name": place.name,
         "findings": facts.findings(tables, place.name),
+        "front": facts.front(tables, place.name),
+        "unequal": unequal(
+            (run.dispatcher, run.dispatcher_spec, run.allocator) for run in place.runs
+        ),
         "machine": facts.machine(first),
         "log": describe(first.schedule.workload),
         "figures": [(figure, inline_svg(figure)) for figure in drawings],

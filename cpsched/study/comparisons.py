@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.study import weeks
 from cpsched.study.paired import Estimate, difference, ratio
-from cpsched.study.results import CLASSES, GROUPS, MEASURES, column
+from cpsched.study.results import AREA, CLASSES, GROUPS, MEASURES, column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: Columns of means over jobs, which the bootstrap is for: measure and group by them.
 _MEANS = {column(name, "mean", unit): key for key, (name, unit) in MEASURES.items()}
+_MEANS[AREA] = AREA
 EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
 #: Added where nobody has asked whether it depends on the weeks of the log.
 SEEDS_ONLY = " (seeds)"
@@ -28,7 +29,8 @@ _NO_DIFFERENCE = {"difference": 0, "ratio": 1, "week_difference": 0, "week_ratio
 UNCLEAR, UNKNOWN = "unclear", "no interval"
 #: Of a row.
 COLUMNS = (
-    *("workload", "system", "dispatcher", "predictor", "base_dispatcher", "base_predictor"),
+    *("workload", "system", "dispatcher", "predictor", "allocator"),
+    *("base_dispatcher", "base_predictor", "base_allocator"),
     *("class", "figure", "value", "base_value", "pairs"),
     *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
     *("weeks", "week_difference_low", "week_difference_high", "week_ratio_low", "week_ratio_high"),
@@ -55,30 +57,53 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
     return rows
 
 
+def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) -> bool:
+    """
+    Tell whether a figure of one group of repetitions is lower than of another, for certain.
+
+    Where there is an interval, every one must say so; where there is none, as of one run each, the
+    figures themselves.
+    """
+    row = _row(_pairs(of, base), "all", figure)
+    if row is None:
+        return False
+    said = row["verdict"]
+    return bool(row["value"] < row["base_value"] if said == UNKNOWN else said.startswith(LOWER))
+
+
 def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
     pairs = _pairs(of, base)
     if not pairs:
         return
     first, other = pairs[0]
+    names = {
+        **first.labels,
+        "allocator": first.allocator,
+        "base_dispatcher": other.dispatcher,
+        "base_predictor": other.predictor,
+        "base_allocator": other.allocator,
+    }
     for group in GROUPS:
         for name in first.figures if group == "all" else first.by_class[group]:
-            both = [
-                pair for pair in pairs if all(_value(run, group, name) is not None for run in pair)
-            ]
-            if name == "jobs" or not both:
-                continue
-            ours, theirs = zip(*both, strict=True)
-            values, bases = ([_value(r, group, name) for r in runs] for runs in (ours, theirs))
-            row = {
-                **first.labels,
-                "base_dispatcher": other.dispatcher,
-                "base_predictor": other.predictor,
-                "class": group,
-                "figure": name,
-                **_compared(values, bases),  # type: ignore[arg-type]
-                **_by_week(ours, theirs, group, name),
-            }
-            yield {**row, "verdict": verdict(row)}
+            row = None if name == "jobs" else _row(pairs, group, name)
+            if row is not None:
+                yield {**names, "class": group, "figure": name, **row}
+
+
+def _row(
+    pairs: Sequence[tuple[RunResult, RunResult]], group: str, name: str
+) -> dict[str, Any] | None:
+    """Return what a comparison of a figure of a group of jobs comes to; None without a pair."""
+    both = [pair for pair in pairs if all(_value(run, group, name) is not None for run in pair)]
+    if not both:
+        return None
+    ours, theirs = zip(*both, strict=True)
+    values, bases = ([_value(run, group, name) for run in runs] for runs in (ours, theirs))
+    row = {
+        **_compared(values, bases),  # type: ignore[arg-type]
+        **_by_week(ours, theirs, group, name),
+    }
+    return {**row, "verdict": verdict(row)}
 
 
 def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:

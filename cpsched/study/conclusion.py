@@ -1,4 +1,4 @@
-"""What a study came to, in one sentence for each workload and system: gain and cost."""
+"""What a study came to, in a few lines for each workload and system: the front, and its costs."""
 
 from __future__ import annotations
 
@@ -6,58 +6,99 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from cpsched.study.results import AREA
 from cpsched.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from cpsched.study.study import Baseline
     from cpsched.study.tables import Cell, Tables
+
+Row = dict[str, "Cell"]
+#: What is said of a run, and what it is called. The longest wait stands with the rest, because a
+#: dispatcher can buy good means by letting a few jobs wait very long.
+_SAID = (
+    (AREA, "area-weighted response"),
+    ("wait_p99.9_s", "p99.9 wait"),
+    ("wait_max_s", "longest wait"),
+    ("bounded_slowdown_mean", "mean bounded slowdown"),
+)
+#: Runs of a front that are named; tables have all.
+_MOST = 6
 
 
 def conclusions(tables: Tables) -> list[str]:
     """
-    Return a sentence for each workload and system with a baseline and something to compare.
+    Return lines for each workload and system with a baseline and something to compare.
 
-    It names the run with the shortest mean wait, and what became of the longest wait, because a
-    dispatcher can buy a good mean by letting a few jobs wait very long. Means over repetitions.
+    They name the runs on the Pareto front with the figures it is made of and the longest wait, and
+    what these are against the baseline's. Means over repetitions.
     """
     baseline = tables.results.baseline
-    found = []
+    found: list[str] = []
     for (workload, system), group in groupby(
         tables.summary.rows(), key=lambda row: (row["workload"], row["system"])
     ):
-        rows = [row for row in group if row["wait_mean_s"] is not None]
-        of_baseline = [
-            row
-            for row in rows
-            if all(name in (None, row[key]) for key, name in asdict(baseline).items())
-        ]
-        if of_baseline and len(rows) > 1:
-            best = min(rows, key=lambda row: _seconds(row, "mean"))
-            found.append(f"{workload} on {system}: {_sentence(of_baseline[0], best)}")
+        rows = [row for row in group if row["on_front"] is not None]
+        base = next((row for row in rows if _is(row, baseline)), None)
+        if base is not None and len(rows) > 1:
+            found.append(f"{workload} on {system}: {_name(base)}, the baseline, has {_told(base)}.")
+            found.extend(_front(base, rows))
     return found
 
 
-def _sentence(base: Mapping[str, Cell], best: Mapping[str, Cell]) -> str:
-    mean, longest = _seconds(base, "mean"), _seconds(base, "max")
-    start = f"with {_name(base)}, jobs waited {_time(mean)} on average and at most {_time(longest)}"
-    if _seconds(best, "mean") >= mean:
-        return f"{start}; no other dispatcher or predictor had a shorter mean wait."
-    gained, cost = _seconds(best, "mean"), _seconds(best, "max")
-    return (
-        f"{start}; with {_name(best)}, {_time(gained)} on average ({_change(mean, gained)}) and"
-        f" at most {_time(cost)} ({_change(longest, cost)})."
-    )
+def _front(base: Row, rows: Sequence[Row]) -> Iterator[str]:
+    """Say who is on the front, and who of them buys what at which cost."""
+    members = [row for row in rows if row["on_front"]]
+    others = [row for row in members if row is not base]
+    whether = "is on" if base["on_front"] else "is not on"
+    noise = "" if _repeated(rows) else " (one run each: differences may be noise)"
+    yield f"It {whether} the Pareto front of {_three()}{noise}."
+    for row in others[:_MOST]:
+        yield f"  on the front: {_name(row)} has {_told(row, base)}."
+    if len(others) > _MOST:
+        yield f"  and {len(others) - _MOST} more; see the tables."
+    if not others:
+        yield "  Nothing else is on it."
+
+
+def _three() -> str:
+    names = [name for figure, name in _SAID if figure != "wait_max_s"]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _is(row: Row, baseline: Baseline) -> bool:
+    return all(name in (None, row[key]) for key, name in asdict(baseline).items())
+
+
+def _repeated(rows: Sequence[Row]) -> bool:
+    return any(_number(row, "repetitions") > 1 for row in rows)
 
 
 def _name(row: Mapping[str, Cell]) -> str:
-    return f"{row['dispatcher']} and {row['predictor']}"
+    return f"{row['dispatcher']} with {row['predictor']}"
 
 
-def _seconds(row: Mapping[str, Cell], statistic: str) -> float:
-    value = row[f"wait_{statistic}_s"]
-    assert isinstance(value, int | float), "there are jobs, so there are waits"
+def _told(row: Row, base: Row | None = None) -> str:
+    """Return a run's figures, each with the change against the baseline's."""
+    said = []
+    for figure, name in _SAID:
+        value = _number(row, figure)
+        shown = _plain(value) if figure == "bounded_slowdown_mean" else _time(value)
+        change = "" if base is None else f" ({_change(_number(base, figure), value)})"
+        said.append(f"{name} {shown}{change}")
+    return ", ".join(said)
+
+
+def _number(row: Mapping[str, Cell], name: str) -> float:
+    value = row[name]
+    assert isinstance(value, int | float), "a run that may be on the front has these figures"
     return float(value)
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}"
 
 
 def _time(seconds: float) -> str:
@@ -66,11 +107,12 @@ def _time(seconds: float) -> str:
 
 
 def _change(before: float, after: float) -> str:
-    """Return by how much something became shorter or longer."""
+    """Return by how much something became smaller or larger."""
     if before == after:
         return "the same"
     if not before:
         return "it was 0"
-    share = 100 * abs(after / before - 1)
-    much = f"{share:.0f} %" if share >= 1 else "less than 1 %"
-    return f"{much} {'shorter' if after < before else 'longer'}"
+    share = 100 * (after / before - 1)
+    if abs(share) < 1:
+        return "less than 1 % less" if share < 0 else "less than 1 % more"
+    return f"{abs(share):.0f} % {'less' if share < 0 else 'more'}"

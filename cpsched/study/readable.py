@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cpsched.metrics.groups import SIZES
+from cpsched.study.allocators import allocator_column
 from cpsched.study.names import slug
-from cpsched.study.results import MEASURES, PLACES, STATISTICS, column
+from cpsched.study.results import (
+    AREA,
+    MEASURES,
+    PLACES,
+    QUEUE_STATISTICS,
+    STATISTICS,
+    USER_STATISTICS,
+    column,
+)
 from cpsched.tables import Better, Column, Number, Table, decimals_for
 
 if TYPE_CHECKING:
@@ -17,10 +27,19 @@ if TYPE_CHECKING:
 Row = dict[str, "Cell"]
 #: Title, name and unit, as for the measures of jobs.
 _QUEUE = ("queue size at every second", "queue", "jobs")
+_OVERTAKEN = ("overtaken by jobs", "overtaken", "jobs")
+#: What a comparison is judged by, and the longest wait beside it: figure and what it is called.
+_HEADLINE = (
+    (AREA, "area-weighted response"),
+    ("wait_p99.9_s", "p99.9 wait"),
+    ("wait_max_s", "max wait"),
+    ("bounded_slowdown_mean", "mean bounded slowdown"),
+)
 #: Of a ratio.
 _MOST_DECIMALS = 6
 _SHARES = {
     "utilization": ("use", Better.HIGHER),
+    "steady_utilization": ("use, steady", Better.HIGHER),
     "loss_of_capacity": ("lost", Better.LOWER),
 }
 
@@ -48,9 +67,10 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
             for titled in (
                 *(
                     _titled(place, title, rows, *_size(rows), *_statistics(rows, name, unit))
-                    for title, name, unit in (*_measured(), _QUEUE)
+                    for title, name, unit in (*_measured(), _OVERTAKEN, _QUEUE)
                 ),
-                _titled(place, "the machine", rows, *_size(rows), *_system(rows)),
+                *_users(place, rows),
+                _titled(place, "the machine", rows, *_size(rows), *_system(rows), *_tail(rows)),
                 *_placement(place, rows),
             )
         ],
@@ -65,6 +85,18 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
             )
             for place, rows in _places(tables.classes)
             for title, name, unit in _measured()
+        ],
+        "sizes": [
+            _titled(
+                place,
+                "wait by size",
+                rows,
+                _text(rows, "size"),
+                Column("asks for", "", tuple(SIZES[str(row["size"])] for row in rows)),
+                _number(rows, "jobs", "jobs"),
+                *_statistics(rows, "wait", "s"),
+            )
+            for place, rows in _places(tables.sizes)
         ],
         "differences": [
             Titled(place, f"{title} against the baseline", table)
@@ -103,11 +135,18 @@ def _places(rows: Rows) -> list[tuple[str, list[Row]]]:
 
 
 def _titled(place: str, title: str, rows: Sequence[Row], *columns: Column) -> Titled:
-    return Titled(place, title, Table("", (*_who(rows), *columns)))
+    return Titled(place, title, _table("", rows, *columns))
 
 
-def _who(rows: Sequence[Row]) -> tuple[Column, Column]:
-    return _text(rows, "dispatcher"), _text(rows, "predictor")
+def _table(said: str, rows: Sequence[Row], *columns: Column) -> Table:
+    """Return a table of rows by dispatcher, predictor and, if they differ in it, allocator."""
+    same, named = allocator_column([_optional(row["allocator"]) for row in rows])
+    who = (_text(rows, "dispatcher"), _text(rows, "predictor"), *named)
+    return Table("; ".join(filter(None, [said, same])), (*who, *columns))
+
+
+def _optional(value: Cell) -> str | None:
+    return None if value is None else str(value)
 
 
 def _size(rows: Sequence[Row]) -> tuple[Column, ...]:
@@ -139,9 +178,40 @@ def _scaled(value: Cell, scale: float) -> Number:
 
 
 def _statistics(rows: Sequence[Row], name: str, unit: str) -> list[Column]:
-    return [
-        _number(rows, column(name, one, unit), one, unit, better=Better.LOWER) for one in STATISTICS
+    """Return a measure's statistics, and beside them what the longest wait was."""
+    known = QUEUE_STATISTICS if name == "queue" else STATISTICS
+    is_wait = name == "wait"
+    columns = [
+        _number(
+            rows,
+            column(name, one, unit),
+            f"{one} wait" if is_wait else one,
+            unit,
+            better=Better.LOWER,
+        )
+        for one in known
     ]
+    return columns if is_wait else [*columns, *_tail(rows)]
+
+
+def _tail(rows: Sequence[Row]) -> list[Column]:
+    """Return the 99.9th percentile and the longest of the waits, which are in every table."""
+    return [
+        _number(rows, f"wait_{one}_s", f"{one} wait", "s", better=Better.LOWER)
+        for one in ("p99.9", "max")
+    ]
+
+
+def _users(place: str, rows: Sequence[Row]) -> list[Titled]:
+    """Return how the mean waits of users are spread; nothing where no user is known."""
+    if all(row["user_wait_mean_s"] is None for row in rows):
+        return []
+    names = {"mean": "mean", "median": "median", "p95": "p95", "max": "worst"}
+    columns = (
+        _number(rows, f"user_wait_{one}_s", f"{names[one]} user", "s", better=Better.LOWER)
+        for one in USER_STATISTICS
+    )
+    return [_titled(place, "mean wait of users", rows, *_size(rows), *columns, *_tail(rows))]
 
 
 def _system(rows: Sequence[Row]) -> tuple[Column, ...]:
@@ -181,20 +251,33 @@ def _means(rows: Sequence[Row]) -> Table:
         if repetitions == 1:
             said = f"{jobs:,} jobs, {rejected:,} rejected; one run each"
         sizes = ()
-    return Table(
-        said,
-        (
-            *_who(rows),
-            *sizes,
-            _number(rows, "wait_mean_s", "mean wait", "s", better=Better.LOWER),
-            _number(rows, "wait_p99_s", "p99 wait", "s", better=Better.LOWER),
-            _number(rows, "slowdown_mean", "mean slowdown", better=Better.LOWER),
-            _number(rows, "bounded_slowdown_mean", "mean bounded slowdown", better=Better.LOWER),
-            _number(rows, "bounded_slowdown_p99", "p99 bounded slowdown", better=Better.LOWER),
-            _number(rows, "queue_mean_jobs", "mean queue", "jobs", better=Better.LOWER),
-            _number(rows, "utilization_core", "core use", "%", 100, 1, Better.HIGHER),
-        ),
+    lower, higher = Better.LOWER, Better.HIGHER
+    more = (
+        _number(rows, "wait_mean_s", "mean wait", "s", better=lower),
+        _number(rows, "wait_p99_s", "p99 wait", "s", better=lower),
+        _number(rows, "user_wait_max_s", "worst user's mean wait", "s", better=lower),
+        _number(rows, "overtaken_mean_jobs", "mean overtaken by", "jobs", better=lower),
+        _number(rows, "slowdown_mean", "mean slowdown", better=lower),
+        _number(rows, "bounded_slowdown_p99", "p99 bounded slowdown", better=lower),
+        _number(rows, "queue_mean_jobs", "mean queue", "jobs", better=lower),
+        _number(rows, "utilization_core", "core use", "%", 100, 1, higher),
+        _number(rows, "steady_utilization_core", "core use, steady", "%", 100, 1, higher),
     )
+    return _table(
+        said,
+        rows,
+        *sizes,
+        _number(rows, AREA, "area-weighted response", "s", better=lower),
+        *_tail(rows),
+        _number(rows, "bounded_slowdown_mean", "mean bounded slowdown", better=lower),
+        Column("Pareto front", "", tuple(_front(row["on_front"]) for row in rows)),
+        # A log may name no users, and have no steady part.
+        *(one for one in more if any(value is not None for value in one.values)),
+    )
+
+
+def _front(value: Cell) -> str:
+    return "-" if value is None else "yes" if value else "no"
 
 
 def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
@@ -205,36 +288,52 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
     # The same in both columns: one is divided by the other.
     both = [_scaled(row[key], 1) for key in ("value", "base_value") for row in chosen]
     decimals = decimals_for(both, unit)
-    return Table(
-        "Intervals are 95 %, of the repetitions and of a bootstrap over weeks of the log; a"
+    longest = _of_figure(rows, chosen, "wait_max_s")
+    said, against = _against(chosen)
+    return _table(
+        f"{said}Intervals are 95 %, of the repetitions and of a bootstrap over weeks of the log; a"
         " difference is significant only if every interval excludes zero",
-        (
-            *_who(chosen),
-            Column("against", "", tuple(_base(row) for row in chosen)),
-            _text(chosen, "class"),
-            _number(chosen, "value", "mean", unit, decimals=decimals),
-            _number(chosen, "base_value", "baseline", unit, decimals=decimals),
-            _ratios_of("ratio", chosen, "ratio"),
-            _ratios_of("ratio over weeks", chosen, "week_ratio"),
-            _text(chosen, "verdict"),
-        ),
+        chosen,
+        *against,
+        _text(chosen, "class"),
+        _number(chosen, "value", "mean", unit, decimals=decimals),
+        _number(chosen, "base_value", "baseline", unit, decimals=decimals),
+        _ratios_of("ratio", chosen, "ratio"),
+        replace(_ratios_of("ratio over weeks", chosen, "week_ratio"), joined=True),
+        replace(_text(chosen, "verdict"), joined=True),
+        _number(longest, "value", "max wait", "s"),
+        replace(_number(longest, "base_value", "baseline's", "s"), joined=True),
     )
 
 
 def _ratios(rows: Sequence[Row]) -> Table:
-    """Return the ratios to the baseline in short: two means over all jobs."""
+    """Return the ratios of the headline's figures to the baseline's, over all jobs."""
+    whole = [row for row in rows if row["class"] == "all"]
+    chosen = list({(row["dispatcher"], row["predictor"]): row for row in whole}.values())
+    said, columns = _against(chosen)
+    for figure, title in _HEADLINE:
+        found = _of_figure(whole, chosen, figure)
+        columns.append(_ratios_of(f"{title}, ratio", found, "ratio", 2))
+        if any(row.get("weeks") for row in found):
+            columns.append(replace(_ratios_of("over weeks", found, "week_ratio", 2), joined=True))
+        verdicts = tuple(str(row.get("verdict", "-")) for row in found)
+        columns.append(Column("verdict", "", verdicts, joined=True))
+    return _table(said.removesuffix(". "), chosen, *columns)
 
-    def of(figure: str) -> list[Row]:
-        return [row for row in rows if (row["class"], row["figure"]) == ("all", figure)]
 
-    waits, slowdowns = of("wait_mean_s"), of("bounded_slowdown_mean")
-    columns = [*_who(slowdowns), Column("against", "", tuple(map(_base, slowdowns)))]
-    for title, chosen in (("mean wait", waits), ("mean bounded slowdown", slowdowns)):
-        columns.append(_ratios_of(f"{title}, ratio", chosen, "ratio", 2))
-        if any(row["weeks"] for row in chosen):
-            columns.append(_ratios_of("over weeks", chosen, "week_ratio", 2))
-        columns.append(_text(chosen, "verdict"))
-    return Table("", tuple(columns))
+def _of_figure(rows: Sequence[Row], chosen: Sequence[Row], figure: str) -> list[Row]:
+    """Return the rows about a figure of the same runs and jobs as some rows; empty without one."""
+    keys = ("dispatcher", "predictor", "class")
+    there = {tuple(row[key] for key in keys): row for row in rows if row["figure"] == figure}
+    return [there.get(tuple(row[key] for key in keys), {}) for row in chosen]
+
+
+def _against(rows: Sequence[Row]) -> tuple[str, list[Column]]:
+    """Return words for a caption if all rows have the same baseline, else a column."""
+    names = tuple(map(_base, rows))
+    if len(set(names)) == 1:
+        return f"Against {names[0]}. ", []
+    return "", [Column("against", "", names)]
 
 
 def _base(row: Row) -> str:
@@ -246,7 +345,7 @@ def _ratios_of(header: str, rows: Sequence[Row], name: str, decimals: int = 3) -
     shown = tuple(_ratio(row, name, decimals) for row in rows)
     # An interval over the weeks is of the same ratio.
     middle = tuple(
-        None if text == "-" else _scaled(row["ratio"], 1)
+        None if text == "-" else _scaled(row.get("ratio"), 1)
         for text, row in zip(shown, rows, strict=True)
     )
     return Column(header, "", shown, sorted_by=middle)
@@ -270,7 +369,7 @@ def _timing(rows: Sequence[Row]) -> tuple[Column, ...]:
         _number(rows, "loop_s", "simulation", "s", 1, 2),
         _number(rows, "loop_cpu_s", "simulation, CPU", "s", 1, 2),
         *(
-            _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2, Better.LOWER)
+            _number(rows, f"decision_{name}_s", f"{name} decision", "ms", 1000, 2)
             for name in ("median", "p99", "max")
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ import pyarrow.parquet as pq
 
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics.predictions import knows_runtimes
 from cpsched.metrics.steps import StepFunction
+from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, find_runs
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
@@ -34,11 +37,16 @@ MEASURES = {
     "slowdown": ("slowdown", ""),
     "bounded_slowdown": ("bounded_slowdown", ""),
 }
+#: Key in ``metrics.json``, and column, of area-weighted response.
+AREA = "response_by_area_s"
 #: Measures of where jobs lie, as in ``metrics.json``.
 PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
-STATISTICS = ("mean", "median", "p95", "p99", "max")
+STATISTICS = ("mean", "median", "p95", "p99", "p99.9", "max")
+#: Of the queue size at every second, and of the mean waits of users.
+QUEUE_STATISTICS = ("mean", "median", "p95", "p99", "max")
+USER_STATISTICS = ("mean", "median", "p95", "max")
 CLASSES = tuple(job_metrics.CLASSES)
 GROUPS = ("all", *CLASSES)
 COUNTS = (
@@ -64,6 +72,12 @@ class RunResult:
         Of its folder.
     workload, system, dispatcher, predictor
         Labels.
+    dispatcher_spec
+        Specification of the dispatcher.
+    allocator
+        What the dispatcher places jobs with; None where it has its own way, or nothing says so.
+    knows_runtimes
+        Whether the predictor is told the actual runtimes.
     not_a_forecast
         What the predictor has seen of the jobs it predicts, None for nothing.
     counts
@@ -72,6 +86,9 @@ class RunResult:
         By column, over all jobs: ``wait_mean_s``, ``utilization_core``, ...
     by_class
         The same of short, medium and long jobs, for the measures of jobs; with ``jobs``.
+    by_size
+        The waits of jobs by size (see :mod:`cpsched.metrics.groups`), with ``jobs``; nothing where
+        the run was made before there were any.
     weeks
         Sums by week, by measure (key of ``metrics.json``) and group of jobs.
     timing
@@ -88,8 +105,12 @@ class RunResult:
     counts: Mapping[str, int]
     figures: Mapping[str, Figure]
     by_class: Mapping[str, Mapping[str, Figure]]
+    by_size: Mapping[str, Mapping[str, Figure]]
     weeks: Mapping[tuple[str, str], WeekSums]
     timing: Mapping[str, float]
+    dispatcher_spec: str
+    allocator: str | None
+    knows_runtimes: bool = False
     not_a_forecast: str | None = None
 
     @property
@@ -153,6 +174,12 @@ def collect(folder: str | Path) -> Results:
         runs=runs,
         missing=tuple(p["folder"] for p in places if p["folder"] not in there),
     )
+
+
+def mean(values: Iterable[Figure]) -> float | None:
+    """Return the mean of what was measured, None if nothing was; the sum is exact."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
@@ -239,19 +266,31 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         about, summary = _json(run / MARK), _json(run / "metrics.json")
         if about.get("format") != RUN_FORMAT:
             raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
+        weeks = _weeks(run)
+        spec = str(about["dispatcher"])
         return RunResult(
             path=run,
+            dispatcher_spec=spec,
+            # Runs of before do not say it; then it is the default of now.
+            allocator=about["allocator"] if "allocator" in about else allocator_of(spec),
+            knows_runtimes=knows_runtimes(str(about["predictor"])),
             not_a_forecast=about.get("not_a_forecast"),
             **{label: str(place[label]) for label in LABELS},
             seed=int(place["seed"]),
             deterministic=bool(about["deterministic"]),
             counts=_counts(summary),
-            figures={**_of_group(summary, "all"), **_of_system(run, summary)},
+            figures={
+                **_of_group(summary, "all"),
+                AREA: _number(summary[AREA]) if AREA in summary else weeks[AREA, "all"].mean,
+                **_of_users(summary),
+                **_of_system(run, summary),
+            },
             by_class={
                 name: {"jobs": summary["wait_s"][name]["jobs"], **_of_group(summary, name)}
                 for name in CLASSES
             },
-            weeks=_weeks(run / "jobs.parquet"),
+            by_size=_by_size(summary),
+            weeks=weeks,
             timing=_json(run / "timing.json"),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -286,6 +325,25 @@ def _of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
     }
 
 
+def _of_users(summary: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return waits by user, and how often jobs were overtaken, by column; None in older runs."""
+    users, passed = (summary.get(key) or {} for key in ("wait_by_user_s", "overtaken_by_jobs"))
+    return {column("user_wait", one, "s"): _number(users.get(one)) for one in USER_STATISTICS} | {
+        column("overtaken", one, "jobs"): _number(passed.get(one)) for one in STATISTICS
+    }
+
+
+def _by_size(summary: Mapping[str, Any]) -> dict[str, dict[str, Figure]]:
+    """Return the waits of jobs by size by column."""
+    return {
+        name: {
+            "jobs": found["jobs"],
+            **{column("wait", one, "s"): _number(found[one]) for one in STATISTICS},
+        }
+        for name, found in (summary.get("wait_by_size_s") or {}).items()
+    }
+
+
 def column(*parts: str) -> str:
     """Return the name of a column of its parts: ``wait``, ``mean``, ``s``."""
     return "_".join(part for part in parts if part)
@@ -296,11 +354,13 @@ def _of_system(run: Path, summary: Mapping[str, Any]) -> dict[str, Figure]:
     queue = summary["queue_jobs"]
     found: dict[str, Figure] = {
         column("queue", statistic, "jobs"): _number(queue.get(statistic))
-        for statistic in STATISTICS
+        for statistic in QUEUE_STATISTICS
     }
     found["queue_p99_jobs"] = _queue_p99(run / "queue.parquet", summary["window_s"])
-    for name in ("utilization", "loss_of_capacity"):
-        found |= {column(name, kind): _number(value) for kind, value in summary[name].items()}
+    for name in ("utilization", "steady_utilization", "loss_of_capacity"):
+        # Of all resources the machine has; older runs have no steady window.
+        shares = summary.get(name) or dict.fromkeys(summary["utilization"])
+        found |= {column(name, kind): _number(value) for kind, value in shares.items()}
     found["theoretical_utilization"] = _number(summary.get("theoretical_utilization"))
     found |= _of_places(summary.get("placement") or {})
     found["makespan_s"] = _number(summary["makespan_s"])
@@ -331,16 +391,17 @@ def _queue_p99(path: Path, window: list[int] | None) -> Figure:
     return queue.distribution(*window).quantile(0.99)
 
 
-def _weeks(path: Path) -> dict[tuple[str, str], WeekSums]:
+def _weeks(run: Path) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
     table = pq.read_table(
-        path,
+        run / "jobs.parquet",
         columns=["submit", "start", "end", "outcome"],
         read_dictionary=["outcome"],
         use_threads=False,
     )
     week, num_weeks = week_of(_integers(table, "submit"))
     done = _ended(table)
+    width = _widths(run / "allocations.parquet", _integers(table, "start"))[done]
     submit, start, end = (_integers(table, name)[done] for name in ("submit", "start", "end"))
     wait, runtime = job_metrics.wait(submit, start), end - start
     values = {
@@ -351,11 +412,24 @@ def _weeks(path: Path) -> dict[tuple[str, str], WeekSums]:
     length = job_metrics.job_class(runtime)
     groups: dict[str, Any] = {"all": slice(None)}
     groups |= {item.name.lower(): length == item for item in job_metrics.JobClass}
-    return {
+    found = {
         (key, group): WeekSums.of(week[done][rows], value[rows], num_weeks)
         for key, value in values.items()
         for group, rows in groups.items()
     }
+    return found | {
+        (AREA, "all"): WeekSums.of(week[done], wait + runtime, num_weeks, weight=width * runtime)
+    }
+
+
+def _widths(path: Path, start: IntArray) -> IntArray:
+    """Return the cores (the first resource kind) that each job held when it started."""
+    cores = next(name for name in pq.read_schema(path).names if name.startswith("amount."))
+    table = pq.read_table(path, columns=["job", "from", "count", cores], use_threads=False)
+    job, since, count, amount = (_integers(table, name) for name in table.column_names)
+    first = since == start[job]
+    held = np.bincount(job[first], weights=(count * amount)[first], minlength=len(start))
+    return held.astype(np.int64)
 
 
 def _ended(table: pa.Table) -> IntArray:

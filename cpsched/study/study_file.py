@@ -7,6 +7,7 @@ The format is described in ``docs/studies.md``. Every key is checked before anyt
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from cpsched.generators.contract import describe
 from cpsched.model_files import absolute, with_model
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import Spec, build, canonical
+from cpsched.study.allocators import with_allocator
 from cpsched.study.study import (
     JITTER,
     Baseline,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 _ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
 #: At the top of a study.
 _KEYS = (
-    *("title", "question", "dispatchers", "predictors", "systems", "workloads"),
+    *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
     *("seeds", "jitter", "run", "baseline"),
 )
 #: Of a workload; the last two for files and for generators only.
@@ -128,7 +130,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     """
     top = StudySection(data, str(file), lines=lines)
     top.expect(*_KEYS)
-    dispatchers = _choices(top, "dispatchers", "dispatchers", file)
+    dispatchers = _placing(top, _choices(top, "dispatchers", "dispatchers", file))
     predictors = _choices(top, "predictors", "predictors", file, default=("requested",))
     shared = _systems(top, file)
     workloads = [
@@ -174,6 +176,20 @@ def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Cho
     return Choice(usual if label is None else check_label(label), found)
 
 
+def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """Give all dispatchers that name no allocator the one that the study names."""
+    allocator = section.text("allocator", "")
+    if not allocator:
+        return dispatchers
+    try:
+        allocator = canonical("allocators", allocator)
+    except CpschedError as error:
+        raise section.error("allocator", str(error)) from error
+    found = tuple(replace(one, spec=with_allocator(one.spec, allocator)) for one in dispatchers)
+    _once(section, "dispatchers", "run", [one.spec for one in found])
+    return found
+
+
 def _choices(
     section: StudySection, key: str, group: str, file: Path, default: Sequence[str] = ()
 ) -> tuple[Choice, ...]:
@@ -185,12 +201,16 @@ def _choices(
         except CpschedError as error:
             place = key if label is None else f"{key}.{label}"
             raise section.error(place, str(error)) from error
-    for name, values in (("label", [c.label for c in found]), ("run", [c.spec for c in found])):
-        twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
-        if twice is not None:
-            raise section.error(key, f"'{twice}' is there twice, as a {name}")
+    _once(section, key, "label", [choice.label for choice in found])
+    _once(section, key, "run", [choice.spec for choice in found])
     _distinct(section, key, [choice.label for choice in found])
     return tuple(found)
+
+
+def _once(section: StudySection, key: str, what: str, values: Sequence[str]) -> None:
+    twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
+    if twice is not None:
+        raise section.error(key, f"'{twice}' is there twice, as a {what}")
 
 
 def _systems(section: StudySection, file: Path) -> tuple[str, ...]:

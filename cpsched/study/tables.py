@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.study.comparisons import COLUMNS, comparisons
-from cpsched.study.results import CLASSES, COUNTS, LABELS, Results, collect
+from cpsched.study.front import fronts
+from cpsched.study.results import COUNTS, LABELS, Results, collect, mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.study.results import Figure, RunResult
+    from cpsched.study.results import RunResult
 
+#: Columns of text.
+_TEXTS = (
+    *("folder", *LABELS, "allocator", "class", "size"),
+    *("base_dispatcher", "base_predictor", "base_allocator", "figure", "verdict"),
+)
+#: Of a table that has no rows where all runs are of before there were sizes.
+_SIZE_COLUMNS = (*LABELS, "allocator", "size")
 #: A cell; None where nothing was measured.
 Cell = str | int | float | bool | None
 
@@ -73,6 +81,8 @@ class Tables:
         One row for each workload, system, dispatcher and predictor: means over the repetitions.
     classes
         The same for short, medium and long jobs.
+    sizes
+        Waits of jobs by the share of the machine they ask for.
     differences
         Every figure against the baseline's, with intervals.
     timing
@@ -83,6 +93,7 @@ class Tables:
     runs: Rows
     summary: Rows
     classes: Rows
+    sizes: Rows
     differences: Rows
     timing: Rows
 
@@ -90,7 +101,7 @@ class Tables:
         """Return the tables by name."""
         return {
             name: getattr(self, name)
-            for name in ("summary", "classes", "differences", "runs", "timing")
+            for name in ("summary", "classes", "sizes", "differences", "runs", "timing")
         }
 
 
@@ -114,18 +125,23 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     runs = results.runs
     repeated = grouped(runs)
     counts = dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int)
-    texts = ("folder", *LABELS, "class", "base_dispatcher", "base_predictor", "figure", "verdict")
-    kinds: dict[str, type] = {**counts, **dict.fromkeys(texts, str), "deterministic": bool}
-    classes = [_class_row(of, name) for of in repeated for name in CLASSES]
-    summary = [_summary_row(of) for of in repeated]
+    kinds: dict[str, type] = {
+        **counts,
+        **dict.fromkeys(_TEXTS, str),
+        **dict.fromkeys(("deterministic", "on_front"), bool),
+    }
+    classes = _group_rows(repeated, "class", "by_class")
+    sizes = _group_rows(repeated, "size", "by_size")
+    summary = [_summary_row(*each) for each in zip(repeated, fronts(repeated), strict=True)]
     differences = comparisons(repeated, results.baseline)
     return Tables(
         results=results,
         runs=Rows.of([_run_row(run) for run in runs], kinds),
         summary=Rows.of(summary, kinds | _means_among(COUNTS, summary)),
         classes=Rows.of(classes, kinds | _means_among(("jobs",), classes)),
+        sizes=Rows.of(sizes, kinds | _means_among(("jobs",), sizes), least=_SIZE_COLUMNS),
         differences=Rows.of(differences, kinds, least=COLUMNS),
-        timing=Rows.of([{**run.labels, "seed": run.seed, **run.timing} for run in runs], kinds),
+        timing=Rows.of([_timing_row(run) for run in runs], kinds),
     )
 
 
@@ -148,15 +164,10 @@ def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:
     return list(found.values())
 
 
-def mean(values: Iterable[Figure]) -> float | None:
-    """Return the mean of what was measured, None if nothing was; the sum is exact."""
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
-
-
 def _run_row(run: RunResult) -> dict[str, Cell]:
     return {
         **run.labels,
+        "allocator": run.allocator,
         "seed": run.seed,
         "folder": run.folder,
         "deterministic": run.deterministic,
@@ -165,24 +176,36 @@ def _run_row(run: RunResult) -> dict[str, Cell]:
     }
 
 
-def _summary_row(of: Sequence[RunResult]) -> dict[str, Cell]:
+def _timing_row(run: RunResult) -> dict[str, Cell]:
+    return {**run.labels, "allocator": run.allocator, "seed": run.seed, **run.timing}
+
+
+def _summary_row(of: Sequence[RunResult], on_front: bool | None) -> dict[str, Cell]:
     first = of[0]
     return {
         **first.labels,
+        "allocator": first.allocator,
         "repetitions": len(of),
+        "on_front": on_front,
         "deterministic": all(run.deterministic for run in of),
         **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},
         **{name: mean(run.figures.get(name) for run in of) for name in first.figures},
     }
 
 
-def _class_row(of: Sequence[RunResult], name: str) -> dict[str, Cell]:
-    first = of[0]
-    figures: dict[str, Any] = {
-        key: mean(run.by_class[name][key] for run in of) for key in first.by_class[name]
-    }
-    figures["jobs"] = _mean_count([run.by_class[name]["jobs"] for run in of])
-    return {**first.labels, "class": name, "repetitions": len(of), **figures}
+def _group_rows(
+    repeated: Sequence[Sequence[RunResult]], kind: str, groups: str
+) -> list[dict[str, Cell]]:
+    """Return a row for each group of jobs: by length (``by_class``) or by size (``by_size``)."""
+    rows: list[dict[str, Cell]] = []
+    for of in repeated:
+        found = [getattr(run, groups) for run in of if getattr(run, groups)]
+        for name in found[0] if found else ():
+            figures = {key: mean(one[name][key] for one in found) for key in found[0][name]}
+            jobs = _mean_count([one[name]["jobs"] for one in found])
+            names = {**of[0].labels, "allocator": of[0].allocator, kind: name}
+            rows.append({**names, "repetitions": len(found), **figures, "jobs": jobs})
+    return rows
 
 
 def _mean_count(counts: Sequence[Any]) -> int | float:

@@ -45,32 +45,41 @@ class WeekSums:
     Attributes
     ----------
     total
-        Sum of the values, float64, shape ``(W,)``.
-    jobs
-        How many, float64, shape ``(W,)``.
+        Sum of the values, each times its weight, float64, shape ``(W,)``.
+    weight
+        Sum of the weights, float64, shape ``(W,)``: how many jobs, where all weigh the same.
     """
 
     total: FloatArray
-    jobs: FloatArray
+    weight: FloatArray
 
     @classmethod
-    def of(cls, week: IntArray, values: AnyArray, num_weeks: int) -> WeekSums:
-        """Add up values, shape ``(n,)``, by the number of their week."""
+    def of(
+        cls, week: IntArray, values: AnyArray, num_weeks: int, weight: AnyArray | None = None
+    ) -> WeekSums:
+        """Add up values, shape ``(n,)``, by the number of their week; None: all weigh 1."""
+        whole = np.ones(len(week)) if weight is None else weight.astype(np.float64)
         return cls(
-            np.bincount(week, weights=values, minlength=num_weeks).astype(np.float64),
-            np.bincount(week, minlength=num_weeks).astype(np.float64),
+            np.bincount(week, weights=values * whole, minlength=num_weeks).astype(np.float64),
+            np.bincount(week, weights=whole, minlength=num_weeks).astype(np.float64),
         )
+
+    @property
+    def mean(self) -> float | None:
+        """The weighted mean over all weeks; None where nothing weighs anything."""
+        weight = float(self.weight.sum())
+        return float(self.total.sum()) / weight if weight else None
 
     def __add__(self, other: WeekSums) -> WeekSums:
         """Return the sums over two repetitions of a run."""
         # Jitter may move the last job over the end of its week.
         most = max(len(self.total), len(other.total))
         one, two = self._padded(most), other._padded(most)
-        return WeekSums(one.total + two.total, one.jobs + two.jobs)
+        return WeekSums(one.total + two.total, one.weight + two.weight)
 
     def _padded(self, weeks: int) -> WeekSums:
         more = (0, weeks - len(self.total))
-        return WeekSums(np.pad(self.total, more), np.pad(self.jobs, more))
+        return WeekSums(np.pad(self.total, more), np.pad(self.weight, more))
 
 
 def week_of(submit: IntArray) -> tuple[IntArray, int]:
@@ -85,22 +94,21 @@ def intervals(values: WeekSums, base: WeekSums) -> tuple[Estimate | None, Estima
     """
     Return the difference and the ratio of two means, with their intervals.
 
-    None where the log has fewer than eight weeks or a mean is over no job; the ratio also where
+    None where the log has fewer than eight weeks or a mean is over no weight; the ratio also where
     a mean is 0 in some draw. Weeks in which no job counts are drawn like all others; the few draws
     that consist of them alone are left out.
     """
     weeks = len(values.total)
-    if weeks < FEWEST or not values.jobs.sum() or not base.jobs.sum():
+    mean, mean_base = values.mean, base.mean
+    if weeks < FEWEST or mean is None or mean_base is None:
         return None, None
     drawn, based = _means(values), _means(base)
     usable = np.isfinite(drawn) & np.isfinite(based)
     drawn, based = drawn[usable], based[usable]
-    mean = values.total.sum() / values.jobs.sum()
-    mean_base = base.total.sum() / base.jobs.sum()
-    difference = _estimate(float(mean - mean_base), drawn - based, weeks)
+    difference = _estimate(mean - mean_base, drawn - based, weeks)
     if mean_base <= 0 or (based <= 0).any():
         return difference, None
-    return difference, _estimate(float(mean / mean_base), drawn / based, weeks)
+    return difference, _estimate(mean / mean_base, drawn / based, weeks)
 
 
 def _means(sums: WeekSums) -> FloatArray:
@@ -108,9 +116,9 @@ def _means(sums: WeekSums) -> FloatArray:
     draws = _draws(len(sums.total))
     # Sums of one order, whatever the number of threads: equal runs give equal tables.
     total = np.einsum("dw,w->d", draws, sums.total)
-    jobs = np.einsum("dw,w->d", draws, sums.jobs)
+    weight = np.einsum("dw,w->d", draws, sums.weight)
     found = np.full(len(draws), np.nan)
-    np.divide(total, jobs, out=found, where=jobs > 0)
+    np.divide(total, weight, out=found, where=weight > 0)
     return found
 
 

@@ -18,6 +18,7 @@ from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 from cpsched.simulation.identity import versions_here
+from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, appearing, digests_of
 from cpsched.study.nodes import fold
 
@@ -91,6 +92,8 @@ def description(
         "versions": versions_here(),
         "arguments": dict(arguments),
         "dispatcher": run.dispatcher,
+        # One pool leaves nothing to choose.
+        "allocator": allocator_of(run.dispatcher) if schedule.system.num_nodes > 1 else None,
         "predictor": run.predictor,
         "settings": vars(run.settings),
         "workload": {

@@ -41,11 +41,30 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert "log: 4 jobs" in out
     assert "set aside: 1 row of the log (never ran)" in out
     assert "rejected: 1 job that can never run here (the first: job 5," in out
+    # What runs are compared by, waits of groups of jobs, and the machine.
     lines = out.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))] == [
-        "fifo",
-        "prb",
-    ]
+    named = [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))]
+    assert named == 3 * ["fifo", "prb"]
+    words = out.split()
+    assert words.count("p99.9") == words.count("dispatcher") == 3
+
+
+def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
+    """On nodes; a pool has no allocator to speak of."""
+    nodes = (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
+    (files / "nodes.toml").write_text(nodes)
+    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "rollout")
+    _, out, _ = cpsched(*several)
+    assert "allocators differ: consolidate (rollout), first-fit (fifo); set allocator=..." in out
+    code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
+    assert (code, err) == (0, "")
+    assert "differ" not in out
+    assert out.count("allocator: best-fit") == 4
+    specs = {json.loads(run.read_text())["dispatcher"] for run in files.glob("out/runs/*/run.json")}
+    assert specs == {"fifo:allocator=best-fit", "rollout:allocator=best-fit"}
+    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "rollout"))]
+    assert set(lines) == {"fifo", "rollout"}
+    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "rollout")[1]
 
 
 def _only(folder):
@@ -155,6 +174,7 @@ def test_part_of_a_log(files, cpsched):
         (("simulate", "log.swf", "--system", "eurorra"), "Did you mean 'eurora'?"),
         (("simulate", "log.swf", "--system", "no.toml"), "no.toml: cannot be read"),
         ((*SIMULATE, "-d", "easi"), "no dispatcher is called 'easi'"),
+        ((*SIMULATE, "--allocator", "frist-fit"), "Did you mean 'first-fit'?"),
         ((*SIMULATE, "-d", "easy:backfil=sjf"), "Did you mean 'backfill'?"),
         ((*SIMULATE, "-d", "easy:backfill"), "'backfill' is not an option; write key=value"),
         ((*SIMULATE, "-d", "conservative:depth=many"), "'many' is not a whole number"),

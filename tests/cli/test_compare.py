@@ -43,9 +43,11 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert (code, err) == (0, "")
     assert out.startswith("2 runs: 2 made, 0 already done, 0 failed\n\nlog on four\n")
-    *_, where, empty, sentence = out.splitlines()
-    assert (where, empty) == ("Tables: out/tables", "")
-    assert re.fullmatch(r"log on four: with .* on average and at most [\d.]+ .*\.", sentence)
+    _, _, conclusion = out.partition("Tables: out/tables\n\n")
+    baseline, front, *others = conclusion.splitlines()
+    assert re.fullmatch(r"log on four: fifo with .* longest wait .* slowdown [\d.]+\.", baseline)
+    assert front.endswith("(one run each: differences may be noise).")
+    assert all("longest wait" in line for line in others)
     summary = (files / "out" / "tables" / "summary.csv").read_bytes()
     code, out, _ = cpsched("compare", "study.toml", "--out", "out")
     assert out.startswith("2 runs: 0 made, 2 already done, 0 failed\n")
@@ -61,10 +63,23 @@ def test_a_log_needs_no_study(files, cpsched):
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
     assert (code, err) == (0, "")
     assert out.startswith("4 runs: 4 made")
-    assert "against" in out
-    assert "prb actual" in out
+    assert "Against prb actual" in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "prb") for s in (1, 2)]
+
+
+def test_allocators_that_differ_are_said(files, cpsched):
+    """On nodes, where the dispatchers' own ones are different; not where all get the same."""
+    nodes = (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
+    (files / "four.toml").write_text(nodes)
+    options = ("-d", "easy", "-d", "rollout", "--first", "9")
+    code, out, _ = cpsched(*QUICK, *options)
+    assert code == 0
+    assert "\nallocators differ: consolidate (rollout), first-fit (easy); set allocator=" in out
+    _, out, _ = cpsched(*QUICK[:-1], "same", *options, "--allocator", "first-fit")
+    assert "allocators differ" not in out
+    assert "9 jobs, 0 rejected; one run each; allocator: first-fit" in out
+    assert (files / "same" / "tables" / "summary.csv").read_text().count(",first-fit,") == 2
 
 
 def test_a_part_of_a_study(files, cpsched):
@@ -107,6 +122,11 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
         (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
         (("compare", "log.swf", "--out", "o"), "--system: is missing"),
         ((*QUICK, "-d", "esay"), "no dispatcher is called 'esay'"),
+        (
+            (*QUICK, "--allocator", "x"),
+            "allocator: no allocator is called 'x'; there are: balanced",
+        ),
+        (("compare", "study.toml", "--out", "o", "--allocator", "frugal"), "--allocator: is for a"),
         ((*QUICK, "--baseline", "prb"), "baseline.dispatcher: is 'prb', must be one of: easy"),
         ((*QUICK, "--jitter", "3"), "jitter: is 3, and seed 0 moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),

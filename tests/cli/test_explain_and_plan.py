@@ -212,12 +212,13 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
 
 
 def test_simulate_shows_how_the_solver_was_used(files, cpsched):
-    """A second table for dispatchers with a solver, none without one."""
+    """The last table is of dispatchers with a solver, none without one."""
     code, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "easy")
     assert code == 0
     assert "solver" not in out
     _, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2")
-    (line,) = [line for line in out.splitlines() if line.startswith("cph-2")][1:]
+    _, _, solved = out.partition("solver")
+    line = next(line for line in solved.splitlines() if line.startswith("cph-2"))
     # Only at 4 there is a question: D now and B later, or not? It is asked at every event while
     # jobs wait.
     assert line.split()[1:3] == ["7", "1"]

@@ -8,48 +8,99 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.metrics.summary import summarize
-from cpsched.report.run_tables import comparison, placement_table
+from cpsched.report.run_tables import (
+    comparison,
+    groups_table,
+    machine_table,
+    placement_table,
+)
 from cpsched.tables import Column, Table
 
 
 def summary(**changes: Any) -> dict[str, Any]:
-    """Return the parts of a summary that the table shows."""
+    """Return the parts of a summary that the tables show."""
     return {
         "counts": {"simulated": 372320, "rejected": 0},
-        "wait_s": {"all": {"mean": 4438.1368, "p99": 61000.5, "max": 1234567}},
+        "wait_s": {"all": {"mean": 4438.1368, "p99": 61000.5, "p99.9": 99000.5, "max": 1234567}},
         "slowdown": {"all": {"mean": 141.126}},
         "bounded_slowdown": {"all": {"mean": 41.126, "p99": 812.4}},
+        "response_by_area_s": 88345.6,
         "queue_jobs": {"mean": 26.25, "max": 1850},
         "utilization": {"core": 0.4565, "gpu": None},
+        "steady_utilization": {"core": 0.5, "gpu": None},
         "makespan_s": 368248,
         **changes,
     }
 
 
 OTHER = summary(
-    wait_s={"all": {"mean": 27.5, "p99": 100.0, "max": 3}}, utilization={"core": 0.4, "gpu": 0.25}
+    wait_s={"all": {"mean": 27.5, "p99": 100.0, "p99.9": 110.0, "max": 3}},
+    utilization={"core": 0.4, "gpu": 0.25},
 )
 
 TEXT = """\
-372,320 jobs simulated, 0 rejected
+372,320 jobs simulated, 0 rejected; allocator: first-fit
 
-                        mean     p99        max                mean       p99    mean     max  core   gpu
-                        wait    wait       wait      mean   bounded   bounded   queue   queue   use   use  makespan
-dispatcher  predictor    [s]     [s]        [s]  slowdown  slowdown  slowdown  [jobs]  [jobs]   [%]   [%]       [h]
-----------  ---------  -----  ------  ---------  --------  --------  --------  ------  ------  ----  ----  --------
-fifo        requested  4,438  61,000  1,234,567     141.1     41.13     812.4   26.25   1,850  45.6     -     102.3
-easy        last-2        28     100          3     141.1     41.13     812.4   26.25   1,850  40.0  25.0     102.3"""
+                       area-weighted   p99.9        max      mean           mean     p99                 p99
+                            response    wait       wait   bounded  Pareto   wait    wait      mean   bounded
+dispatcher  predictor            [s]     [s]        [s]  slowdown  front     [s]     [s]  slowdown  slowdown
+----------  ---------  -------------  ------  ---------  --------  ------  -----  ------  --------  --------
+fifo        requested         88,346  99,000  1,234,567     41.13  no      4,438  61,000     141.1     812.4
+easy        last-2            88,346     110          3     41.13  yes        28     100     141.1     812.4"""
 
 
 def test_text_is_aligned():
-    table = comparison([("fifo", "requested", summary()), ("easy", "last-2", OTHER)])
+    rows = [("fifo", "requested", summary()), ("easy", "last-2", OTHER)]
+    table = comparison(rows, ["first-fit", "first-fit"])
     assert table.text() == TEXT
     assert max(map(len, table.text().splitlines())) <= 120
 
 
+def test_allocators_that_differ_are_a_column():
+    rows = [("fifo", "requested", summary()), ("rollout", "requested", summary())]
+    table = comparison([*rows, rows[0]], ["first-fit", "consolidate", None])
+    assert table.columns[1] == Column("allocator", "", ("first-fit", "consolidate", "-"))
+
+
+def test_who_knows_the_runtimes_is_on_a_front_of_its_own():
+    """With actual runtimes everything is better; that pushes no forecast off the front."""
+    better = summary(response_by_area_s=1.0)
+    rows = [("a", "requested", summary()), ("a", "actual", better), ("b", "actual", summary())]
+    (front,) = [one for one in comparison(rows).columns if one.header == "Pareto front"]
+    assert front.values == ("yes", "yes", "no")
+
+
+def test_a_summary_of_before_has_no_place_on_the_front():
+    old = summary()
+    del old["response_by_area_s"]
+    rows = [("a", "requested", old), ("b", "requested", summary())]
+    (front,) = [one for one in comparison(rows).columns if one.header == "Pareto front"]
+    assert front.values == ("-", "yes")
+    assert groups_table(rows) is None
+
+
 def test_columns_nobody_has_are_left_out():
-    table = comparison([("fifo", "requested", summary())])
-    assert "gpu use" not in [column.header for column in table.columns]
+    """GPUs where there are none, a steady window where there is none."""
+    table = machine_table([("fifo", "requested", summary(steady_utilization={"core": None}))])
+    heads = [column.header for column in table.columns]
+    assert "gpu use" not in heads
+    assert "core use, steady" not in heads
+    assert heads[-2:] == ["p99.9 wait", "max wait"]
+    assert table.caption == "the machine; runtime estimate: requested time"
+
+
+def test_groups_of_jobs_side_by_side():
+    """Sizes in their order, users, and how often jobs were overtaken."""
+    more = {
+        "wait_by_size_s": {"small": {"mean": 5.0}, "huge": {"mean": 50.0}},
+        "wait_by_user_s": {"users": 2, "mean": 7.0, "p95": 9.0, "max": 9.5},
+        "overtaken_by_jobs": {"mean": 1.5, "max": 12},
+    }
+    table = groups_table([("fifo", "requested", summary(**more))])
+    assert [(column.header, column.values) for column in table.columns][1:-2] == [
+        ("small", (5.0,)), ("huge", (50.0,)), ("mean user", (7.0,)), ("p95 user", (9.0,)),
+        ("worst user", (9.5,)), ("mean overtaken by", (1.5,)), ("max overtaken by", (12,)),
+    ]  # fmt: skip
 
 
 def test_runs_of_different_jobs_have_columns_for_them():
@@ -60,47 +111,56 @@ def test_runs_of_different_jobs_have_columns_for_them():
     assert table.columns[2] == Column("rejected", "", (0, 3))
 
 
+def named(name: str, numbers: int = 4) -> Table:
+    """Return a table of one name and columns of six digits, 7 characters each."""
+    columns = [Column(f"n{at}", "", (123456,)) for at in range(numbers)]
+    return Table("", (Column("name", "", (name,)), *columns))
+
+
 def test_long_names_are_wrapped_between_their_options():
-    name = "prb:allocator=best-fit,backfill=sjf,priority=slowdown"
-    text = comparison([(name, "requested", summary()), ("easy", "last-2", summary())]).text()
-    assert max(map(len, text.splitlines())) <= 120
-    lines = text.splitlines()
-    at = lines.index(next(line for line in lines if line.startswith("prb:")))
-    assert [line.split()[0] for line in lines[at:]] == [
-        "prb:",
-        "allocator=best-fit,",
-        "backfill=sjf,",
-        "priority=slowdown",
-        "easy",
-    ]
+    lines = named("prb:allocator=best-fit,backfill=sjf,priority=slowdown").text(56).splitlines()
+    assert [line.split()[0] for line in lines[2:]] == [
+        "prb:", "allocator=best-fit,", "backfill=sjf,", "priority=slowdown",
+    ]  # fmt: skip
     # Numbers stand in the first line of their row.
-    assert lines[at].endswith("102.3")
-    assert lines[at + 1].split() == ["allocator=best-fit,"]
+    assert lines[2].endswith("123,456")
+    assert lines[3].split() == ["allocator=best-fit,"]
 
 
 def test_options_longer_than_a_line_are_broken_within():
-    text = comparison([("prb:priority=expected-wait", "requested", summary())]).text(width=100)
-    lines = text.splitlines()
-    at = lines.index(next(line for line in lines if line.startswith("prb:")))
-    assert [line.split()[0] for line in lines[at:]] == ["prb:", "priority=", "expected-", "wait"]
+    lines = named("prb:priority=expected-wait").text(48).splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["prb:", "priority=", "expected-", "wait"]
 
 
 def test_names_without_a_comma_are_cut_anywhere():
-    text = comparison([("x" * 100, "y" * 100, summary()), ("fifo", "last-2", summary())]).text(
-        width=120
+    text = named("x" * 100).text(56)
+    assert max(map(len, text.splitlines())) <= 56
+    assert text.count("x") == 100
+
+
+def test_a_table_that_is_too_wide_goes_on_below():
+    """Two columns of 7 beside a name of 12 in 30 characters; numbers are never cut."""
+    assert named("fifo", 3).text(30) == (
+        "name       n0       n1\n----  -------  -------\nfifo  123,456  123,456\n\n"
+        "name       n2\n----  -------\nfifo  123,456"
     )
-    assert max(map(len, text.splitlines())) <= 120
-    # Two more stand in "max wait" and "max queue".
-    assert text.count("x") == 100 + 2
-    assert text.count("y") == 100
-
-
-def test_a_narrow_terminal_gets_all_numbers():
-    """Names give way down to 12 characters, numbers never."""
     text = comparison([("a" * 30, "requested", summary())]).text(width=20)
     assert "1,234,567" in text
     assert "a" * 12 in text
     assert "a" * 13 not in text
+
+
+def test_what_belongs_together_is_not_torn_apart():
+    """A verdict follows its ratio, also where only one of both would have fitted above."""
+    columns = (
+        Column("name", "", ("easy",)),
+        Column("mean", "", (123456,)),
+        Column("ratio", "", ("0.50 (0.40 to 0.60)",), sorted_by=(0.5,)),
+        Column("verdict", "", ("lower",), joined=True),
+    )
+    first, second = Table("", columns).text(36).split("\n\n")
+    assert first.splitlines()[0].split() == ["name", "mean"]
+    assert second.splitlines()[0].split() == ["name", "ratio", "verdict"]
 
 
 def test_markdown_aligns_numbers_right_and_escapes_bars():

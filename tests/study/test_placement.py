@@ -13,7 +13,10 @@ FOUND = {
     "lowest_common_switch": None,
     "by_switch_level": None,
 }
-WHO = {"dispatcher": "easy", "predictor": "requested", "simulated": 9, "repetitions": 1}
+WHO = {
+    "dispatcher": "easy", "predictor": "requested", "allocator": "best-fit", "simulated": 9,
+    "repetitions": 1,
+}  # fmt: skip
 
 
 def test_measures_become_columns():
@@ -36,6 +39,7 @@ def test_a_table_for_people():
     assert _placement("log on pool", [dict(WHO)]) == []
     (titled,) = _placement("log on nodes", [{**WHO, **_of_places(FOUND)}])
     assert titled.title == "where jobs lie"
+    assert titled.table.caption == "allocator: best-fit"
     headers = [column.header for column in titled.table.columns]
     assert "fragmentation" in headers
     assert "span nodes, deviation" in headers

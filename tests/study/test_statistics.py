@@ -137,4 +137,4 @@ def test_repetitions_are_added_up():
     """Jitter may move the last job into another week."""
     both = _sums([1.0, 2.0]) + _sums([3.0, 4.0, 5.0])
     assert both.total.tolist() == [4, 6, 5]
-    assert both.jobs.tolist() == [2, 2, 1]
+    assert both.weight.tolist() == [2, 2, 1]

@@ -16,7 +16,7 @@ import pytest
 from cpsched.errors import RunError
 from cpsched.study import Baseline, carry_out, load_run, make_tables, write_tables
 from cpsched.study.latex import escaped, latex
-from cpsched.study.readable import main_table
+from cpsched.study.readable import main_table, readable
 from cpsched.study.results import STATISTICS
 from cpsched.tables import Column, Table
 
@@ -61,7 +61,7 @@ def test_a_summary_is_the_mean_over_the_repetitions(made):
     assert first["repetitions"] == len(mine) == 3
     assert first["wait_mean_s"] == pytest.approx(sum(r["wait_mean_s"] for r in mine) / 3)
     assert (first["simulated"], first["rejected"]) == (60, 0)
-    for name in ("wait_{}_s", "slowdown_{}", "bounded_slowdown_{}", "queue_{}_jobs"):
+    for name in ("wait_{}_s", "slowdown_{}", "bounded_slowdown_{}", "overtaken_{}_jobs"):
         assert all(isinstance(first[name.format(one)], float) for one in STATISTICS)
     for name in ("utilization_core", "makespan_s", "throughput_jobs_per_hour"):
         assert first[name] > 0
@@ -142,8 +142,8 @@ def test_files_say_the_same_in_every_format(made):
     assert "| FIFO | W | 60 | 0 | 3 |" in text
     assert "verdict" in files["differences.md"].read_text()
     source = files["summary.tex"].read_text()
-    assert source.count(r"\begin{tabular}") == source.count(r"\end{tabular}") == 5
-    assert len(set(re.findall(r"\\label\{(.*?)\}", source))) == 5
+    assert source.count(r"\begin{tabular}") == source.count(r"\end{tabular}") == 7
+    assert len(set(re.findall(r"\\label\{(.*?)\}", source))) == 7
 
 
 def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
@@ -302,15 +302,71 @@ def test_a_damaged_description_is_named(made):
         make_tables(made / "tables")
 
 
-def test_the_main_table_is_short(made):
-    """Means, and ratios to the baseline with what they say."""
+def test_the_main_table_leads_with_what_runs_are_compared_by(made):
+    """The headline with the longest wait, the front, the rest; ratios of the headline's figures."""
     means, ratios = main_table(make_tables(made))
-    assert [column.header for column in means.table.columns][:4] == [
-        "dispatcher", "predictor", "mean wait", "p99 wait",
+    assert [column.header for column in means.table.columns][:8] == [
+        "dispatcher", "predictor", "area-weighted response", "p99.9 wait", "max wait",
+        "mean bounded slowdown", "Pareto front", "mean wait",
     ]  # fmt: skip
     assert means.table.caption == "60 jobs, 0 rejected; 3 repetitions each"
     assert ratios.table.columns[0].values == ("EASY", "EASY")
+    assert [column.header for column in ratios.table.columns][2:] == [
+        "against", "area-weighted response, ratio", "verdict", "p99.9 wait, ratio", "verdict",
+        "max wait, ratio", "verdict", "mean bounded slowdown, ratio", "verdict",
+    ]  # fmt: skip
     assert ratios.title == "against the baseline"
+
+
+def test_every_table_of_measures_shows_the_tail_of_the_wait(made):
+    """The 99.9th percentile and the longest beside whatever is the least."""
+    found = readable(make_tables(made))
+    tables = [*found["summary"], *found["classes"], *found["sizes"]]
+    assert len(tables) == 11
+    for titled in tables:
+        heads = [column.header for column in titled.table.columns]
+        assert "p99.9 wait" in heads, titled.title
+        assert "max wait" in heads, titled.title
+    for titled in found["differences"]:
+        assert "max wait" in [column.header for column in titled.table.columns]
+
+
+def test_sizes_have_rows_of_their_own(made):
+    """Four cores: jobs of one are serial, of two large, of three and four huge."""
+    rows = make_tables(made).sizes.rows()[:5]
+    assert [(row["size"], row["jobs"]) for row in rows] == [
+        ("serial", 15), ("small", 0), ("medium", 0), ("large", 15), ("huge", 30),
+    ]  # fmt: skip
+    assert rows[0]["wait_p99.9_s"] <= rows[0]["wait_max_s"]
+    assert rows[1]["wait_mean_s"] is None
+
+
+def test_runs_of_before_are_read(made):
+    """What their summaries do not have is worked out from their tables, or is not there."""
+    now = make_tables(made)
+    for folder in (made / "runs").iterdir():
+        for name, new in {"metrics.json": _NEW, "run.json": ("allocator",)}.items():
+            content = json.loads((folder / name).read_text())
+            for key in new:
+                del content[key]
+            (folder / name).write_text(json.dumps(content))
+    before = make_tables(made)
+    for row, old in zip(now.summary.rows(), before.summary.rows(), strict=True):
+        assert old["response_by_area_s"] == pytest.approx(row["response_by_area_s"])
+        assert old["on_front"] == row["on_front"]
+        assert old["allocator"] == "first-fit"
+        assert row["user_wait_max_s"] > 0
+        assert old["user_wait_max_s"] is old["overtaken_mean_jobs"] is None
+        assert old["steady_utilization_core"] is None
+    assert len(before.sizes) == 0
+    write_tables(before, made / "tables")
+
+
+#: Of summaries.
+_NEW = (
+    "steady_window_s", "steady_utilization", "wait_by_size_s", "wait_by_user_s",
+    "overtaken_by_jobs", "response_by_area_s",
+)  # fmt: skip
 
 
 def test_latex_runs_nothing():

@@ -1,0 +1,72 @@
+"""Which allocator a dispatcher places jobs with, and whether a comparison is one of dispatchers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError
+from cpsched.spec import Spec, options_of, resolved
+from cpsched.tables import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_OPTION = "allocator"
+
+
+def allocator_of(dispatcher: str) -> str | None:
+    """
+    Return the allocator of a dispatcher (a specification), by option or by default.
+
+    None where it takes none, having its own way to choose nodes, or is not installed here.
+    """
+    try:
+        found = resolved("dispatchers", Spec.parse(dispatcher)).get(_OPTION)
+    except ConfigError:
+        return None
+    return None if found is None else str(found)
+
+
+def with_allocator(dispatcher: str, allocator: str) -> str:
+    """Return a dispatcher that places jobs with an allocator, unless it names one or takes none."""
+    spec = Spec.parse(dispatcher)
+    named = dict(spec.options)
+    if _OPTION in named or _OPTION not in options_of("dispatchers", spec.name):
+        return dispatcher
+    return str(Spec(spec.name, tuple(sorted((named | {_OPTION: allocator}).items()))))
+
+
+def allocator_column(allocators: Sequence[str | None]) -> tuple[str, list[Column]]:
+    """Return words for a caption if all runs share an allocator, else a column."""
+    if len(set(allocators)) == 1:
+        return (f"allocator: {allocators[0]}" if allocators[0] else ""), []
+    return "", [Column("allocator", "", tuple(one or "-" for one in allocators))]
+
+
+def unequal(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
+    """
+    Return a line that says that a comparison mixes allocators; None if it does not.
+
+    Parameters
+    ----------
+    runs
+        Of each what tables call its dispatcher, the dispatcher's specification, and its allocator.
+
+    Notes
+    -----
+    A comparison of allocators does not mix them: each dispatcher has the same ones. Nor do
+    dispatchers that take none.
+    """
+    of_dispatcher: dict[Spec, set[str]] = {}
+    labels: dict[str, dict[str, None]] = {}
+    for label, dispatcher, allocator in runs:
+        if allocator is None:
+            continue
+        spec = Spec.parse(dispatcher)
+        alone = Spec(spec.name, tuple(pair for pair in spec.options if pair[0] != _OPTION))
+        of_dispatcher.setdefault(alone, set()).add(allocator)
+        labels.setdefault(allocator, {})[label] = None
+    if all(one == next(iter(of_dispatcher.values())) for one in of_dispatcher.values()):
+        return None
+    said = ", ".join(f"{name} ({', '.join(labels[name])})" for name in sorted(labels))
+    return f"allocators differ: {said}; set allocator=... to compare dispatchers alone"

@@ -1,0 +1,88 @@
+"""The allocator in a study: the same for all dispatchers, or said to differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpsched.errors import ConfigError
+from cpsched.study.allocators import allocator_column, allocator_of, unequal, with_allocator
+from cpsched.tables import Column
+
+TOP = """\
+systems = ["four.toml"]
+dispatchers = {dispatchers}
+allocator = "{allocator}"
+[[workloads]]
+file = "log.swf"
+"""
+
+
+@pytest.mark.parametrize(
+    ("dispatcher", "allocator"),
+    [
+        ("easy", "first-fit"),
+        ("rollout", "consolidate"),
+        ("easy:allocator=best-fit,backfill=sjf", "best-fit"),
+        ("cph-3", "first-fit"),
+        ("slurm-backfill", None),
+        ("of-somebody-else", None),
+    ],
+)
+def test_an_allocator_is_that_of_the_options_or_the_usual_one(dispatcher, allocator):
+    assert allocator_of(dispatcher) == allocator
+
+
+def test_all_dispatchers_that_name_none_get_the_allocator_of_the_study(read):
+    """Labels stay as they are; what names its own keeps it, and what takes none is left alone."""
+    named = '["easy:backfill=sjf", "prb:allocator=balanced", "slurm-backfill", "rollout"]'
+    study = read(TOP.format(dispatchers=named, allocator="best-fit"))
+    assert [(one.label, one.spec) for one in study.dispatchers] == [
+        ("easy:backfill=sjf", "easy:allocator=best-fit,backfill=sjf"),
+        ("prb:allocator=balanced", "prb:allocator=balanced"),
+        ("slurm-backfill", "slurm-backfill"),
+        ("rollout", "rollout:allocator=best-fit"),
+    ]
+
+
+def test_an_unknown_allocator_is_one_line(read):
+    with pytest.raises(ConfigError, match=r"allocator: no allocator is called 'best'.*best-fit"):
+        read(TOP.format(dispatchers='["easy"]', allocator="best"))
+
+
+def test_two_dispatchers_that_become_the_same_are_refused(read):
+    named = '["easy", "easy:allocator=best-fit"]'
+    with pytest.raises(ConfigError, match="'easy:allocator=best-fit' is there twice, as a run"):
+        read(TOP.format(dispatchers=named, allocator="best-fit"))
+
+
+def test_options_keep_their_order():
+    assert with_allocator("easy:priority=wfp3", "frugal") == "easy:allocator=frugal,priority=wfp3"
+
+
+def test_a_mixture_of_allocators_is_said():
+    runs = [("EASY", "easy", "first-fit"), ("prb", "prb", "first-fit")]
+    assert unequal(runs) is None
+    assert unequal([]) is None
+    assert unequal([*runs, ("rollouts", "rollout:seed=1", "consolidate")]) == (
+        "allocators differ: consolidate (rollouts), first-fit (EASY, prb); set allocator=... to"
+        " compare dispatchers alone"
+    )
+
+
+def test_a_comparison_of_allocators_mixes_nothing():
+    """Each dispatcher under the same two; then one is missing. Who takes none is left out."""
+    runs = [
+        (f"{name}:{place}", f"{name}:allocator={place}", place)
+        for name in ("easy", "prb")
+        for place in ("first-fit", "best-fit")
+    ]
+    assert unequal([*runs, ("slurm-backfill", "slurm-backfill", None)]) is None
+    assert unequal(runs[:3]) is not None
+
+
+def test_an_allocator_is_said_once_or_by_column():
+    assert allocator_column(["first-fit", "first-fit"]) == ("allocator: first-fit", [])
+    assert allocator_column([None, None]) == ("", [])
+    assert allocator_column(["first-fit", None]) == (
+        "", [Column("allocator", "", ("first-fit", "-"))],
+    )  # fmt: skip
