@@ -51,7 +51,9 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
 
 def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
     """On nodes; a pool has no allocator to speak of."""
-    nodes = (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
+    nodes = (
+        (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
+    )
     (files / "nodes.toml").write_text(nodes)
     several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "rollout")
     _, out, _ = cpsched(*several)

@@ -70,7 +70,9 @@ def test_a_log_needs_no_study(files, cpsched):
 
 def test_allocators_that_differ_are_said(files, cpsched):
     """On nodes, where the dispatchers' own ones are different; not where all get the same."""
-    nodes = (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
+    nodes = (
+        (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
+    )
     (files / "four.toml").write_text(nodes)
     options = ("-d", "easy", "-d", "rollout", "--first", "9")
     code, out, _ = cpsched(*QUICK, *options)
