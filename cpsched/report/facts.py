@@ -37,6 +37,8 @@ def findings(tables: Tables, place: str) -> list[dict[str, str]]:
     (``longest``).
     """
     rows = [row for row in tables.summary.rows() if _place(row) == place]
+    # What knows the runtimes is not something that one could run, unless nothing else was.
+    rows = [row for row in rows if not row["knows_runtimes"]] or rows
     differences = {
         (row["dispatcher"], row["predictor"], row["figure"]): row
         for row in tables.differences.rows()
@@ -157,10 +159,16 @@ def _longest(row: Row, against: Row | None) -> str:
 def front(tables: Tables, place: str) -> str:
     """Say which runs are on the Pareto front at a place; nothing where there is none."""
     rows = [row for row in tables.summary.rows() if _place(row) == place]
-    names = [f"{row['dispatcher']} {row['predictor']}" for row in rows if row["on_front"]]
-    if len(rows) < 2 or not names:
-        return ""
-    return f"On the Pareto front of these three: {', '.join(names)}."
+    said = []
+    for knows, of in ((False, "of these three"), (True, "of the runs that know the runtimes")):
+        names = [
+            f"{row['dispatcher']} {row['predictor']}"
+            for row in rows
+            if row["on_front"] and row["knows_runtimes"] is knows
+        ]
+        if names and len(rows) > 1:
+            said.append(f"On the Pareto front {of}: {', '.join(names)}.")
+    return " ".join(said)
 
 
 def _note(best: Row, against: Row | None, baseline: Baseline) -> str:

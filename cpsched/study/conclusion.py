@@ -50,8 +50,8 @@ def conclusions(tables: Tables) -> list[str]:
 
 def _front(base: Row, rows: Sequence[Row]) -> Iterator[str]:
     """Say who is on the front, and who of them buys what at which cost."""
-    members = [row for row in rows if row["on_front"]]
-    others = [row for row in members if row is not base]
+    alike = [row for row in rows if row["knows_runtimes"] == base["knows_runtimes"]]
+    others = [row for row in alike if row["on_front"] and row is not base]
     whether = "is on" if base["on_front"] else "is not on"
     noise = "" if _repeated(rows) else " (one run each: differences may be noise)"
     yield f"It {whether} the Pareto front of {_three()}{noise}."
@@ -61,6 +61,8 @@ def _front(base: Row, rows: Sequence[Row]) -> Iterator[str]:
         yield f"  and {len(others) - _MOST} more; see the tables."
     if not others:
         yield "  Nothing else is on it."
+    if len(alike) < len(rows):
+        yield "  Runs that know the runtimes and runs that do not have fronts of their own."
 
 
 def _three() -> str:

@@ -128,7 +128,7 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     kinds: dict[str, type] = {
         **counts,
         **dict.fromkeys(_TEXTS, str),
-        **dict.fromkeys(("deterministic", "on_front"), bool),
+        **dict.fromkeys(("deterministic", "knows_runtimes", "on_front"), bool),
     }
     classes = _group_rows(repeated, "class", "by_class")
     sizes = _group_rows(repeated, "size", "by_size")
@@ -186,6 +186,7 @@ def _summary_row(of: Sequence[RunResult], on_front: bool | None) -> dict[str, Ce
         **first.labels,
         "allocator": first.allocator,
         "repetitions": len(of),
+        "knows_runtimes": first.knows_runtimes,
         "on_front": on_front,
         "deterministic": all(run.deterministic for run in of),
         **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},

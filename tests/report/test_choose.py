@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from cpsched.report.choose import places
-from cpsched.report.facts import findings
+from cpsched.report.facts import findings, front
 from cpsched.study.names import slug
 from cpsched.study.results import LABELS, RunResult
 from cpsched.study.study import Baseline
@@ -60,15 +60,19 @@ def test_every_workload_has_a_schedule():
     assert [len(place.shown) for place in found] == [1] * 20
 
 
+KINDS = dict.fromkeys(LABELS, str) | dict.fromkeys(("knows_runtimes", "on_front"), bool)
+
+
 def row(dispatcher, slowdown, **more):
     names = {"workload": "log", "system": "four", "dispatcher": dispatcher, "predictor": "W"}
-    return {**names, "bounded_slowdown_mean": float(slowdown), "wait_max_s": 7200.0, **more}
+    figures = {"bounded_slowdown_mean": float(slowdown), "wait_max_s": 7200.0}
+    return {**names, **figures, "knows_runtimes": False, "on_front": None, **more}
 
 
 def noted(baseline, summary, differences=()):
     """Return who has the least slowdown, and what is said of that."""
     tables = SimpleNamespace(
-        summary=Rows.of(summary, dict.fromkeys(LABELS, str)),
+        summary=Rows.of(summary, KINDS),
         differences=Rows.of(differences, {}),
         results=SimpleNamespace(baseline=Baseline(dispatcher=baseline)),
     )
@@ -82,6 +86,24 @@ def test_a_finding_says_what_it_was_compared_with():
     assert noted("a", [row("a", 1), row("b", 2)]) == ("a W", "the baseline itself")
     assert noted("c", [row("a", 1), row("b", 2)]) == ("a W", "the baseline's run is not there")
     assert noted("a", [row("a", 1), row("b", 1)])[0] == "a W and others"
+
+
+def test_a_finding_is_not_of_a_run_that_knows_the_runtimes():
+    """Unless all do."""
+    told = {"knows_runtimes": True}
+    assert noted("a", [row("a", 3), row("b", 2), row("c", 1, **told)])[0] == "b W"
+    assert noted("a", [row("a", 3, **told), row("c", 1, **told)])[0] == "c W"
+
+
+def test_the_front_is_said_for_each_kind():
+    rows = [row("a", 1, on_front=True), row("b", 1, on_front=False), row("c", 1, on_front=True)]
+    tables = SimpleNamespace(summary=Rows.of(rows, KINDS))
+    assert front(tables, "log on four") == "On the Pareto front of these three: a W, c W."
+    rows.append(row("d", 1, on_front=True, knows_runtimes=True))
+    tables = SimpleNamespace(summary=Rows.of(rows, KINDS))
+    assert front(tables, "log on four").endswith("of the runs that know the runtimes: d W.")
+    tables = SimpleNamespace(summary=Rows.of(rows[:1], KINDS))
+    assert front(tables, "log on four") == ""
 
 
 def test_different_texts_have_different_names():

@@ -11,12 +11,12 @@ from cpsched.study.conclusion import conclusions
 from cpsched.study.task import tasks_of
 
 
-def row(who, *figures, front=True, repetitions=3):
+def row(who, *figures, front=True, repetitions=3, knows=False):
     """Return a row of a dispatcher, a predictor, and response, tail, longest wait and slowdown."""
     names = ("response_by_area_s", "wait_p99.9_s", "wait_max_s", "bounded_slowdown_mean")
     return {
         "workload": "log", "system": "machine", "dispatcher": who, "predictor": "requested",
-        "repetitions": repetitions, "on_front": front,
+        "repetitions": repetitions, "on_front": front, "knows_runtimes": knows,
         **dict(zip(names, figures or [None] * 4, strict=True)),
     }  # fmt: skip
 
@@ -62,6 +62,14 @@ def test_nothing_else_on_the_front_is_said():
     ]
 
 
+def test_who_knows_the_runtimes_is_not_compared_with_who_does_not():
+    lines = said(EASY, row("prb", 1.0, 1.0, 1.0, 1.0, knows=True))
+    assert lines[2:] == [
+        "  Nothing else is on it.",
+        "  Runs that know the runtimes and runs that do not have fronts of their own.",
+    ]
+
+
 def test_many_on_the_front_are_counted():
     lines = said(EASY, *(row(f"d{n}", 1.0, 1.0, 1.0, 1.0) for n in range(9)))
     assert len(lines) == 2 + 6 + 1
@@ -102,7 +110,8 @@ def test_it_is_of_the_runs_that_were_carried_out(place):
     first, front, *others = conclusions(make_tables(place / "out"))
     assert first.startswith("few on four: FIFO with W, the baseline, has ")
     assert front.startswith("It is")
-    assert all("longest wait" in line for line in (first, *others))
+    assert all("longest wait" in line for line in (first, *others[:-1]))
+    assert others[-1].startswith("  Runs that know the runtimes ")
 
 
 def test_the_demo_has_all_that_it_should_show():
