@@ -139,7 +139,7 @@ class RuntimeHistory:
                 user, plan, limit, start = known.pop(handle)
                 # A start that failed (on a real system) is not an end: the job waits again.
                 if handle not in failed:
-                    self._note(user, plan, limit, max(view.now - start, 1))
+                    self.learn(user, plan, limit, max(view.now - start, 1))
         if len(known) < len(handles):
             self._remember(running, running.start)
 
@@ -157,7 +157,18 @@ class RuntimeHistory:
         for handle, user, predicted, most, begin in rows:
             self._running.setdefault(handle, (user, predicted, most, begin))
 
-    def _note(self, user: int, plan: int, limit: int, runtime: int) -> None:
+    def learn(self, user: int, plan: int, limit: int, runtime: int) -> None:
+        """
+        Learn from one job that has ended.
+
+        Parameters
+        ----------
+        user
+            Number of its user, -1 where unknown.
+        plan, limit, runtime
+            Its prediction and its requested time (at least 1), and how long it ran; seconds.
+        """
+        self._make_room(user + 1)
         ratio = runtime / plan
         self._past[:, self._num_past % _ALL] = ratio, math.log(plan), math.log(limit), user
         self._num_past += 1
@@ -165,6 +176,13 @@ class RuntimeHistory:
         if user >= 0:
             self.user_ratio[user, self.user_count[user] % _OWN] = ratio
             self.user_count[user] += 1
+
+    def forget_user(self, user: int) -> None:
+        """Forget whose jobs a user's were, so that the number can be another's."""
+        if user < len(self.user_count):
+            self.user_count[user] = 0
+        self._past[3][self._past[3] == user] = -1
+        self._newest_first = None
 
     @property
     def past(self) -> FloatArray:

@@ -8,6 +8,7 @@ once it has ended, in the order in which things become known.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Seconds after the start; a prediction may carry the H chances that a job has ended by then.
 HORIZONS = (60, 600, 3600)
+_HORIZONS = np.array(HORIZONS)
 #: What rounding may add to a chance, or take from the order of chances.
 _ROUNDING = 1e-9
 
@@ -126,40 +128,36 @@ def distribution_fault(quantiles: Any, ends_within: Any, num: int) -> str | None
             return f"{found} for {name}, must be an array of {wanted}"
         if values.shape != (num, width):
             return f"shape {values.shape} for {name}, must be ({num}, {width})"
-    if quantiles is not None:
-        unknown = (quantiles == -1).all(axis=1)
-        sound = ((quantiles >= 0) & (quantiles <= MAX_TIME)).all(axis=1)
-        sound &= (np.diff(quantiles, axis=1) >= 0).all(axis=1)
-        wrong = np.flatnonzero(~sound & ~unknown)
-        if len(wrong):
+    # Mostly one job at a time: lists are faster than arrays.
+    for row in () if quantiles is None else quantiles.tolist():
+        if not (row[0] >= 0 and row[-1] <= MAX_TIME and row == sorted(row)) and set(row) != {-1}:
             return (
-                f"quantiles {quantiles[wrong[0]].tolist()}, must be from 0 to {MAX_TIME} s and not"
-                " decrease along the levels"
+                f"quantiles {row}, must be from 0 to {MAX_TIME} s and not decrease along the levels"
             )
-    if ends_within is not None:
-        unknown = np.isnan(ends_within).all(axis=1)
-        sound = (ends_within >= -_ROUNDING).all(axis=1) & (ends_within <= 1 + _ROUNDING).all(axis=1)
-        sound &= (np.diff(ends_within, axis=1) >= -_ROUNDING).all(axis=1)
-        wrong = np.flatnonzero(~sound & ~unknown)
-        if len(wrong):
-            found = ends_within[wrong[0]].tolist()
-            return f"ends_within {found}, must be from 0 to 1 and not decrease along the horizons"
+    for row in () if ends_within is None else ends_within.tolist():
+        steps = all(low <= high + _ROUNDING for low, high in pairwise(row))
+        if not (steps and row[0] >= -_ROUNDING and row[-1] <= 1 + _ROUNDING):
+            if all(chance != chance for chance in row):  # NaN
+                continue
+            return f"ends_within {row}, must be from 0 to 1 and not decrease along the horizons"
     return None
 
 
 def _clipped(prediction: Prediction, requested_time: IntArray) -> Prediction:
     """Return the answers brought into what is possible for jobs with these requested times."""
-    ranking, runtime, bound = (np.clip(values, 1, requested_time) for values in prediction[:3])
+    ranking, runtime, bound = (
+        np.minimum(np.maximum(values, 1), requested_time) for values in prediction[:3]
+    )
     quantiles, chances = prediction[3:]
     if quantiles is not None:
-        unknown = (quantiles == -1).all(axis=1)
-        quantiles = np.clip(quantiles, 1, requested_time[:, None])
+        unknown = quantiles[:, 0] == -1
+        quantiles = np.minimum(np.maximum(quantiles, 1), requested_time[:, None])
         quantiles[unknown] = -1
     if chances is not None:
-        unknown = np.isnan(chances).all(axis=1)
-        chances = np.maximum.accumulate(np.clip(chances, 0.0, 1.0), axis=1)
-        chances[requested_time[:, None] <= np.array(HORIZONS)] = 1.0
-        chances[unknown] = np.nan
+        # What is not known stays NaN.
+        chances = np.minimum(np.maximum.accumulate(np.maximum(chances, 0.0), axis=1), 1.0)
+        ends = (requested_time[:, None] <= _HORIZONS) & ~np.isnan(chances)
+        chances[ends] = 1.0
     return Prediction(ranking, runtime, bound, quantiles, chances)
 
 

@@ -114,14 +114,13 @@ def rank_correlation(first: AnyArray, second: AnyArray) -> float | None:
 
     The product-moment correlation of the ranks, where equal values share the mean of theirs.
     """
-    ranks = [_ranks(first), _ranks(second)]
-    deviations = [rank - rank.mean() for rank in ranks]
+    deviations = [rank - rank.mean() for rank in map(ranks, (first, second))]
     spread = float(np.sqrt((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))
     return float((deviations[0] * deviations[1]).sum()) / spread if spread else None
 
 
-def _ranks(values: AnyArray) -> FloatArray:
-    """Return the rank of each value, from 1."""
+def ranks(values: AnyArray) -> FloatArray:
+    """Return the rank of each value, from 1; equal values share the mean of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     ranks: FloatArray = (ends - (counts - 1) / 2)[inverse]

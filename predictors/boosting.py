@@ -8,7 +8,7 @@ because it grows trees faster. Both give a :class:`~predictors.forest.Forest`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +64,15 @@ class Task:
         float64, shape ``(n,)``.
     quantile
         Of the target; 0.5 is the median, that is least absolute error. None: its mean.
+    chance
+        Whether the target is 0 or 1, and the logarithm of the odds of 1 is learnt (log loss).
     taught_by
         Which rows to learn from, booleans of shape ``(n,)``, not all False; None: all.
     """
 
     target: FloatArray
     quantile: float | None = 0.5
+    chance: bool = False
     taught_by: BoolArray | None = None
 
 
@@ -116,24 +119,47 @@ def grow(backend: str, rows: AnyArray, tasks: Sequence[Task], growth: Growth) ->
     rows
         Features, float32, shape ``(n, F)``, without missing values.
     """
-    if backend == "lightgbm":
-        return _grow_lightgbm(rows, tasks, growth)
-    from predictors.shared_bins import SharedBins
+    forests = [_certain(task) for task in tasks]
+    open_tasks = [task for task, certain in zip(tasks, forests, strict=True) if certain is None]
+    if not open_tasks:
+        grown: list[Forest] = []
+    elif backend == "lightgbm":
+        grown = _grow_lightgbm(rows, open_tasks, growth)
+    else:
+        from predictors.shared_bins import SharedBins
 
-    bins = SharedBins(rows)
-    return [_grow_sklearn(bins, task, growth) for task in tasks]
+        bins = SharedBins(rows)
+        grown = [_grow_sklearn(bins, task, growth) for task in open_tasks]
+    left = iter(grown)
+    return [next(left) if forest is None else forest for forest in forests]
+
+
+def _certain(task: Task) -> Forest | None:
+    """Return a forest that says what all rows say, where a chance is to be learnt from such."""
+    if not task.chance:
+        return None
+    target = task.target if task.taught_by is None else task.target[task.taught_by]
+    if target.min() != target.max():
+        return None
+    # As if one more row said the other.
+    odds = float(np.log((target.sum() + 0.5) / (len(target) - target.sum() + 0.5)))
+    leaf = {"feature": -1, "threshold": 0.0, "left": 0, "right": 0, "value": 0.0}
+    return Forest.join(odds, [{name: np.array([value]) for name, value in leaf.items()}])
 
 
 def _grow_sklearn(bins: SharedBins, task: Task, growth: Growth) -> Forest:
     from threadpoolctl import threadpool_limits
 
-    from predictors.shared_bins import BinnedBooster
+    from predictors.shared_bins import BinnedBooster, BinnedClassifier
 
-    losses = {None: "squared_error", 0.5: "absolute_error"}
-    loss = losses.get(task.quantile, "quantile")
-    model = BinnedBooster(
-        loss=loss,
-        quantile=task.quantile if loss == "quantile" else None,
+    if task.chance:
+        make: Any = BinnedClassifier
+    else:
+        losses = {None: "squared_error", 0.5: "absolute_error"}
+        loss = losses.get(task.quantile, "quantile")
+        quantile = task.quantile if loss == "quantile" else None
+        make = partial(BinnedBooster, loss=loss, quantile=quantile)
+    model = make(
         learning_rate=growth.rate,
         max_iter=growth.trees,
         max_leaf_nodes=growth.leaves,
@@ -191,7 +217,9 @@ def _grow_lightgbm(rows: AnyArray, tasks: Sequence[Task], growth: Growth) -> lis
         chosen = np.True_ if task.taught_by is None else task.taught_by
         data.set_weight(np.ones(len(rows)) * chosen)
         objective: dict[str, Any] = {"objective": "regression"}
-        if task.quantile == 0.5:
+        if task.chance:
+            objective = {"objective": "binary"}
+        elif task.quantile == 0.5:
             objective = {"objective": "regression_l1"}
         elif task.quantile is not None:
             objective = {"objective": "quantile", "alpha": task.quantile}

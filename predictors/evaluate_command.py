@@ -239,6 +239,8 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
                 "predictor": item.predictor,
                 "warmup_jobs": item.scored,
                 "overall": item.overall.to_dict(),
+                "ends_within": {str(span): score.to_dict() for span, score in item.within.items()},
+                "distribution": item.distribution and item.distribution.to_dict(),
                 "by_class": {name: score.to_dict() for name, score in item.by_class.items()},
                 "stats": dict(item.stats),
                 "provenance": dict(item.provenance),
@@ -251,11 +253,14 @@ def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.report import width
-    from predictors.tables import by_class, overall, used
+    from predictors.tables import by_class, distributions, overall, used, within
 
     echo(heading(fitted, starts, evaluations[0]))
     for note in trained_on_these_jobs(fitted, evaluations):
         echo(note)
-    for table in (overall(evaluations), by_class(evaluations), *used(evaluations)):
+    tables = (overall(evaluations), by_class(evaluations), within(evaluations))
+    for table in (*tables, distributions(evaluations), *used(evaluations)):
+        if table is None:
+            continue
         echo("")
         echo(table.text(width=width()))

@@ -9,15 +9,23 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
+from cpsched.model.jobtable import JobTable
+from cpsched.prediction import HORIZONS, LEVELS
 from cpsched.spec import Spec, build
 from predictors.accuracy import Accuracy, accuracy
+from predictors.distribution_scores import (
+    ChanceScore,
+    DistributionScore,
+    chance_score,
+    distribution_score,
+)
 from predictors.replay import Replay, Starts, cost_of_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cpsched.mapping import Fitted
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
     from cpsched.prediction import RuntimePredictor
 
 #: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
@@ -37,6 +45,8 @@ class Evaluation:
         Rows of the workload that were replayed, int64, shape ``(A,)``.
     ranking_estimate, runtime_estimate, runtime_bound
         What was predicted for each, seconds.
+    quantiles, ends_within
+        What was predicted besides (:class:`~cpsched.prediction.Prediction`), None where nothing.
     scored
         Index of the first of them that is scored; those before it only teach.
     overall
@@ -44,6 +54,12 @@ class Evaluation:
     by_class
         The same for ``short`` (at most 1 h), ``medium`` (at most 12 h) and ``long`` jobs, by
         runtime.
+    within
+        For each of :data:`~cpsched.prediction.HORIZONS`, how well jobs that end within it (their
+        runtimes cut at the requested time) were told from others: by the chances, or where there
+        are none by ``ranking_estimate``, shortest first.
+    distribution
+        How good the quantiles and chances were; None where there are none.
     stats
         The predictor's own counts: rules used and the like; over all A jobs.
     provenance
@@ -57,9 +73,13 @@ class Evaluation:
     ranking_estimate: IntArray
     runtime_estimate: IntArray
     runtime_bound: IntArray
+    quantiles: IntArray | None
+    ends_within: FloatArray | None
     scored: int
     overall: Accuracy
     by_class: Mapping[str, Accuracy]
+    within: Mapping[int, ChanceScore]
+    distribution: DistributionScore | None
     stats: Mapping[str, int]
     provenance: Mapping[str, str]
     cpu_us: float
@@ -115,6 +135,15 @@ def evaluate(
         chosen = first + np.flatnonzero(mask)
         return accuracy(plan[chosen], bound[chosen], runtime[chosen], requested[chosen])
 
+    cut = np.minimum(runtime, requested)[first:]
+    everybody = JobTable(replay.store, np.arange(len(rows), dtype=np.int64))
+    quantiles, chances = everybody.runtime_quantiles, everybody.ends_within
+
+    def told(position: int, horizon: int) -> ChanceScore:
+        by = -priority[first:].astype(float) if chances is None else chances[first:, position]
+        in_doubt = None if chances is None else requested[first:] > horizon
+        return chance_score(by, cut <= horizon, in_doubt)
+
     classes = np.digitize(runtime[first:], [SHORT_LIMIT, MEDIUM_LIMIT], right=True)
     return Evaluation(
         predictor=str(Spec.parse(spec)),
@@ -122,9 +151,20 @@ def evaluate(
         ranking_estimate=priority,
         runtime_estimate=plan,
         runtime_bound=bound,
+        quantiles=quantiles,
+        ends_within=chances,
         scored=first,
         overall=score(np.ones(len(rows) - first, dtype=np.bool_)),
         by_class={name: score(classes == code) for code, name in enumerate(CLASSES)},
+        within={horizon: told(place, horizon) for place, horizon in enumerate(HORIZONS)},
+        distribution=None
+        if quantiles is None
+        else distribution_score(
+            quantiles[first:],
+            None if chances is None else chances[first:],
+            cut,
+            requested[first:],
+        ),
         stats=dict(made.stats()),
         provenance=dict(made.provenance()),
         cpu_us=1e6 * cpu / max(len(rows), 1),
@@ -146,7 +186,8 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
 
     ``predictor``, ``job_id``, ``submit``, ``requested_time``, ``runtime`` (seconds), ``scored``,
     and the three answers ``ranking_estimate``, ``runtime_estimate`` and
-    ``runtime_bound``.
+    ``runtime_bound``; where some predictor gives them, ``quantile_10`` to ``quantile_90`` (percent)
+    and ``ends_within_60`` to ``ends_within_3600`` (seconds), empty for those that give none.
     """
     from cpsched import arrow
 
@@ -163,4 +204,23 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     columns["scored"] = arrow.numbers(np.concatenate(scored))
     for name in ("ranking_estimate", "runtime_estimate", "runtime_bound"):
         columns[name] = arrow.numbers(np.concatenate([getattr(item, name) for item in evaluations]))
+    for name, labels in _DISTRIBUTION.items():
+        given = [getattr(item, name) for item in evaluations]
+        if all(values is None for values in given):
+            continue
+        blocks = [
+            np.full((len(item.rows), len(labels)), np.nan) if values is None else values
+            for item, values in zip(evaluations, given, strict=True)
+        ]
+        block = np.concatenate(blocks)
+        known = block >= 0  # neither -1 nor NaN
+        for place, label in enumerate(labels):
+            columns[label] = arrow.numbers(block[:, place], known[:, place])
     return columns
+
+
+#: Columns of quantiles and of chances.
+_DISTRIBUTION = {
+    "quantiles": [f"quantile_{round(100 * level)}" for level in LEVELS],
+    "ends_within": [f"ends_within_{horizon}" for horizon in HORIZONS],
+}

@@ -68,6 +68,9 @@ class Features:
         Users, names and keys remembered of each sort.
     """
 
+    #: Of the features, in order.
+    names: tuple[str, ...] = FEATURES
+
     def __init__(self, prefix: str = "stem", limit: int = LIMIT) -> None:
         self._reader = JobReader(prefix=prefix, memory=True)
         self._history = History(keep=3, plus=True, limit=limit)
@@ -101,7 +104,7 @@ class Features:
     def row(self, job: JobRecord, now: int) -> list[float]:
         """Return the features of a job as things are now; nothing is changed."""
         requested = log(max(job.requested_time, 1))
-        kind = _kind(job)
+        kind = kind_of(job)
         return [
             requested,
             *self._of_job(job, now),
@@ -114,7 +117,7 @@ class Features:
 
     def submitted(self, job: JobRecord, now: int) -> None:
         """Take note of a job in the queue."""
-        codes, kind = self._codes, _kind(job)
+        codes, kind = self._codes, kind_of(job)
         codes["user"].add(job.user)
         codes["name"].add(job.name)
         codes["queue"].add(job.queue)
@@ -124,7 +127,7 @@ class Features:
 
     def submitted_before(self, job: JobRecord) -> None:
         """Put a job in the queue of which everything else is known already."""
-        kind = _kind(job)
+        kind = kind_of(job)
         for key in (job.user, kind):
             activity = self._active.get(key)
             if activity is None:
@@ -133,13 +136,13 @@ class Features:
 
     def started(self, job: JobRecord, now: int) -> None:
         """Take note of a start."""
-        kind = _kind(job)
+        kind = kind_of(job)
         for key in (job.user, kind):
             self._active[key].start(job.handle, kind[2], now)
 
     def gone(self, job: JobRecord, *, ran: bool) -> None:
         """Take note that a job has left the machine, or the queue."""
-        kind = _kind(job)
+        kind = kind_of(job)
         for key in (job.user, kind):
             activity = self._active[key]
             if ran:
@@ -151,7 +154,7 @@ class Features:
 
     def learn(self, job: JobRecord, runtime: int, completed: bool, now: int) -> None:
         """Add a job that has just ended."""
-        kind = _kind(job)
+        kind = kind_of(job)
         self._history.learn(job, runtime)
         self._alike.add(kind, runtime)
         self._same_cores.add((job.user, kind[2]), runtime)
@@ -286,12 +289,12 @@ _NO_SHARES = (UNKNOWN,) * 4
 _IDLE = (0.0, 0.0, UNKNOWN, UNKNOWN, 0.0, 0.0, 0.0, UNKNOWN, 0.0)
 
 
-def matrix(rows: Sequence[Sequence[float] | AnyArray]) -> AnyArray:
-    """Return rows as float32, shape ``(n, F)``."""
-    return np.array(rows, dtype=np.float32).reshape(-1, len(FEATURES))
+def matrix(rows: Sequence[Sequence[float] | AnyArray], width: int = len(FEATURES)) -> AnyArray:
+    """Return rows of so many features as float32, shape ``(n, F)``."""
+    return np.array(rows, dtype=np.float32).reshape(-1, width)
 
 
-def _kind(job: JobRecord) -> tuple[str | None, int, int]:
+def kind_of(job: JobRecord) -> tuple[str | None, int, int]:
     """Return user, requested time and cores."""
     needs = job.needs
     cores = job.units * needs[0] + job.nodes * needs[len(needs) // 2]

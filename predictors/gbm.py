@@ -44,6 +44,9 @@ class Gbm(Learned):
         Library that grows them: ``sklearn``, ``lightgbm``, or ``auto``: LightGBM if installed.
     """
 
+    #: How many forests there are; 0 for one for each score.
+    num_forests = 0
+
     def __init__(
         self,
         model: File | None = None,
@@ -77,10 +80,14 @@ class Gbm(Learned):
         """Return what each forest is to learn."""
         raise NotImplementedError
 
-    def fit(self, window: Window) -> None:
+    def fit(self, window: Window, now: int) -> None:  # noqa: ARG002
         """Grow all forests anew."""
-        growth = Growth(trees=self._trees, seed=self._seed)
-        self.take(grow(self._backend, window.features, self.tasks(window), growth))
+        self.take(grow(self._backend, window.features, self.tasks(window), self.growth))
+
+    @property
+    def growth(self) -> Growth:
+        """How forests are grown."""
+        return Growth(trees=self._trees, seed=self._seed)
 
     def take(self, forests: list[Forest]) -> None:
         """Answer with these forests from now on."""
@@ -97,9 +104,10 @@ class Gbm(Learned):
 
     def restore_models(self, state: Mapping[str, Any]) -> None:
         """Take up the forests."""
-        forests = load(state)
-        if len(forests) != self.num_scores:
-            raise ValueError(f"it holds {len(forests)} forests, not {self.num_scores}")
+        forests = load(state, len(self.feature_names))
+        wanted = self.num_forests or self.num_scores
+        if len(forests) != wanted:
+            raise ValueError(f"it holds {len(forests)} forests, not {wanted}")
         self.take(forests)
 
 

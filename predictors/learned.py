@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import exp, isfinite, isnan, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from cpsched.prediction import Outcome, Prediction, RuntimePredictor
 from predictors import model_file
 from predictors.accuracy import BOUND
 from predictors.coverage import Coverage
-from predictors.features import CANDIDATES, FEATURES, Features, matrix
+from predictors.features import CANDIDATES, Features, matrix
 from predictors.history import LIMIT
 from predictors.job_records import JobRecord
 from predictors.recent_runtimes import frozen as as_key
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _DAY = 86_400
 _COMPLETED = int(Status.COMPLETED)
 _PLUS = CANDIDATES[7]
-#: A new model is worth its cost when so many jobs have ended since the last, as a share of them.
-_NEWS = 0.05
 #: Logarithm of more seconds than any request.
 _LONGEST = 40.0
 #: Logarithm of a bound over its plan before any job has ended.
@@ -103,6 +101,11 @@ class Learned(RuntimePredictor):
         As for ``user-history-plus``.
     """
 
+    #: What makes features.
+    make_features = Features
+    #: A new model is worth its cost when so many jobs have ended since the last, as a share of
+    #: those that it is fitted to.
+    news = 0.05
     #: Columns of what models say of a job at submit.
     num_scores = 1
     #: Which of them the bound is counted from, and the share of jobs it lies above at first.
@@ -129,8 +132,8 @@ class Learned(RuntimePredictor):
         self._frozen, self._refit, self._start = frozen, int(refit * _DAY), start
         #: Options a model is made for, and what they are here.
         self._made_for = {"prefix": prefix}
-        self._features = Features(prefix, limit)
-        self._window = Window(window, len(FEATURES), self.num_scores)
+        self._features = self.make_features(prefix, limit)
+        self._window = Window(window, len(self.feature_names), self.num_scores)
         self._bound = Coverage(BOUND, self.first_offset)
         #: The same for answers of the history.
         self._cold = Coverage(BOUND, _FACTOR)
@@ -139,12 +142,19 @@ class Learned(RuntimePredictor):
         self._fitted_at, self._fitted_with = 0, 0
         self._seed = 0
         self._epoch: int | None = None
-        self._warm = None if model is None else model_file.read(Path(model), self.name)
+        self._warm = (
+            None if model is None else model_file.read(Path(model), self.name, self.feature_names)
+        )
 
     @property
     def frozen(self) -> bool:
         """Whether its model stays as it is in the file."""
         return self._frozen
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the F features, in order."""
+        return self._features.names
 
     def counted(self) -> tuple[str, ...]:
         """Return the names of the counts in :meth:`stats`."""
@@ -156,7 +166,7 @@ class Learned(RuntimePredictor):
         """Whether there is a model."""
 
     @abstractmethod
-    def fit(self, window: Window) -> None:
+    def fit(self, window: Window, now: int) -> None:
         """Fit the models to the newest completions."""
 
     @abstractmethod
@@ -231,8 +241,8 @@ class Learned(RuntimePredictor):
                 fresh.append(job)
                 features.submitted(job, now)
         if fresh:
-            built = matrix(rows)
-            scores = self._scores(built)
+            built = matrix(rows, len(self.feature_names))
+            scores = self.said_of(fresh, built)
             for job, row, said in zip(fresh, built, scores, strict=True):
                 # A copy, so that one job does not keep all that came with it.
                 self._open[job.handle] = OpenJob(job, row.copy(), said)
@@ -279,7 +289,11 @@ class Learned(RuntimePredictor):
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Answer with the model, or with the history until there is one."""
-        answers = [self._answer(open_job) for open_job in self._known(jobs, now)]
+        return self.prediction(self._known(jobs, now))
+
+    def prediction(self, open_jobs: Sequence[OpenJob]) -> Prediction:
+        """Return the answers for jobs whose features and scores are known."""
+        answers = [self._answer(open_job) for open_job in open_jobs]
         by_model = sum(modelled for *_, modelled in answers)
         self._counts["answered by the model"] += by_model
         self._counts["answered by history"] += len(answers) - by_model
@@ -290,12 +304,13 @@ class Learned(RuntimePredictor):
         """Return the three answers in whole seconds, and whether the plan is the model's."""
         priority, plan, bound = self.answer(open_job.scores)
         limit = max(open_job.job.requested_time, 1)
-        modelled = isfinite(plan)
-        if not modelled:
+        # A plan that is infinite is the requested time, whoever says so.
+        modelled = isfinite(open_job.scores[0]) and not isnan(plan)
+        if isnan(plan):
             plan = _history(open_job)
         if not isfinite(priority):
             priority = plan
-        if not isfinite(bound):
+        if isnan(bound):
             bound = plan + self._cold.offset
         # A bound below the plan would be none.
         return (
@@ -315,7 +330,7 @@ class Learned(RuntimePredictor):
         """Fit the models to the newest completions, if there are enough of them."""
         if len(self._window) < self._start:
             return
-        self.fit(self._window)
+        self.fit(self._window, now)
         self._fitted_at, self._fitted_with = now, self._window.added
         self._counts["refits"] += 1
 
@@ -387,21 +402,24 @@ class Learned(RuntimePredictor):
             return True
         if not self._fitted_at:  # a model from a file is as old as the log
             self._fitted_at = now
-        return now - self._fitted_at >= self._refit and news >= _NEWS * len(self._window)
+        return now - self._fitted_at >= self._refit and news >= self.news * len(self._window)
 
-    def _scores(self, rows: AnyArray) -> list[list[float]]:
+    def said_of(self, jobs: Sequence[JobRecord], rows: AnyArray) -> list[list[float]]:  # noqa: ARG002
+        """Return S numbers for each job and its features; NaN where there is no model."""
         if self.ready:
             return self.score(rows).tolist()  # type: ignore[no-any-return]
         return [[float("nan")] * self.num_scores] * len(rows)
 
     def _known(self, jobs: JobTable, now: int) -> list[OpenJob]:
-        """Return features and scores as of the submit; of unknown jobs, as of now."""
+        """Return features and scores as of the submit; of jobs unknown or still waiting, of now."""
         found = [self._open.get(handle) for handle in jobs.handle.tolist()]
-        if None in found:
+        # Of a job that has waited since, things may look otherwise by now.
+        stale = [one is None or (one.start < 0 and one.job.submit < now) for one in found]
+        if any(stale):
             for place, job in enumerate(self._features.read(jobs)):
-                if found[place] is None:
-                    rows = matrix([self._features.row(job, now)])
-                    found[place] = OpenJob(job, rows[0], self._scores(rows)[0])
+                if stale[place]:
+                    rows = matrix([self._features.row(job, now)], len(self.feature_names))
+                    found[place] = OpenJob(job, rows[0], self.said_of([job], rows)[0])
         return [open_job for open_job in found if open_job is not None]
 
 

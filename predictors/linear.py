@@ -114,7 +114,7 @@ class Linear(Learned):
     def refit(self, now: int) -> None:
         """Do nothing: it learns job by job."""
 
-    def fit(self, window: Window) -> None:
+    def fit(self, window: Window, now: int) -> None:
         """Do nothing: it learns job by job."""
 
     def score(self, rows: AnyArray) -> FloatArray:

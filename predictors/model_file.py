@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -114,7 +114,11 @@ class Model:
 
 
 def write(
-    path: Path, predictor: str, state: Mapping[str, Any], trained: Mapping[str, object]
+    path: Path,
+    predictor: str,
+    state: Mapping[str, Any],
+    trained: Mapping[str, object],
+    features: Sequence[str] = FEATURES,
 ) -> None:
     """
     Write a model, whole or not at all.
@@ -127,13 +131,15 @@ def write(
         Nested mappings of arrays, numbers and strings.
     trained
         What it was trained on, and with which options.
+    features
+        Names of those it looks at.
     """
     arrays, plain = flattened(state)
     header = {
         "kind": _KIND,
         "format": FORMAT,
         "predictor": predictor,
-        "features": list(FEATURES),
+        "features": list(features),
         "versions": versions(),
         "trained": dict(trained),
     }
@@ -143,7 +149,7 @@ def write(
         np.savez_compressed(file, **arrays)
 
 
-def read(path: Path, predictor: str) -> Model:
+def read(path: Path, predictor: str, features: Sequence[str] = FEATURES) -> Model:
     """
     Read a model back.
 
@@ -168,7 +174,7 @@ def read(path: Path, predictor: str) -> Model:
         ) from error
     if kind != _KIND:
         raise ConfigError(f"is not a model of cpsched but '{kind}'", where=path)
-    _check(path, header, predictor)
+    _check(path, header, predictor, features)
     try:
         plain = read_json(str(arrays.pop("/plain")))
         state = unflattened({**arrays, **plain}, "models")
@@ -211,7 +217,7 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name not in _OF_A_RUN}
 
 
-def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
+def _check(path: Path, header: Mapping[str, Any], predictor: str, features: Sequence[str]) -> None:
     if header.get("format") != FORMAT:
         raise ConfigError(
             f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train anew",
@@ -221,7 +227,7 @@ def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
         raise ConfigError(
             f"is a model of '{header.get('predictor')}', not of '{predictor}'", where=path
         )
-    if header.get("features") != list(FEATURES):
+    if header.get("features") != list(features):
         raise ConfigError("was trained on other features than this cpsched has", where=path)
 
 

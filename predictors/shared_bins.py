@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 if TYPE_CHECKING:
     from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -45,9 +45,9 @@ class SharedBins:
         return self._made
 
 
-class BinnedBooster(HistGradientBoostingRegressor):  # type: ignore[misc]
+class _Binned:
     """
-    A booster that takes its bins from :class:`SharedBins`.
+    Part of a booster that takes its bins from :class:`SharedBins`.
 
     Making bins takes a quarter of a fit of 100 trees, and half of one of 30. All fits that share
     bins must have the same ``max_bins``.
@@ -56,10 +56,18 @@ class BinnedBooster(HistGradientBoostingRegressor):  # type: ignore[misc]
     def fit_binned(self, bins: SharedBins, target: FloatArray, chosen: BoolArray | slice) -> None:
         """Fit to the chosen rows and the target of each of them, with bins of all rows."""
         self._bins, self._chosen = bins, chosen
-        self.fit(bins.rows[chosen], target)
+        self.fit(bins.rows[chosen], target)  # type: ignore[attr-defined]
 
     # A private method of the library; where a version has none, every fit makes its own bins.
     def _bin_data(self, *_: Any, **__: Any) -> AnyArray:
         mapper: Any = self._bin_mapper  # type: ignore[has-type]
         self._bin_mapper, binned = self._bins.made_by(mapper)
         return np.asfortranarray(binned[self._chosen])
+
+
+class BinnedBooster(_Binned, HistGradientBoostingRegressor):  # type: ignore[misc]
+    """Learns a number."""
+
+
+class BinnedClassifier(_Binned, HistGradientBoostingClassifier):  # type: ignore[misc]
+    """Learns the logarithm of the odds of 1 against 0."""

@@ -82,7 +82,7 @@ class Stack(Gbm):
         self._losses = losses
         self._judges = ForestSet.join(losses) if losses else _NOTHING
 
-    def fit(self, window: Window) -> None:
+    def fit(self, window: Window, now: int) -> None:  # noqa: ARG002
         """Grow the two forests, and those of the losses when there is enough to learn from."""
         growth = Growth(trees=self._trees, seed=self._seed)
         rows = window.thinned(RECENT, EVERY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.metrics.jobs import CLASSES
+from cpsched.prediction import HORIZONS
 from cpsched.report.run_tables import count_table
 from cpsched.tables import Column, Number, Table
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from predictors.accuracy import Accuracy
     from predictors.evaluation import Evaluation
+
+_SPANS = dict(zip(HORIZONS, ("60 s", "10 min", "1 h"), strict=True))
 
 
 def overall(evaluations: Sequence[Evaluation]) -> Table:
@@ -43,6 +46,45 @@ def by_class(evaluations: Sequence[Evaluation]) -> Table:
     )
 
 
+def within(evaluations: Sequence[Evaluation]) -> Table:
+    """Return how well short jobs were told from others, one row a horizon and predictor."""
+    rows = [
+        (item.predictor, _SPANS[horizon], item.within[horizon])
+        for horizon in HORIZONS
+        for item in evaluations
+    ]
+    scores = [score for _, _, score in rows]
+    return Table(
+        "Jobs that end soon:",
+        (
+            Column("end within", "", tuple(name for _, name, _ in rows)),
+            Column("predictor", "", tuple(predictor for predictor, _, _ in rows)),
+            Column("of all jobs", "%", _of(scores, "share", 100), 1),
+            Column("found at 5 % false alarms", "%", _of(scores, "recall", 100), 1),
+            Column("AUC", "", _of(scores, "auc"), 3),
+            Column("calibration error", "%", _of(scores, "calibration_error", 100), 1),
+            Column("worst tenth", "%", _of(scores, "worst_group", 100), 1),
+        ),
+    )
+
+
+def distributions(evaluations: Sequence[Evaluation]) -> Table | None:
+    """Return how good predicted distributions were; None where no predictor gives any."""
+    scores = [item.distribution for item in evaluations]
+    if not any(scores):
+        return None
+    return Table(
+        "Distributions:",
+        (
+            Column("predictor", "", tuple(item.predictor for item in evaluations)),
+            Column("CRPS of log runtime", "", _of(scores, "crps"), 4),
+            Column("80 % interval holds", "%", _of(scores, "coverage", 100), 1),
+            Column("below it", "%", _of(scores, "below", 100), 1),
+            Column("above it", "%", _of(scores, "above", 100), 1),
+        ),
+    )
+
+
 def used(evaluations: Sequence[Evaluation]) -> list[Table]:
     """Return each predictor's own counts, where it has some."""
     tables = [
@@ -64,6 +106,6 @@ def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
     )
 
 
-def _of(scores: Sequence[Accuracy], name: str, scale: float = 1) -> tuple[Number, ...]:
-    values = [getattr(score, name) for score in scores]
+def _of(scores: Sequence[object], name: str, scale: float = 1) -> tuple[Number, ...]:
+    values = [getattr(score, name, None) for score in scores]
     return tuple(None if value is None else value * scale for value in values)

@@ -108,4 +108,5 @@ def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> Non
         "hours_from": training.predictor.hours_from,
         "before": training.predictor.trained_before(),
     }
-    model_file.write(Path(path), training.predictor.name, training.predictor.state(), trained)
+    made = training.predictor
+    model_file.write(Path(path), made.name, made.state(), trained, made.feature_names)

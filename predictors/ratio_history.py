@@ -1,0 +1,173 @@
+"""Likely runtimes: what the user's jobs, and jobs alike, ran of their requested time."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.likely import RuntimeHistory
+from cpsched.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
+from predictors import kernels
+from predictors.history import LIMIT
+from predictors.job_records import JobReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+    from cpsched.model.types import FloatArray, IntArray
+    from predictors.job_records import JobRecord
+
+_HORIZONS = np.array(HORIZONS, dtype=np.int64)
+_LEVELS = np.array(LEVELS)
+
+
+class Ratios:
+    """
+    Past ratios of runtime to requested time, in bounded memory.
+
+    Parameters
+    ----------
+    limit
+        Users remembered; who has gone longest without an end is forgotten first.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._history = RuntimeHistory()
+        self._users: OrderedDict[str, int] = OrderedDict()
+
+    def learn(self, job: JobRecord, runtime: int) -> None:
+        """Add a job that has just ended."""
+        limit = max(job.requested_time, 1)
+        self._history.learn(self._touch(job.user), limit, limit, max(runtime, 1))
+
+    def _touch(self, user: str | None) -> int:
+        """Return the number of a user for whom something happens."""
+        if user is None:
+            return -1
+        users = self._users
+        if user not in users:
+            if len(users) < self._limit:
+                users[user] = len(users)
+            else:
+                _, users[user] = users.popitem(last=False)
+                self._history.forget_user(users[user])
+        users.move_to_end(user)
+        return users[user]
+
+    def likely(self, jobs: Sequence[JobRecord]) -> tuple[IntArray, FloatArray]:
+        """
+        Return likely runtimes of n jobs, seconds, and how much each counts, shape ``(n, K)``.
+
+        Those of the user's last jobs, and of the jobs most alike, weigh 1 together each.
+        """
+        numbers = [-1 if job.user is None else self._users.get(job.user, -1) for job in jobs]
+        limit = np.array([max(job.requested_time, 1) for job in jobs], dtype=np.int64)
+        found = self._history.likely(np.array(numbers, dtype=np.int64), limit, limit)
+        num = found.num[:, :, None]
+        weight = (np.arange(found.runtime.shape[2]) < num) / np.maximum(num, 1)
+        # Beyond their number the values are whatever was in memory.
+        runtime = np.where(weight > 0, found.runtime, 1)
+        shape = (len(jobs), found.runtime.shape[1] * found.runtime.shape[2])
+        return runtime.reshape(shape), weight.reshape(shape)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything."""
+        return {"history": self._history.state(), "numbers": json.dumps(list(self._users.items()))}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._history.restore(state["history"])
+        self._users = OrderedDict((str(user), int(n)) for user, n in json.loads(state["numbers"]))
+
+
+def distributions(
+    value: IntArray,
+    weight: FloatArray,
+    requested_time: IntArray,
+    chances: FloatArray | None = None,
+    asked: FloatArray = _LEVELS,
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """
+    Return quantiles, chances and runtimes to rank by, see :func:`predictors.kernels.distribute`.
+
+    Parameters
+    ----------
+    value, weight
+        Likely runtimes, shape ``(n, K)``.
+    requested_time
+        Shape ``(n,)``.
+    chances
+        To end within :data:`~cpsched.prediction.HORIZONS`, shape ``(n, H)``; rows of NaN, and
+        None, are what the likely runtimes say.
+    asked
+        Levels of the likely runtimes taken for :data:`~cpsched.prediction.LEVELS`.
+    """
+    num = len(value)
+    requested = np.maximum(requested_time, 1)
+    chances = np.full((num, len(HORIZONS)), np.nan) if chances is None else chances.copy()
+    chances[requested[:, None] <= _HORIZONS] = 1.0
+    unknown = np.isnan(chances).any(axis=1)
+    chances[unknown] = np.nan
+    quantiles = np.empty((num, len(LEVELS)), dtype=np.int64)
+    typical = np.empty(num)
+    kernels.distribute(
+        value, weight, requested, _HORIZONS, _LEVELS, asked, chances, quantiles, typical
+    )
+    return quantiles, chances, typical
+
+
+class RatioHistory(RuntimePredictor):
+    """
+    Predicts how a job's runtime is distributed, by what was run of requested times before.
+
+    The likely runtimes of ``rollout`` and ``urgency`` (:mod:`cpsched.kernels.likely`) as a
+    predictor: ratios of runtime to requested time of the user's last ten jobs and of the twenty
+    most alike among the last 500, times the requested time. Order is by the distribution, plan
+    and bound are the requested time.
+
+    Parameters
+    ----------
+    limit
+        Users remembered.
+    """
+
+    name = "ratio-history"
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._reader = JobReader()
+        self._ratios = Ratios(limit)
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Forget all jobs."""
+        self._ratios.clear()
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
+        """Remember the ratios, of jobs that failed too."""
+        for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
+            self._ratios.learn(job, runtime)
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
+        """Return the distribution of each job."""
+        value, weight = self._ratios.likely(self._reader.read(jobs))
+        requested = jobs.requested_time
+        quantiles, chances, typical = distributions(value, weight, requested)
+        ranking = np.rint(typical).astype(np.int64)
+        return Prediction(ranking, requested, requested, quantiles, chances)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the remembered ratios."""
+        return self._ratios.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._ratios.restore(state)
