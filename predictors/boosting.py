@@ -64,16 +64,16 @@ class Task:
         float64, shape ``(n,)``.
     quantile
         Of the target; 0.5 is the median, that is least absolute error. None: its mean.
-    chance
-        Whether the target is 0 or 1, and the logarithm of the odds of 1 is learnt (log loss).
     taught_by
         Which rows to learn from, booleans of shape ``(n,)``, not all False; None: all.
+    chance
+        Whether the target is 0 or 1, and the logarithm of the odds of 1 is learnt (log loss).
     """
 
     target: FloatArray
     quantile: float | None = 0.5
-    chance: bool = False
     taught_by: BoolArray | None = None
+    chance: bool = False
 
 
 def choose(backend: str) -> str:

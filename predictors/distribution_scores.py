@@ -127,6 +127,8 @@ def reliability(chance: FloatArray, within: BoolArray) -> tuple[FloatArray, Floa
     for start in starts[1:].tolist():
         if start - kept[-1] >= num / GROUPS / 2:
             kept.append(start)
+        elif len(kept) > 1:
+            kept[-1] = start
     if len(kept) > 1 and num - kept[-1] < num / GROUPS / 2:
         kept.pop()
     group = np.searchsorted(ordered[kept[1:]], chance, side="right")
@@ -199,8 +201,7 @@ def crps(
     natural logarithm of the runtime and F the distribution that the prediction stands for: it goes
     through the quantiles at their levels and the horizons at their chances, straight in between
     on the logarithmic axis, from 0 at one second to 1 at the requested time. Where several points
-    are at one second, F jumps there. Integrated exactly, piece by piece. For a prediction without
-    spread it is the absolute error of the logarithm.
+    are at one second, F jumps there. Integrated exactly, piece by piece.
 
     Parameters
     ----------

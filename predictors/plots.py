@@ -14,7 +14,10 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.figures import style
 from cpsched.metrics.jobs import CLASSES
+from cpsched.prediction import HORIZONS
 from predictors.accuracy import BOUND
+from predictors.distribution_scores import reliability
+from predictors.tables import SPANS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from predictors.evaluation import Evaluation
 
 #: Names of the figures; each is written with every suffix.
-FIGURES = ("error-by-runtime", "bounds", "learning-curve")
+FIGURES = ("error-by-runtime", "bounds", "learning-curve", "reliability")
 SUFFIXES = (".svg", ".png")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: Predictors that no longer fit into one row of a legend.
@@ -54,6 +57,8 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
     """
     Write all figures to a folder, as SVG and PNG; the same files from the same figures.
 
+    ``reliability`` is of predictors that give chances, and left out where none does.
+
     Parameters
     ----------
     folder
@@ -74,7 +79,9 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
         If matplotlib is not installed.
     """
     written = []
-    for name, make in zip(FIGURES, (_errors, _bounds, _learning), strict=True):
+    for name, make in zip(FIGURES, (_errors, _bounds, _learning, _reliability), strict=True):
+        if make is _reliability and all(item.ends_within is None for item in evaluations):
+            continue
         # A figure that is never shown needs no window system, and none is asked for.
         with style.styled(name):
             figure = make(fitted, evaluations)
@@ -168,6 +175,32 @@ def _learning(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         panel.set_xlim(0, len(evaluations[0].rows) / 1000)
         panel.set_ylim(bottom=0)
     _legend(figure, mean, evaluations)
+    return figure
+
+
+def _reliability(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
+    """Chance to end within each horizon, and what came of it, by tenths of the jobs in doubt."""
+    figure, panels = _figure(7.2, 3.2, len(HORIZONS), sharey=True)
+    workload = fitted.workload
+    for place, (panel, horizon) in enumerate(zip(panels, HORIZONS, strict=True)):
+        panel.plot([0, 100], [0, 100], color="#555555", linewidth=0.8, zorder=1)
+        for index, item in enumerate(evaluations):
+            if item.ends_within is None:
+                continue
+            rows, chance = item.rows[item.scored :], item.ends_within[item.scored :, place]
+            chosen = (workload.requested_time[rows] > horizon) & ~np.isnan(chance)
+            if not chosen.any():
+                continue
+            within = workload.runtime[rows[chosen]] <= horizon
+            predicted, observed, _ = reliability(chance[chosen], within)
+            panel.plot(
+                100 * predicted, 100 * observed, label=item.predictor,
+                marker=_MARKERS[index % len(_MARKERS)], markersize=4, **_how(index),
+            )  # fmt: skip
+        panel.set_title(f"ends within {SPANS[horizon]}", fontsize=9)
+        panel.set(xlabel="predicted chance (%)", xlim=(0, 100), ylim=(0, 100))
+    panels[0].set_ylabel("jobs that did (%)")
+    _legend(figure, panels[0], evaluations)
     return figure
 
 

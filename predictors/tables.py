@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from predictors.accuracy import Accuracy
     from predictors.evaluation import Evaluation
 
-_SPANS = dict(zip(HORIZONS, ("60 s", "10 min", "1 h"), strict=True))
+#: What horizons are called.
+SPANS = dict(zip(HORIZONS, ("60 s", "10 min", "1 h"), strict=True))
 
 
 def overall(evaluations: Sequence[Evaluation]) -> Table:
@@ -49,7 +50,7 @@ def by_class(evaluations: Sequence[Evaluation]) -> Table:
 def within(evaluations: Sequence[Evaluation]) -> Table:
     """Return how well short jobs were told from others, one row a horizon and predictor."""
     rows = [
-        (item.predictor, _SPANS[horizon], item.within[horizon])
+        (item.predictor, SPANS[horizon], item.within[horizon])
         for horizon in HORIZONS
         for item in evaluations
     ]

@@ -31,11 +31,12 @@ SMALL = {
     "last-2": "last-2:limit=500",
     "user-history": "user-history:limit=200",
     "user-history-plus": "user-history-plus:limit=200",
+    "ratio-history": "ratio-history:limit=200",
 }
 VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
 #: ``actual`` is given the truth, and learned predictors are checked beside their own tests.
 NAMES = ("requested", "scaled", *SMALL, *VARIANTS)
-LEARNED = ("linear", "gbm-log", "gbm-ratio", "gbm-quantile", "stack")
+LEARNED = ("linear", "gbm-log", "gbm-ratio", "gbm-quantile", "gbm-classes", "stack")
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -22,7 +22,8 @@ from predictors.sample import sample
 pytestmark = pytest.mark.slow
 
 BACKENDS = ("sklearn", "lightgbm")
-BOOSTED = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
+POINTS = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
+BOOSTED = (*POINTS, "gbm-classes")
 #: So small that a model is fitted within the 400 jobs of the checks, and memory is soon full.
 SMALL = "trees=3,start=100,window=300,limit=150"
 
@@ -59,7 +60,7 @@ def test_no_learned_predictor_is_forgotten():
     assert learners == {*BOOSTED, "linear"}
 
 
-@pytest.mark.parametrize("name", [*BOOSTED, "linear"])
+@pytest.mark.parametrize("name", [*POINTS, "linear"])
 def test_the_history_answers_until_there_is_a_model(name):
     """With a start that is never reached, answers are those of ``user-history-plus``."""
     fitted = sample(300)

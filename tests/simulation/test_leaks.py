@@ -30,7 +30,7 @@ SMALL = {
     "linear": "linear:start=2",
     **{
         name: f"{name}:start=2,window=8,trees=2,backend=lightgbm"
-        for name in ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
+        for name in ("gbm-log", "gbm-ratio", "gbm-quantile", "gbm-classes", "stack")
     },
 }
 
