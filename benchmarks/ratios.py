@@ -5,9 +5,10 @@ Campaigns in tables: every dispatcher and predictor over the baseline, log by lo
 
 Each DIR is a folder of ``cpsched compare``; the studies have the same baseline. Their logs stand
 side by side, and rows of one log in several folders together. Cells are geometric means over the
-seeds of the ratios to the baseline's run of the same seed: of mean bounded slowdowns, then of the
-99.9th percentiles of the wait; the last column is the geometric mean over the logs. A second table
-has mean bounded slowdowns, mean and deviation over the seeds.
+seeds of the ratios to the baseline's run of the same seed: of mean bounded slowdowns, of the 99.9th
+percentiles of the wait, of the longest waits, and of area-weighted responses; the last column is
+the geometric mean over the logs. A second table has mean bounded slowdowns, mean and deviation over
+the seeds.
 
 ``--by-log`` prints a table for each log and predictor instead: means over the seeds that all
 dispatchers have, and ratios to the baseline with 95 % confidence intervals (of the paired
@@ -43,7 +44,11 @@ FIGURES = {
     "p99.9 wait s": ("wait_s", "p99.9", 0),
     "max wait s": ("wait_s", "max", 0),
 }
-SLOWDOWN, TAIL, JOBS, COST = "mean bsld", "p99.9 wait s", "jobs", "CPU s"
+SLOWDOWN, TAIL, LONGEST, JOBS, COST = "mean bsld", "p99.9 wait s", "max wait s", "jobs", "CPU s"
+#: Area-weighted response, which is not a statistic over jobs.
+RESPONSE = "response s"
+#: What is shown of each log beside the others, and of all together.
+COMPARED = (SLOWDOWN, TAIL, LONGEST, RESPONSE)
 Figures = dict[str, float]
 #: The runs of a log: figures by seed, by (dispatcher, predictor).
 Runs = dict[tuple[str, str], dict[int, Figures]]
@@ -75,6 +80,7 @@ def read(folder: Path) -> Campaign:
         )
         figures = {name: found[key]["all"][one] for name, (key, one, _) in FIGURES.items()}
         figures |= {JOBS: found["wait_s"]["all"]["jobs"], COST: timing["loop_cpu_s"]}
+        figures[RESPONSE] = found["response_by_area_s"]
         who = place["dispatcher"], place["predictor"]
         logs[place["workload"]][who][int(place["seed"])] = figures
     base = json.loads((folder / "study.json").read_text())["baseline"]
@@ -98,15 +104,15 @@ def over(mine: Iterable[Figures], theirs: Iterable[Figures], figure: str) -> Est
     return ratio(*([run[figure] for run in runs] for runs in (mine, theirs)))
 
 
-def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> tuple[float, float] | None:
-    """Return both ratios of a row on a log; None if a run of the baseline's seeds is not there."""
+def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> list[float] | None:
+    """Return the ratios of a row on a log; None if a run of the baseline's seeds is not there."""
     mine, theirs = runs.get(who, {}), runs.get(base, {})
     seeds = sorted(theirs)
     if not seeds or any(seed not in mine for seed in seeds):
         return None
     pairs = [mine[seed] for seed in seeds], [theirs[seed] for seed in seeds]
-    slow, tail = (over(*pairs, figure) for figure in (SLOWDOWN, TAIL))
-    return slow.mean if slow else float("nan"), tail.mean if tail else float("nan")
+    found = [over(*pairs, figure) for figure in COMPARED]
+    return [one.mean if one else float("nan") for one in found]
 
 
 def report(found: Campaign) -> None:
@@ -115,15 +121,21 @@ def report(found: Campaign) -> None:
     compared, means = [], []
     for who in rows:
         cells = [ratios(runs, who, found.base_of(who)) for runs in found.logs.values()]
-        shown = [f"{cell[0]:.3f}, {cell[1]:.2f}" if cell else "-" for cell in cells]
+        shown = [_ratios(cell) if cell else "-" for cell in cells]
         known = [cell for cell in cells if cell]
         whole = np.exp(np.log(known).mean(axis=0)) if len(known) == len(cells) else None
-        together = "-" if whole is None else f"{whole[0]:.3f}, {whole[1]:.2f}"
+        together = "-" if whole is None else _ratios(whole)
         compared.append([*who, *shown, together])
         means.append([*who, *(_mean(runs.get(who, {})) for runs in found.logs.values())])
     columns = ["dispatcher", "predictor", *found.logs]
-    measure.table(f"Over {found.base}: slowdown, tail of the wait", [*columns, "all"], compared)
+    title = f"Over {found.base}: slowdown, tail of the wait, longest wait, area-weighted response"
+    measure.table(title, [*columns, "all"], compared)
     measure.table("Mean bounded slowdown", columns, means)
+
+
+def _ratios(found: Sequence[float]) -> str:
+    slow, *others = found
+    return ", ".join([f"{slow:.3f}", *(f"{one:.2f}" for one in others)])
 
 
 def _mean(runs: dict[int, Figures]) -> str:
@@ -155,12 +167,12 @@ def _table(title: str, rows: Mapping[str, dict[int, Figures]], base: dict[int, F
     lines = []
     for name, runs in chosen.items():
         means = [f"{_over_seeds(runs, key):,.{at}f}" for key, (*_, at) in FIGURES.items()]
-        slow, tail = (over(runs, theirs, figure) for figure in (SLOWDOWN, TAIL))
+        slow, tail, response = (over(runs, theirs, one) for one in (SLOWDOWN, TAIL, RESPONSE))
         verdict = "above" if tail and tail.low is not None and tail.low > 1 else ""
-        against = [shown(slow), first.get(name, ""), shown(tail), verdict]
+        against = [shown(slow), first.get(name, ""), shown(tail), verdict, shown(response)]
         lines.append([f"`{name}`", *means, *against, f"{_over_seeds(runs, COST):.1f}"])
     columns = ["dispatcher", *FIGURES, f"bsld / {called}", "place", f"p99.9 wait / {called}",
-               f"than {called}'s", COST]  # fmt: skip
+               f"than {called}'s", f"response / {called}", COST]  # fmt: skip
     jobs = f"{theirs[0][JOBS]:,} jobs, seeds {', '.join(map(str, seeds))}"
     measure.table(f"{title}, {jobs}", columns, lines)
 

@@ -30,7 +30,11 @@ def campaign(
     figures: dict[tuple[str, str, str, int], tuple[float, float]],
     predictor_of_base: str | None = "W",
 ) -> Path:
-    """Write a campaign's folder: slowdown and tail by (log, dispatcher, predictor, seed)."""
+    """
+    Write a campaign's folder: slowdown and tail by (log, dispatcher, predictor, seed).
+
+    The longest wait is twice the tail, and area-weighted response ten times the slowdown.
+    """
     places = []
     for number, ((log, dispatcher, predictor, seed), (slowdown, tail)) in enumerate(
         figures.items()
@@ -39,7 +43,8 @@ def campaign(
         run.mkdir(parents=True)
         found = {
             "bounded_slowdown": {"all": {"mean": slowdown, "p99": 2 * slowdown}},
-            "wait_s": {"all": {"mean": tail / 10, "p99.9": tail, "max": tail, "jobs": 7}},
+            "wait_s": {"all": {"mean": tail / 10, "p99.9": tail, "max": 2 * tail, "jobs": 7}},
+            "response_by_area_s": 10 * slowdown,
         }
         (run / "metrics.json").write_text(json.dumps(found))
         (run / "timing.json").write_text(json.dumps({"loop_cpu_s": 0.5}))
@@ -76,8 +81,11 @@ def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
         for line in capsys.readouterr().out.splitlines()
         if line.startswith("|")
     ]
-    assert ["new", "W", "0.250, 1.00", "1.000, 4.00", "0.500, 2.00"] in lines
-    assert ["EASY", "W", "1.000, 1.00", "1.000, 1.00", "1.000, 1.00"] in lines
+    log_a, log_b, both = (
+        "0.250, 1.00, 1.00, 0.25", "1.000, 4.00, 4.00, 1.00", "0.500, 2.00, 2.00, 0.50"
+    )  # fmt: skip
+    assert ["new", "W", log_a, log_b, both] in lines
+    assert ["EASY", "W", *3 * ["1.000, 1.00, 1.00, 1.00"]] in lines
     # A seed of the baseline is missing: no ratio, and none of all logs.
     assert ["new", "R", "-", "-", "-"] in lines
     assert ["EASY", "W", "25.0 ±21.2", "3.0"] in lines
@@ -104,8 +112,8 @@ def test_logs_apart_have_intervals_and_places(
     assert "### A, R, 7 jobs, seeds 1, 2" in out
     row = [cell.strip() for cell in next(x for x in out.splitlines() if "`new`" in x).split("|")]
     assert row[1:-1] == [
-        "`new`", "1.50", "3.0", "2", "20", "20", "0.500 (0.500-0.500)", "first",
-        "2.000 (2.000-2.000)", "above", "0.5",
+        "`new`", "1.50", "3.0", "2", "20", "40", "0.500 (0.500-0.500)", "first",
+        "2.000 (2.000-2.000)", "above", "0.500 (0.500-0.500)", "0.5",
     ]  # fmt: skip
 
 
