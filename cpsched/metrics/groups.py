@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import FloatArray, IntArray
 
-#: The largest shares of the machine of small, medium and large jobs.
-SMALL_LIMIT, MEDIUM_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5
-#: What jobs of each :class:`JobSize` ask for, in its order, by the name in tables and files.
+#: The largest shares of the machine of small, midsize and large jobs.
+SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5
+#: What jobs of each :class:`JobSize` ask for, in its order, by the name in tables and files. None
+#: is called like a :class:`~cpsched.metrics.jobs.JobClass`: tables have both in one column.
 SIZES = {
     "serial": "one core",
     "small": "at most 2 % of the machine",
-    "medium": "2 % to 10 %",
+    "midsize": "2 % to 10 %",
     "large": "10 % to 50 %",
     "huge": "more than 50 %",
 }
@@ -31,7 +32,7 @@ class JobSize(IntEnum):
     """One core, whatever else."""
     SMALL = 1
     """At most 2 %."""
-    MEDIUM = 2
+    MIDSIZE = 2
     """At most 10 %."""
     LARGE = 3
     """At most half."""
@@ -60,7 +61,7 @@ def share_asked(schedule: Schedule) -> FloatArray:
 
 def job_size(schedule: Schedule) -> IntArray:
     """Return the :class:`JobSize` of each job, shape ``(J,)``."""
-    limits = [SMALL_LIMIT, MEDIUM_LIMIT, LARGE_LIMIT]
+    limits = [SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT]
     size = JobSize.SMALL + np.searchsorted(limits, share_asked(schedule))
     serial = (_asked(schedule)[:, 0] <= 1) & ~schedule.workload.exclusive
     return np.where(serial, JobSize.SERIAL, size).astype(np.int64)

@@ -8,12 +8,13 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from cpsched.metrics.groups import SIZES
 from cpsched.study import weeks
 from cpsched.study.paired import Estimate, difference, ratio
 from cpsched.study.results import AREA, CLASSES, GROUPS, MEASURES, column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.study.results import Figure, RunResult
     from cpsched.study.study import Baseline
@@ -84,7 +85,7 @@ def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dic
         "base_allocator": other.allocator,
     }
     for group in GROUPS:
-        for name in first.figures if group == "all" else first.by_class[group]:
+        for name in _figures(first, group):
             row = None if name == "jobs" else _row(pairs, group, name)
             if row is not None:
                 yield {**names, "class": group, "figure": name, **row}
@@ -124,7 +125,14 @@ def _is_same(run: RunResult, other: RunResult) -> bool:
 
 
 def _value(run: RunResult, group: str, name: str) -> Figure:
-    return (run.by_class[group] if group in CLASSES else run.figures).get(name)
+    return _figures(run, group).get(name)
+
+
+def _figures(run: RunResult, group: str) -> Mapping[str, Figure]:
+    """Return the figures of a group of jobs: all, those of a length, or those of a size."""
+    if group == "all":
+        return run.figures
+    return (run.by_class if group in CLASSES else run.by_size).get(group, {})
 
 
 def _compared(values: Sequence[float], bases: Sequence[float]) -> dict[str, Any]:
@@ -144,7 +152,7 @@ def _by_week(
     """Return the bootstrap's intervals of a mean over jobs, over all repetitions together."""
     key = _MEANS.get(name)
     found: tuple[Estimate | None, Estimate | None] = (None, None)
-    if key is not None:
+    if key is not None and group not in SIZES:
         found = weeks.intervals(
             *(reduce(add, (run.weeks[key, group] for run in runs)) for runs in (ours, theirs))
         )

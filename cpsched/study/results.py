@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics.groups import SIZES
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.metrics.steps import StepFunction
 from cpsched.study.allocators import allocator_of
@@ -48,7 +49,7 @@ STATISTICS = ("mean", "median", "p95", "p99", "p99.9", "max")
 QUEUE_STATISTICS = ("mean", "median", "p95", "p99", "max")
 USER_STATISTICS = ("mean", "median", "p95", "max")
 CLASSES = tuple(job_metrics.CLASSES)
-GROUPS = ("all", *CLASSES)
+GROUPS = ("all", *CLASSES, *SIZES)
 COUNTS = (
     "in_log",
     "set_aside",

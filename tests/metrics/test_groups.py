@@ -23,7 +23,7 @@ def test_sizes_by_hand(schedule: Schedule):
     """
     shares = [2 / 24, 4 / 24, 1 / 6, 1 / 4, 1 / 24, 1 / 24, 100 / 24, 1 / 24, 4 / 24, 1 / 24]
     assert share_asked(schedule).tolist() == pytest.approx(shares)
-    s, m, lg, h = JobSize.SERIAL, JobSize.MEDIUM, JobSize.LARGE, JobSize.HUGE
+    s, m, lg, h = JobSize.SERIAL, JobSize.MIDSIZE, JobSize.LARGE, JobSize.HUGE
     assert job_size(schedule).tolist() == [m, lg, lg, lg, s, s, h, s, lg, s]
     assert list(SIZES) == [size.name.lower() for size in JobSize]
 
@@ -33,7 +33,7 @@ def test_limits_belong_to_the_smaller_class():
     workload = jobs(*((0, units, 1) for units in (1, 2, 3, 10, 11, 50, 51)))
     schedule = run(workload, machine((100,)), "fifo").schedule
     assert [JobSize(size).name for size in job_size(schedule)] == [
-        "SERIAL", "SMALL", "MEDIUM", "MEDIUM", "LARGE", "LARGE", "HUGE",
+        "SERIAL", "SMALL", "MIDSIZE", "MIDSIZE", "LARGE", "LARGE", "HUGE",
     ]  # fmt: skip
 
 

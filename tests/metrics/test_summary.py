@@ -80,7 +80,7 @@ def test_waits_by_size_by_hand(schedule: Schedule):
     assert {name: (one["jobs"], one["mean"], one["max"]) for name, one in found.items()} == {
         "serial": (3, 13 / 3, 9),
         "small": (0, None, None),
-        "medium": (1, 0, 0),
+        "midsize": (1, 0, 0),
         "large": (4, 7 / 4, 7),
         "huge": (0, None, None),
     }

@@ -205,7 +205,7 @@ def test_seeds_may_be_of_other_jobs(made):
     assert (row["in_log"], row["rejected"]) == (59.0, 0)
     assert tables.classes.rows()[0]["jobs"] == 40.0
     pairs = {row["class"]: row["pairs"] for row in tables.differences.rows()}
-    assert pairs == {"all": 3, "short": 2}
+    assert pairs == {"all": 3, "short": 2, "serial": 3, "large": 3, "huge": 3}
 
 
 def test_differences_have_a_header_without_a_row(made):
@@ -335,10 +335,21 @@ def test_sizes_have_rows_of_their_own(made):
     """Four cores: jobs of one are serial, of two large, of three and four huge."""
     rows = make_tables(made).sizes.rows()[:5]
     assert [(row["size"], row["jobs"]) for row in rows] == [
-        ("serial", 15), ("small", 0), ("medium", 0), ("large", 15), ("huge", 30),
+        ("serial", 15), ("small", 0), ("midsize", 0), ("large", 15), ("huge", 30),
     ]  # fmt: skip
     assert rows[0]["wait_p99.9_s"] <= rows[0]["wait_max_s"]
     assert rows[1]["wait_mean_s"] is None
+
+
+def test_waits_by_size_have_verdicts(made):
+    """For every size that has jobs, over the repetitions: sizes are not added up by week."""
+    rows = [r for r in make_tables(made).differences.rows() if r["figure"] == "wait_mean_s"]
+    assert {row["class"] for row in rows} == {"all", "short", "serial", "large", "huge"}
+    (huge,) = [row for row in rows if (row["class"], row["predictor"]) == ("huge", "W")]
+    assert huge["pairs"] == 3
+    assert huge["difference_low"] <= huge["difference"] <= huge["difference_high"]
+    assert huge["week_ratio_low"] is None
+    assert huge["verdict"].startswith(("lower", "higher", "unclear"))
 
 
 def test_runs_of_before_are_read(made):
