@@ -10,16 +10,17 @@ from cpsched.prediction import HORIZONS, LEVELS, Prediction
 from predictors.boosting import Growth, Task, grow
 from predictors.bursts import BurstFeatures
 from predictors.calibration import NEWEST, Calibration
+from predictors.features import matrix
 from predictors.gbm import Gbm
 from predictors.history import LIMIT
-from predictors.learned import Answers, OpenJob
+from predictors.learned import Answers, Learned, OpenJob
 from predictors.ratio_history import distributions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, FloatArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
     from cpsched.spec import File
     from predictors.job_records import JobRecord
     from predictors.window import Window
@@ -35,78 +36,41 @@ _EVERY = 200
 _STEP, _OUTER = 0.002, (0.01, 0.3)
 
 
-class GbmClasses(Gbm):
+class Classes(Learned):
     """
-    Predicts the chances that a job ends within 60 s, 10 min and 1 h, by boosted trees.
+    Base of predictors whose models say how likely a job ends within each horizon.
 
-    For orders and draws that need to know which jobs end soon. Carries a distribution that
-    agrees with the chances; order is by the distribution, plan and bound are the requested time,
-    since reservations of it hold. Parameters as for :class:`~predictors.gbm.Gbm`.
+    Subclasses' :meth:`score` gives the logarithms of the odds, shape ``(n, H)``. These are set
+    right by what came of those said before (:mod:`predictors.calibration`), and made a
+    distribution.
 
     Notes
     -----
-    A forest for each horizon learns by log loss from the newest completions, and from jobs that
-    still run: one that has run past a horizon has not ended within it, whenever it will end. Its
-    features are those of the other forests and of :mod:`predictors.bursts`. Chances are set right
-    by what came of those said before (:mod:`predictors.calibration`).
-
     The distribution is made of likely runtimes, of jobs alike and of ratios to the requested time
     (:class:`~predictors.ratio_history.Ratios`), weighted so that each range between two horizons
     is as likely as the chances say. The outer levels follow the jobs as they end, so that one in
     ten is below the lowest quantile and one in ten above the highest (Gibbs and Candes 2021,
     Adaptive conformal inference under distribution shift, eq. 2); levels between them move along.
-    Before there are forests the likely runtimes speak alone.
+    Without a model the likely runtimes speak alone.
     """
 
-    name = "gbm-classes"
     num_scores = _RANK + 1
-    num_forests = _NUM
     make_features = BurstFeatures
-    _features: BurstFeatures
     news = 0.1
-
-    def __init__(
-        self,
-        model: File | None = None,
-        frozen: bool = False,
-        refit: float = 7.0,
-        start: int = 500,
-        window: int = 30_000,
-        trees: int = 40,
-        backend: str = "auto",
-        prefix: str = "stem",
-        limit: int = LIMIT,
-    ) -> None:
-        self._calibration = Calibration(_NUM)
-        super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
+    _features: BurstFeatures
 
     def reset(self, system: System, seed: int) -> None:
         """Forget everything, or go back to the model file."""
-        self._calibration.reset()
+        self._calibration = Calibration(_NUM)
         self._calibrated_with = 0
         self._lowest, self._highest = LEVELS[0], LEVELS[-1]
         super().reset(system, seed)
 
-    @property
-    def growth(self) -> Growth:
-        """Fewer trees that learn faster."""
-        return Growth(trees=self._trees, rate=0.15, seed=self._seed)
-
-    def fit(self, window: Window, now: int) -> None:
-        """Grow a forest for each horizon, with jobs that still run."""
+    def running(self, now: int) -> tuple[AnyArray, IntArray]:
+        """Return the features of the jobs that run, and for how many seconds each has."""
         running = [open_job for open_job in self._open.values() if open_job.start >= 0]
-        elapsed = now - np.array([open_job.start for open_job in running], dtype=np.int64)
-        rows = np.concatenate([window.features, *(open_job.row[None] for open_job in running)])
-        cut = np.minimum(window.runtime, window.requested_time)
-        tasks = [
-            Task(
-                np.concatenate([cut <= horizon, np.zeros(len(running))]).astype(np.float64),
-                chance=True,
-                taught_by=np.concatenate([np.ones(len(cut), dtype=np.bool_), elapsed > horizon]),
-            )
-            for horizon in HORIZONS
-        ]
-        self.take(grow(self._backend, rows, tasks, self.growth))
+        rows = matrix([open_job.row for open_job in running], len(self.feature_names))
+        return rows, now - np.array([open_job.start for open_job in running], dtype=np.int64)
 
     def on_submit(self, jobs: Any, now: int) -> None:
         """Set the chances right if enough jobs have ended, and go on."""
@@ -190,3 +154,56 @@ class GbmClasses(Gbm):
         self._lowest, self._highest = (float(level) for level in state["levels"])
         if not 0 < self._lowest < self._highest < 1:
             raise ValueError("its levels are none")
+
+
+class GbmClasses(Classes, Gbm):
+    """
+    Predicts the chances that a job ends within 60 s, 10 min and 1 h, by boosted trees.
+
+    For orders and draws that need to know which jobs end soon. Carries a distribution that
+    agrees with the chances; order is by the distribution, plan and bound are the requested time,
+    since reservations of it hold. Parameters as for :class:`~predictors.gbm.Gbm`.
+
+    Notes
+    -----
+    A forest for each horizon learns by log loss from the newest completions, and from jobs that
+    still run: one that has run past a horizon has not ended within it, whenever it will end. Its
+    features are those of the other forests and of :mod:`predictors.bursts`.
+    """
+
+    name = "gbm-classes"
+    num_forests = _NUM
+
+    def __init__(
+        self,
+        model: File | None = None,
+        frozen: bool = False,
+        refit: float = 7.0,
+        start: int = 500,
+        window: int = 30_000,
+        trees: int = 40,
+        backend: str = "auto",
+        prefix: str = "stem",
+        limit: int = LIMIT,
+    ) -> None:
+        super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
+
+    @property
+    def growth(self) -> Growth:
+        """Fewer trees that learn faster."""
+        return Growth(trees=self._trees, rate=0.15, seed=self._seed)
+
+    def fit(self, window: Window, now: int) -> None:
+        """Grow a forest for each horizon, with jobs that still run."""
+        running, elapsed = self.running(now)
+        rows = np.concatenate([window.features, running])
+        cut = np.minimum(window.runtime, window.requested_time)
+        tasks = [
+            Task(
+                np.concatenate([cut <= horizon, np.zeros(len(running))]).astype(np.float64),
+                chance=True,
+                taught_by=np.concatenate([np.ones(len(cut), dtype=np.bool_), elapsed > horizon]),
+            )
+            for horizon in HORIZONS
+        ]
+        self.take(grow(self._backend, rows, tasks, self.growth))

@@ -87,6 +87,12 @@ def test_training_as_the_guide_does_it(tmp_path):
     assert (tmp_path / "my.model").is_file()
 
 
+def test_an_estimator_as_the_guide_makes_it_a_predictor(tmp_path):
+    """One line, and it simulates and is scored."""
+    (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "from_estimator(" in b)
+    assert "ChanceScore(share=0." in _run(tmp_path, "-c", block)
+
+
 def test_embedding_as_the_guide_does_it(tmp_path):
     """A run is simulated and saved; a job is started on nodes without a simulator."""
     whole, cluster = _blocks("embedding.md", "python")
