@@ -17,7 +17,7 @@ from cpsched.model.schedule import Schedule
 from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
 from cpsched.study.consistency import contradictions
-from cpsched.study.folder import appearing, find_runs
+from cpsched.study.folder import appearing, digests_of, find_runs
 from cpsched.study.nodes import fold
 from cpsched.study.writer import job_columns
 from predictors.replay import starts_of
@@ -291,6 +291,18 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     edit(tmp_path / "r")
     (found,) = contradictions(load_run(tmp_path / "r"))
     assert found.startswith(sentence)
+
+
+def test_a_run_of_before_contradicts_nothing(simulated, tmp_path):
+    """Its summary lacks a measure of now; taken out later, that is seen by the hash."""
+    save_run(simulated, tmp_path / "r")
+    summary = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    del summary["response_by_area_s"]
+    (tmp_path / "r" / "metrics.json").write_text(json.dumps(summary))
+    (found,) = contradictions(load_run(tmp_path / "r"))
+    assert found.startswith("metrics.json: it is not as it was written")
+    _json("run.json", files=digests_of(tmp_path / "r"))(tmp_path / "r")
+    assert contradictions(load_run(tmp_path / "r")) == []
 
 
 @pytest.mark.parametrize(
