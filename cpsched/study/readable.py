@@ -337,7 +337,9 @@ def _against(rows: Sequence[Row]) -> tuple[str, list[Column]]:
 
 
 def _base(row: Row) -> str:
-    return f"{row['base_dispatcher']} {row['base_predictor']}"
+    """Return what a row is compared with, with its allocator where that is another."""
+    name, placing = f"{row['base_dispatcher']} {row['base_predictor']}", row["base_allocator"]
+    return name if placing in (None, row["allocator"]) else f"{name} ({placing})"
 
 
 def _ratios_of(header: str, rows: Sequence[Row], name: str, decimals: int = 3) -> Column:
