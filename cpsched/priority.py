@@ -333,14 +333,20 @@ class Urgency(Priority):
     patience
         Seconds of waiting from which on a wait costs more than it slows a job down, see
         :func:`cpsched.kernels.scenarios.job_cost`.
+    share
+        Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
+        takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
+        were equally wide.
     """
 
     name = "urgency"
     learns = True
 
-    def __init__(self, patience: int = 64800) -> None:
+    def __init__(self, patience: int = 64800, share: float = 1.0) -> None:
         check_range("patience", patience, 1, 2**40)
+        check_range("share", share, 0, 1)
         self.patience = patience
+        self.share = share
 
     def reset(self, system: System) -> None:
         """Prepare the machine's capacity, of which jobs take a share."""
@@ -349,7 +355,7 @@ class Urgency(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative urgency."""
-        share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
+        share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0) ** self.share
         likely = self.history.of(jobs)
         return (-likely.urgency(now - jobs.submit, share, self.patience),)
 

@@ -241,6 +241,18 @@ def test_urgency_goes_by_predictions_before_anything_is_known():
     assert keys.tolist() == pytest.approx([-0.16, -0.0032])
 
 
+def test_urgency_with_less_of_the_share_lets_wide_jobs_wait_less():
+    """One core and eight, 50 s each: 1 / 50 / 50 over 1 / 8 and 1, or over the roots of these."""
+    jobs = table(cores=(1, 8), runtime_estimate=(50,))
+    for share, ratio in ((1.0, 8), (0.5, 8**0.5), (0.0, 1)):
+        priority = Urgency(share=share)
+        priority.history = RuntimeHistory()
+        priority.reset(machine((8, 16), resources=("core", "mem")))
+        narrow, wide = -priority.keys(jobs, NOW)[0]
+        assert wide == pytest.approx(1 / 2500)
+        assert narrow / wide == pytest.approx(ratio)
+
+
 def test_urgency_lets_the_user_first_whose_jobs_end_early():
     """Equal jobs of two users, of whom one has run to the request: table order the other way."""
     priority = learnt(("late", 100), ("late", 100), ("early", 20), ("early", 20))
@@ -258,6 +270,11 @@ def test_what_learns_needs_a_dispatcher_that_tells_it():
 def test_patience_is_positive(patience):
     with pytest.raises(ConfigError, match=f"patience is {patience}, must be from 1 to"):
         Urgency(patience=patience)
+
+
+def test_the_exponent_of_the_share_is_from_0_to_1():
+    with pytest.raises(ConfigError, match=r"share is 1.5, must be from 0 to 1"):
+        Urgency(share=1.5)
 
 
 @pytest.mark.parametrize(
