@@ -205,11 +205,15 @@ class RuntimePredictor(RemembersArguments, ABC):
     is_request
         Whether its answer is always the requested time. That is what job tables hold before a
         predictor has answered, so it need not be asked.
+    repredicts
+        Whether it wants to be asked again about jobs that still wait when another job of their
+        user has ended, because its answers follow what has become known since.
     """
 
     name: str = ""
     clipped: bool = True
     is_request: bool = False
+    repredicts: bool = False
 
     def on_epoch(self, epoch: int | None) -> None:
         """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ _HALF_LIFE = 86_400.0
 #: How far one job moves the share of all jobs that are short.
 _DRIFT = 0.005
 #: What the user's last submitted job is doing.
-_WAITS, _RUNS_NOW, _HAS_ENDED = range(3)
+_WAITS, _RUNS_NOW, _HAS_ENDED, _GONE = range(4)
 
 _OF_EACH = ("short_share", "short_share_5", "short_run", "since_short", "running_past_minute")
 #: Names of the features beyond :data:`predictors.features.FEATURES`, in order.
@@ -48,6 +48,14 @@ BURSTS = (
     *(f"alike_{name}" for name in _OF_EACH),
     "alike_elapsed_least", "short_drift", "previous_state", "previous_time",
 )  # fmt: skip
+
+
+class _Doing(NamedTuple):
+    """What a job does, and since which second; of one that has ended, its runtime instead."""
+
+    handle: int
+    state: int
+    second: int
 
 
 class Recent:
@@ -149,8 +157,8 @@ class BurstFeatures(Features):
         #: By user, and by kind of job; two maps, since many kinds push out no user.
         self._recent_users: OrderedDict[Key, Recent] = OrderedDict()
         self._recent_kinds: OrderedDict[Key, Recent] = OrderedDict()
-        #: Of each user's last submitted job: handle, state, and its second, or its runtime.
-        self._previous: OrderedDict[Key, tuple[int, int, int]] = OrderedDict()
+        #: Of each user's last two submitted jobs, the newest first: see :class:`_Doing`.
+        self._previous: OrderedDict[Key, tuple[_Doing, ...]] = OrderedDict()
         self._drift_short = 0.25
 
     def reset(self, system: System) -> None:
@@ -185,33 +193,38 @@ class BurstFeatures(Features):
         ]
 
     def _previous_of(self, job: JobRecord, now: int) -> tuple[float, float]:
-        """Return what the user's last submitted job is doing, and how long it does so, or ran."""
-        handle, state, second = self._previous.get(job.user, (-1, -1, 0))
-        if state < 0 or handle == job.handle:
-            return UNKNOWN, UNKNOWN
-        return state, log(1 + (second if state == _HAS_ENDED else max(now - second, 0)))
+        """Return what the user's job submitted before is doing, and how long it does so, or ran."""
+        for handle, state, second in self._previous.get(job.user, ()):
+            if handle != job.handle:
+                return state, log(1 + (second if state == _HAS_ENDED else max(now - second, 0)))
+        return UNKNOWN, UNKNOWN
 
     def submitted(self, job: JobRecord, now: int) -> None:
         """Take note of a job in the queue."""
         super().submitted(job, now)
-        self._previous[job.user] = (job.handle, _WAITS, now)
+        before = self._previous.get(job.user, ())
+        self._previous[job.user] = (_Doing(job.handle, _WAITS, now), *before[:1])
         self._previous.move_to_end(job.user)
         _keep(self._previous, self._limit)
 
-    def _previous_is(self, job: JobRecord, state: int, second: int) -> None:
-        known = self._previous.get(job.user)
-        if known is not None and known[0] == job.handle:
-            self._previous[job.user] = (job.handle, state, second)
+    def _now_it(self, job: JobRecord, state: int, second: int) -> None:
+        """Take note of what a job does if it is one of its user's last two."""
+        known = self._previous.get(job.user, ())
+        if any(one.handle == job.handle for one in known):
+            doing = _Doing(job.handle, state, second)
+            self._previous[job.user] = tuple(
+                doing if one.handle == job.handle else one for one in known
+            )
 
     def started(self, job: JobRecord, now: int) -> None:
         """Take note of a start."""
         super().started(job, now)
-        self._previous_is(job, _RUNS_NOW, now)
+        self._now_it(job, _RUNS_NOW, now)
 
     def gone(self, job: JobRecord, *, ran: bool) -> None:
         """Take note that a job has left the machine, or the queue."""
         super().gone(job, ran=ran)
-        self._previous_is(job, -1, 0)
+        self._now_it(job, _GONE, 0)
 
     def learn(self, job: JobRecord, runtime: int, completed: bool, now: int) -> None:
         """Add a job that has just ended."""
@@ -225,7 +238,7 @@ class BurstFeatures(Features):
                 _keep(known, self._limit)
             known.move_to_end(key)
             recent.has_ended(cut, completed, now)
-        self._previous_is(job, _HAS_ENDED, cut)
+        self._now_it(job, _HAS_ENDED, cut)
         self._drift_short += _DRIFT * ((cut <= SHORT) - self._drift_short)
 
     def likely(self, jobs: Sequence[JobRecord]) -> tuple[IntArray, FloatArray]:
@@ -270,8 +283,8 @@ class BurstFeatures(Features):
         self._recent_users = _load(state["recent_users"])
         self._recent_kinds = _load(state["recent_kinds"])
         self._previous = OrderedDict(
-            (user, (int(handle), int(doing), int(second)))
-            for user, (handle, doing, second) in json.loads(state["previous"])
+            (user, tuple(_Doing(*map(int, one)) for one in known))
+            for user, known in json.loads(state["previous"])
         )
         self._drift_short = float(state["short_drift"])
 

@@ -162,7 +162,14 @@ class GbmClasses(Classes, Gbm):
 
     For orders and draws that need to know which jobs end soon. Carries a distribution that
     agrees with the chances; order is by the distribution, plan and bound are the requested time,
-    since reservations of it hold. Parameters as for :class:`~predictors.gbm.Gbm`.
+    since reservations of it hold.
+
+    Parameters
+    ----------
+    model, frozen, refit, start, window, trees, backend, prefix, limit
+        As for :class:`~predictors.gbm.Gbm`.
+    repredict
+        Whether jobs that wait are predicted again when a job of their user has ended.
 
     Notes
     -----
@@ -185,7 +192,9 @@ class GbmClasses(Classes, Gbm):
         backend: str = "auto",
         prefix: str = "stem",
         limit: int = LIMIT,
+        repredict: bool = False,
     ) -> None:
+        self.repredicts = repredict
         super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
 
     @property

@@ -201,3 +201,65 @@ def test_schedules_do_not_depend_on_them():
         for predictor in (Likely(), "requested")
     )
     assert with_them == without
+
+
+class Counts(RuntimePredictor):
+    """Predicts one second more for every job of the user that has ended; asked again."""
+
+    name = "counts"
+    repredicts = True
+
+    def reset(self, system, seed):
+        self.ended = {}
+
+    def observe(self, jobs, outcome, now):
+        for user in jobs.strings("user"):
+            self.ended[user] = self.ended.get(user, 0) + 1
+
+    def predict(self, jobs, now):
+        return Prediction.point(np.array([1 + self.ended.get(u, 0) for u in jobs.strings("user")]))
+
+    def state(self):
+        return {"ended": dict(self.ended)}
+
+    def restore(self, state):
+        self.ended = dict(state.get("ended", {}))
+
+
+def test_waiting_jobs_are_predicted_again_when_a_job_of_their_user_has_ended():
+    """Before the next decision; not those of others, nor what somebody else predicted."""
+    cluster = Cluster(machine((2,)), "fifo", Counts())
+    first = cluster.submit(Request(requested_time=100, units=2, user="a"), 0)
+    for user in ("a", "b", "a"):
+        told = (50, 50, 50) if len(cluster.view(0).waiting) == 3 else None
+        cluster.submit(Request(requested_time=100, units=2, user=user), 0, predicted=told)
+    cluster.start(cluster.decide(0).actions, 0)
+    assert cluster.view(0).waiting.ranking_estimate.tolist() == [1, 1, 50]
+    cluster.end(first, 10)
+    assert cluster.view(10).waiting.ranking_estimate.tolist() == [1, 1, 50]
+    again = Cluster(machine((2,)), "fifo", Counts())
+    again.restore(cluster.state())
+    for one in (cluster, again):
+        one.decide(10)
+        assert one.view(10).waiting.ranking_estimate.tolist() == [2, 1, 50]
+
+
+@pytest.mark.parametrize(
+    "dispatcher", ["sjf", "prb:priority=sjf", "easy:priority=sjf", "conservative:priority=sjf"]
+)
+def test_dispatchers_follow_what_is_predicted_again(dispatcher):
+    """
+    Whatever they remember of the order of a queue.
+
+    One job at a time. When the first of a's has ended, a's other jobs are predicted to be longer
+    than b's, though they were submitted before.
+    """
+    cluster = Cluster(machine((1,)), dispatcher, Counts())
+    jobs = [cluster.submit(Request(requested_time=100, user=user), 0) for user in "aaab"]
+    started = []
+    for now in (0, 10, 20, 30):
+        actions = cluster.decide(now).actions
+        cluster.start(actions, now)
+        started += [action.handle for action in actions]
+        cluster.end(started[-1], now + 10)
+    assert started == [jobs[0], jobs[3], jobs[1], jobs[2]]

@@ -15,7 +15,13 @@ import numpy as np
 
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.engine.machine import Machine
-from cpsched.engine.predicting import Correction, checked_prediction, correct_overdue, predict
+from cpsched.engine.predicting import (
+    Correction,
+    checked_prediction,
+    correct_overdue,
+    predict,
+    predict_again,
+)
 from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
@@ -109,6 +115,11 @@ class Cluster:
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
+        self._repredicts = self.predictor.repredicts
+        #: Users of whom a job has ended since waiting jobs were last asked about again.
+        self._ended_users: set[int] = set()
+        #: Jobs that somebody else predicted: the predictor is not asked about them.
+        self._told: set[int] = set()
         self.dispatcher.reset(system, stream_seed(seed, "dispatcher"))
         self.predictor.on_epoch(epoch)
         self.predictor.reset(system, stream_seed(seed, "predictor"))
@@ -163,6 +174,8 @@ class Cluster:
             self.machine.set_classes(self._encoder.classes())
         if answers is not None:
             write_down(self.machine.store, np.array([row]), answers)
+            if self._repredicts:
+                self._told.add(row)
         self.admit(row, row + 1, now, held=(row,) if held else (), predicted=answers is not None)
         return row
 
@@ -294,6 +307,8 @@ class Cluster:
             runtime = now - machine.store.columns.item(handle, c.START)
             outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
             self.predictor.observe(self._jobs(handle), outcome, now)
+        if self._repredicts:
+            self._ended_users.add(machine.store.columns.item(handle, c.USER))
 
     def cancel(self, handle: int, now: int) -> None:
         """
@@ -373,9 +388,22 @@ class Cluster:
         machine = self.machine
         if not (machine.num_waiting or self.dispatcher.acts_when_idle):
             return None
+        if self._ended_users:
+            self._ask_again(now)
         if machine.is_overdue(now):
             correct_overdue(machine, self.correction, now)
         return machine.view(now)
+
+    def _ask_again(self, now: int) -> None:
+        """Ask the predictor about waiting jobs of users of whom a job has ended since."""
+        waiting = self.machine.view(now).waiting
+        chosen = np.isin(waiting.column(c.USER), sorted(self._ended_users))
+        if self._told:
+            chosen &= ~np.isin(waiting.rows, sorted(self._told))
+        self._ended_users.clear()
+        if chosen.any():
+            jobs = JobTable(waiting.store, immutable(waiting.rows[chosen]))
+            predict_again(self.predictor, waiting.store, jobs, now)
 
     def decide(self, now: int) -> Decision:
         """
@@ -458,6 +486,9 @@ class Cluster:
             "dispatcher": dict(self.dispatcher.state()),
             "predictor": dict(self.predictor.state()),
         }
+        if self._repredicts:
+            saved["ended_users"] = np.array(sorted(self._ended_users), dtype=np.int64)
+            saved["told"] = np.array(sorted(self._told), dtype=np.int64)
         if self._ids:
             saved["jobs"] = self._encoder.state()
             saved["ids"] = list(self._ids)
@@ -492,6 +523,9 @@ class Cluster:
         if wakes and wakes[0] < now:
             raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
+        if self._repredicts:
+            self._ended_users = set(saved["ended_users"].tolist())
+            self._told = set(saved["told"].tolist())
 
     # --- steps -----------------------------------------------------------------------------------
 

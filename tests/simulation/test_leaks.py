@@ -24,7 +24,10 @@ from cpsched.spec import build
 pytestmark = pytest.mark.slow
 
 #: ``actual`` is given the truth on purpose.
-PREDICTORS = tuple(name for name in registry.names("predictors") if name != "actual")
+PREDICTORS = (
+    *(name for name in registry.names("predictors") if name != "actual"),
+    "gbm-classes:start=2,window=8,trees=2,backend=lightgbm,repredict=yes",
+)
 #: So few completions are enough for a model that these small workloads see some.
 SMALL = {
     "linear": "linear:start=2",
