@@ -28,6 +28,8 @@ Row = dict[str, "Cell"]
 #: Title, name and unit, as for the measures of jobs.
 _QUEUE = ("queue size at every second", "queue", "jobs")
 _OVERTAKEN = ("overtaken by jobs", "overtaken", "jobs")
+#: Said where no figure has an interval.
+_NO_INTERVAL = "one run each, so no intervals"
 #: What a comparison is judged by, and the longest wait beside it: figure and what it is called.
 _HEADLINE = (
     (AREA, "area-weighted response"),
@@ -311,14 +313,18 @@ def _ratios(rows: Sequence[Row]) -> Table:
     whole = [row for row in rows if row["class"] == "all"]
     chosen = list({(row["dispatcher"], row["predictor"]): row for row in whole}.values())
     said, columns = _against(chosen)
-    for figure, title in _HEADLINE:
-        found = _of_figure(whole, chosen, figure)
-        columns.append(_ratios_of(f"{title}, ratio", found, "ratio", 2))
-        if any(row.get("weeks") for row in found):
-            columns.append(replace(_ratios_of("over weeks", found, "week_ratio", 2), joined=True))
-        verdicts = tuple(str(row.get("verdict", "-")) for row in found)
-        columns.append(Column("verdict", "", verdicts, joined=True))
-    return _table(said.removesuffix(". "), chosen, *columns)
+    found = {title: _of_figure(whole, chosen, figure) for figure, title in _HEADLINE}
+    bounds = ("difference_low", "week_difference_low")
+    sure = any(row.get(one) is not None for of in found.values() for row in of for one in bounds)
+    for title, of in found.items():
+        columns.append(_ratios_of(f"{title}, ratio", of, "ratio", 2))
+        if any(row.get("weeks") for row in of):
+            columns.append(replace(_ratios_of("over weeks", of, "week_ratio", 2), joined=True))
+        if sure:
+            verdicts = tuple(str(row.get("verdict", "-")) for row in of)
+            columns.append(Column("verdict", "", verdicts, joined=True))
+    said = said.removesuffix(". ")
+    return _table(said if sure else "; ".join(filter(None, [said, _NO_INTERVAL])), chosen, *columns)
 
 
 def _of_figure(rows: Sequence[Row], chosen: Sequence[Row], figure: str) -> list[Row]:

@@ -318,6 +318,15 @@ def test_the_main_table_leads_with_what_runs_are_compared_by(made):
     assert ratios.title == "against the baseline"
 
 
+def test_ratios_without_intervals_have_no_verdicts(place, study):
+    """One run each: said once above, instead of beside every ratio."""
+    carry_out(replace(study, seeds=(0,), jitter=0), place / "once")
+    _, ratios = main_table(make_tables(place / "once"))
+    assert ratios.table.caption == "one run each, so no intervals"
+    assert "verdict" not in [column.header for column in ratios.table.columns]
+    assert all("(" not in value for value in ratios.table.columns[-1].values)
+
+
 def test_every_table_of_measures_shows_the_tail_of_the_wait(made):
     """The 99.9th percentile and the longest beside whatever is the least."""
     found = readable(make_tables(made))
