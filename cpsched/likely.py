@@ -1,13 +1,12 @@
 """
-How long jobs ran of what was predicted, as a dispatcher sees it.
+How long jobs are likely to run, as a dispatcher sees it: by what ended, and by what is predicted.
 
 Nothing here is asked of a predictor or the simulator: a job that no longer runs has ended, and its
-runtime is known from then on.
+runtime is known from then on. What predictions carry is read from the jobs themselves.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,9 +14,10 @@ import numpy as np
 from cpsched.kernels import likely
 from cpsched.kernels.scenarios import overdue_slope
 from cpsched.model import columns as c
+from cpsched.prediction import HORIZONS, LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
 _LEAST_SHARE = 1e-9
-#: Ended jobs remembered of each user, and of all.
-_OWN, _ALL = 10, 500
+#: A typical job is the mean of so many that ended last, older ones fading out.
+_TYPICAL = 2000
+#: Between horizons a runtime of which nothing else is known counts as the geometric mean of them.
+_BETWEEN = np.sqrt(np.array((HORIZONS[0] / 6, *HORIZONS[:-1])) * np.array(HORIZONS))
 
 
 class Likely(NamedTuple):
@@ -36,75 +38,74 @@ class Likely(NamedTuple):
 
     Attributes
     ----------
-    estimate
-        What is predicted, for where nothing is known; shape ``(n,)``.
-    runtime, num
-        Seconds, and how many there are, of two sources.
+    runtime, weight
+        Seconds and their weights, shape ``(n, SAMPLES)``.
+    size
+        How many of them count, shape ``(n,)``.
     """
 
-    estimate: IntArray
-    runtime: IntArray
-    num: IntArray
+    runtime: FloatArray
+    weight: FloatArray
+    size: IntArray
 
     def take(self, positions: IntArray) -> Likely:
         """Return those of some of the jobs."""
-        return Likely(self.estimate[positions], self.runtime[positions], self.num[positions])
+        return Likely(self.runtime[positions], self.weight[positions], self.size[positions])
 
     def join(self, others: Likely) -> Likely:
         """Return those of these jobs, then those of others."""
         return Likely(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
 
-    def typical(self) -> IntArray:
-        """Return medians, seconds."""
-        typical: IntArray = likely.typical_runtimes(self.estimate, self.runtime, self.num)
-        return typical
+    def expectations(self) -> tuple[FloatArray, FloatArray]:
+        """Return means of ``1 / max(r, 10)`` and of r, see the kernel; shape ``(n,)``."""
+        slope, mean = likely.expectations(*self)
+        return slope, mean
 
     def draw(self, scenarios: int, seed: int, elapsed: IntArray, expected: IntArray) -> IntArray:
         """Draw runtimes, see :func:`cpsched.kernels.likely.draw_runtimes`."""
-        drawn: IntArray = likely.draw_runtimes(
-            scenarios, seed, elapsed, expected, self.runtime, self.num
-        )
+        drawn: IntArray = likely.draw_runtimes(scenarios, seed, elapsed, expected, *self)
         return drawn
 
-    def urgency(self, waited: IntArray, share: FloatArray, patience: float) -> FloatArray:
-        """
-        Return how much a second of waiting is expected to cost for each second of the machine.
 
-        The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
-        (:func:`cpsched.kernels.scenarios.job_cost`) for its weight, and its share of the machine
-        times its runtime for the processing time.
+class Urgency(NamedTuple):
+    """
+    How urgent n jobs are.
 
-        Parameters
-        ----------
-        waited
-            Seconds.
-        share
-            The largest share of the machine each job takes.
-        """
-        slope, mean = likely.expectations(self.estimate, self.runtime, self.num)
-        taken = mean * np.maximum(share, _LEAST_SHARE)
-        urgency: FloatArray = (slope + overdue_slope(waited, patience)) / taken
-        return urgency
+    Attributes
+    ----------
+    likely
+        Their runtimes.
+    value
+        What a second of waiting is expected to cost over what the job will take of the machine,
+        shape ``(n,)``.
+    area
+        What each job will take, in units of what jobs have taken on average.
+    """
+
+    likely: Likely
+    value: FloatArray
+    area: FloatArray
 
 
 class RuntimeHistory:
-    """Ratios of runtime to prediction, of each user and of all."""
+    """What the jobs that ended last ran, those of each user and all."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
         """Forget everything."""
-        self._running: dict[int, tuple[int, int, int, int]] = {}
+        #: Of each running job by handle: its start, then user, requested time and traits.
+        self._running: dict[int, tuple[float, ...]] = {}
         self._users: dict[str, int] = {}
         self._codes: IntArray = np.full(1, -1, dtype=np.int64)
         self._store: object = None
-        self.user_ratio: FloatArray = np.zeros((16, _OWN))
-        self.user_count: IntArray = np.zeros(16, dtype=np.int64)
-        self._past: FloatArray = np.zeros((4, _ALL))
+        self._own: FloatArray = np.zeros((0, likely.PAST))
+        self._num_own: IntArray = np.zeros(0, dtype=np.int64)
+        self._past: FloatArray = np.zeros((likely.ALL, likely.PAST))
         self._num_past = 0
-        #: What :attr:`past` found; None where a job has ended since.
-        self._newest_first: FloatArray | None = None
+        self._typical_area = 0.0
+        self._make_room(16)
 
     def users(self, jobs: JobTable) -> IntArray:
         """Return our number for the user of each job, -1 where unknown."""
@@ -122,9 +123,15 @@ class RuntimeHistory:
         return numbers
 
     def _make_room(self, num_users: int) -> None:
-        while num_users > len(self.user_count):
-            self.user_ratio = np.concatenate([self.user_ratio, np.zeros_like(self.user_ratio)])
-            self.user_count = np.concatenate([self.user_count, np.zeros_like(self.user_count)])
+        room = len(self._num_own)
+        while num_users > room:
+            room = max(2 * room, num_users)
+        self._own = np.concatenate(
+            [self._own, np.zeros((room * likely.OWN - len(self._own), likely.PAST))]
+        )
+        self._num_own = np.concatenate(
+            [self._num_own, np.zeros(room - len(self._num_own), dtype=np.int64)]
+        )
 
     def note_ends(self, view: View) -> None:
         """Learn from the jobs that ran at the last decision and do no more."""
@@ -136,10 +143,10 @@ class RuntimeHistory:
             ended = sorted(gone)
             failed = set(_of_handles(view.waiting, ended).handle.tolist())
             for handle in ended:
-                user, plan, limit, start = known.pop(handle)
+                start, *facts = known.pop(handle)
                 # A start that failed (on a real system) is not an end: the job waits again.
                 if handle not in failed:
-                    self.learn(user, plan, limit, max(view.now - start, 1))
+                    self.learn(facts, max(view.now - start, 1))
         if len(known) < len(handles):
             self._remember(running, running.start)
 
@@ -151,82 +158,161 @@ class RuntimeHistory:
         self._remember(started, np.full(len(started), view.now, dtype=np.int64))
 
     def _remember(self, jobs: JobTable, start: IntArray) -> None:
-        plan, limit = np.maximum(jobs.runtime_estimate, 1), np.maximum(jobs.requested_time, 1)
-        columns = (jobs.handle, self.users(jobs), plan, limit, start)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for handle, user, predicted, most, begin in rows:
-            self._running.setdefault(handle, (user, predicted, most, begin))
+        facts = self.facts(jobs)[:, : likely.SAID]
+        rows = np.column_stack([start, facts]).tolist()
+        for handle, row in zip(jobs.handle.tolist(), rows, strict=True):
+            self._running.setdefault(handle, tuple(row))
 
-    def learn(self, user: int, plan: int, limit: int, runtime: int) -> None:
+    def learn(self, facts: Sequence[float], runtime: float) -> None:
         """
-        Learn from one job that has ended.
+        Learn from a job that has ended.
 
         Parameters
         ----------
-        user
-            Number of its user, -1 where unknown.
-        plan, limit, runtime
-            Its prediction and its requested time (at least 1), and how long it ran; seconds.
+        facts
+            Of the job, as in :meth:`facts`; predictions are not looked at.
+        runtime
+            Seconds, at least 1.
         """
-        self._make_room(user + 1)
-        ratio = runtime / plan
-        self._past[:, self._num_past % _ALL] = ratio, math.log(plan), math.log(limit), user
+        user, traits = int(facts[likely.USER]), facts[likely.TRAIT : likely.SAID]
+        row = (runtime, *traits, user)
+        self._past[self._num_past % likely.ALL] = row
         self._num_past += 1
-        self._newest_first = None
+        area = runtime * float(np.exp(traits[-1]))
+        self._typical_area += (area - self._typical_area) / min(self._num_past, _TYPICAL)
         if user >= 0:
-            self.user_ratio[user, self.user_count[user] % _OWN] = ratio
-            self.user_count[user] += 1
+            place = self._num_own[user] % likely.OWN
+            self._own[user * likely.OWN + place] = row
+            self._num_own[user] += 1
 
     def forget_user(self, user: int) -> None:
-        """Forget whose jobs a user's were, so that the number can be another's."""
-        if user < len(self.user_count):
-            self.user_count[user] = 0
-        self._past[3][self._past[3] == user] = -1
-        self._newest_first = None
+        """Forget the jobs of a user, whose number another may have from now on."""
+        self._num_own[user] = 0
+        self._past[self._past[:, likely.USER_OF_PAST] == user, likely.USER_OF_PAST] = -1
 
-    @property
-    def past(self) -> FloatArray:
-        """The jobs that ended last, see :func:`cpsched.kernels.likely.likely_runtimes`."""
-        if self._newest_first is None:
-            places = self._num_past - 1 - np.arange(min(self._num_past, _ALL))
-            # In the same layout however many there are, or kernels are compiled again.
-            self._newest_first = np.take(self._past, places % _ALL, axis=1)
-        return self._newest_first
-
-    def likely(self, user: IntArray, plan: IntArray, limit: IntArray) -> Likely:
-        """Return the likely runtimes of jobs with these users, predictions and requests."""
-        found = likely.likely_runtimes(
-            user, plan, limit, self.past, self.user_ratio, self.user_count
+    def facts(self, jobs: JobTable) -> FloatArray:
+        """Return what is known of jobs, see :mod:`cpsched.kernels.likely`; shape ``(n, F)``."""
+        said = jobs.runtime_quantiles, jobs.ends_within
+        return facts_of(
+            self.users(jobs), jobs.requested_time, jobs.runtime_estimate, jobs.cores, *said
         )
-        return Likely(np.minimum(plan, limit), *found)
+
+    def likely(self, facts: FloatArray) -> Likely:
+        """Return the likely runtimes of jobs of which this is known."""
+        past, own = (self._past, self._num_past), (self._own, self._num_own)
+        return Likely(*likely.likely_runtimes(facts, *past, *own))
 
     def of(self, jobs: JobTable) -> Likely:
         """Return the likely runtimes of jobs."""
-        plan, limit = np.maximum(jobs.runtime_estimate, 1), np.maximum(jobs.requested_time, 1)
-        return self.likely(self.users(jobs), plan, limit)
+        return self.likely(self.facts(jobs))
+
+    def urgency(
+        self, facts: FloatArray, share: FloatArray, waited: IntArray, patience: float
+    ) -> Urgency:
+        """
+        Return how urgent jobs are.
+
+        The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
+        for its weight and its share of the machine times its runtime for the processing time. What
+        its area adds to the cost (:mod:`cpsched.kernels.scenarios`) is the same for each second of
+        the machine, and left out.
+
+        Parameters
+        ----------
+        facts
+            As :meth:`facts` returns them.
+        share, waited
+            The largest share of the machine each job takes, and seconds; shape ``(n,)``.
+        """
+        runtimes = self.likely(facts)
+        slope, mean = runtimes.expectations()
+        area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
+        cost = slope + overdue_slope(waited, area, float(patience))
+        return Urgency(runtimes, cost / (mean * np.maximum(share, _LEAST_SHARE)), area)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""
         running = sorted(self._running.items())
+        width = 2 + likely.SAID
         return {
-            "running": np.array([(h, *rest) for h, rest in running], dtype=np.int64).reshape(-1, 5),
+            "running": np.array([(h, *rest) for h, rest in running]).reshape(-1, width),
             "users": list(self._users),
-            "user_ratio": self.user_ratio.copy(),
-            "user_count": self.user_count.copy(),
+            "own": self._own.copy(),
+            "num_own": self._num_own.copy(),
             "past": self._past.copy(),
             "num_past": self._num_past,
+            "typical_area": self._typical_area,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
         self.forget()
         running = np.asarray(state["running"]).tolist()
-        self._running = {handle: tuple(known) for handle, *known in running}
+        self._running = {int(handle): tuple(known) for handle, *known in running}
         self._users = {str(user): number for number, user in enumerate(state["users"])}
-        self.user_ratio = np.array(state["user_ratio"], dtype=np.float64)
-        self.user_count = np.array(state["user_count"], dtype=np.int64)
+        self._own = np.array(state["own"], dtype=np.float64)
+        self._num_own = np.array(state["num_own"], dtype=np.int64)
         self._past = np.array(state["past"], dtype=np.float64)
         self._num_past = int(state["num_past"])
+        self._typical_area = float(state["typical_area"])
+
+
+def facts_of(
+    user: IntArray,
+    requested_time: IntArray,
+    estimate: IntArray,
+    cores: IntArray,
+    quantiles: IntArray | None = None,
+    ends_within: FloatArray | None = None,
+) -> FloatArray:
+    """
+    Return what is known of n jobs as one array, see :mod:`cpsched.kernels.likely`.
+
+    Parameters
+    ----------
+    user
+        Numbers, -1 where unknown.
+    quantiles, ends_within
+        As in :class:`cpsched.prediction.Prediction`; rows of -1 and NaN where nothing is known.
+    """
+    facts = np.zeros((len(user), likely.NUM_FACTS))
+    facts[:, likely.USER] = user
+    facts[:, likely.LIMIT] = np.maximum(requested_time, 1)
+    traits = np.column_stack([requested_time, estimate, cores])
+    facts[:, likely.TRAIT : likely.SAID] = np.log(np.maximum(traits, 1))
+    if quantiles is not None or ends_within is not None:
+        facts[:, likely.SAID :] = _said(facts[:, likely.LIMIT], quantiles, ends_within)
+    return facts
+
+
+def _said(
+    limit: FloatArray, quantiles: IntArray | None, ends_within: FloatArray | None
+) -> FloatArray:
+    """
+    Return predicted runtimes and their weights, shape ``(n, 2 * PREDICTED)``.
+
+    The quantiles between two horizons share the chance to end there; where there are none, it goes
+    to a runtime between them.
+    """
+    num, levels = len(limit), len(LEVELS)
+    runtime = np.ones((num, likely.PREDICTED))
+    weight = np.zeros((num, likely.PREDICTED))
+    if quantiles is not None:
+        runtime[:, :levels] = quantiles
+        weight[:, :levels] = (quantiles[:, :1] > 0) / levels
+    if ends_within is not None:
+        known = ~np.isnan(ends_within[:, 0])
+        chance = np.diff(ends_within, axis=1, prepend=0.0, append=1.0)
+        last = np.sqrt(HORIZONS[-1] * np.maximum(limit, HORIZONS[-1]))
+        runtime[:, levels:-1], runtime[:, -1] = _BETWEEN, last
+        part = np.searchsorted(HORIZONS, runtime[:, :levels])
+        for number in range(len(HORIZONS) + 1):
+            here = (part == number) & (weight[:, :levels] > 0)
+            count = here.sum(axis=1)
+            each = chance[:, number] / np.maximum(count, 1)
+            weight[:, :levels] = np.where(here & known[:, None], each[:, None], weight[:, :levels])
+            weight[:, levels + number] = np.where(known & (count == 0), each, 0.0)
+    return np.concatenate([runtime, weight], axis=1)
 
 
 def _of_handles(jobs: JobTable, handles: list[int]) -> JobTable:

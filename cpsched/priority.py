@@ -326,13 +326,13 @@ class Urgency(Priority):
     What a second of waiting is expected to cost over what the job will take, higher first.
 
     Smith's rule (1956) over a job's likely runtimes, which come from how long the jobs ran that
-    have ended: see :meth:`cpsched.likely.Likely.urgency`.
+    have ended: see :meth:`cpsched.likely.RuntimeHistory.urgency`.
 
     Parameters
     ----------
     patience
-        Seconds of waiting from which on a wait costs more than it slows a job down, see
-        :func:`cpsched.kernels.scenarios.job_cost`.
+        Seconds of waiting after which a wait costs much more than it slows a job down, see
+        ``docs/rollout.md``.
     share
         Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
         takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
@@ -342,7 +342,7 @@ class Urgency(Priority):
     name = "urgency"
     learns = True
 
-    def __init__(self, patience: int = 64800, share: float = 1.0) -> None:
+    def __init__(self, patience: int = 43200, share: float = 1.0) -> None:
         check_range("patience", patience, 1, 2**40)
         check_range("share", share, 0, 1)
         self.patience = patience
@@ -356,8 +356,8 @@ class Urgency(Priority):
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative urgency."""
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0) ** self.share
-        likely = self.history.of(jobs)
-        return (-likely.urgency(now - jobs.submit, share, self.patience),)
+        facts = self.history.facts(jobs)
+        return (-self.history.urgency(facts, share, now - jobs.submit, self.patience).value,)
 
 
 class _Fitted(Priority):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 
@@ -23,19 +23,20 @@ class Arrivals(NamedTuple):
 
     Attributes
     ----------
-    ready, estimate, limit, reserved, user
-        When (sorted), for how long as predicted, at most and in reservations, and the number of
-        the user, shape ``(n,)``.
+    ready, estimate, limit, reserved
+        When (sorted), and for how long as predicted, at most and in reservations, shape ``(n,)``.
     demand
         Shape ``(n, R)``.
+    facts
+        What their runtimes are judged by, see :func:`cpsched.likely.facts_of`.
     """
 
     ready: IntArray
     estimate: IntArray
     limit: IntArray
     reserved: IntArray
-    user: IntArray
     demand: IntArray
+    facts: FloatArray
 
 
 class RecentArrivals:
@@ -46,20 +47,20 @@ class RecentArrivals:
     ----------
     number
         How many of them.
-    reserved, user
-        Return how long reservations take jobs to run, and numbers for their users; by default as
-        predicted, and nobody's.
+    reserved, facts
+        Return how long reservations take jobs to run, and their facts; by default as predicted,
+        and none.
     """
 
     def __init__(
         self,
         number: int,
         reserved: Callable[[JobTable], IntArray] = lambda jobs: jobs.runtime_estimate,
-        user: Callable[[JobTable], IntArray] = lambda jobs: np.full(len(jobs), -1),
+        facts: Callable[[JobTable], FloatArray] = lambda jobs: np.zeros((len(jobs), 0)),
     ) -> None:
         self._number = number
         self._reserved = reserved
-        self._user = user
+        self._facts = facts
         self.forget()
 
     def forget(self) -> None:
@@ -76,36 +77,43 @@ class RecentArrivals:
         if not len(new):
             return
         jobs = jobs.take(new)
-        columns = (
-            jobs.submit,
-            np.maximum(jobs.runtime_estimate, 1),
-            np.maximum(jobs.requested_time, 1),
-            np.maximum(self._reserved(jobs), 1),
-            self._user(jobs),
-            pooled_demand(view, jobs, allocator),
+        times = np.column_stack(
+            [
+                jobs.submit,
+                np.maximum(jobs.runtime_estimate, 1),
+                np.maximum(jobs.requested_time, 1),
+                np.maximum(self._reserved(jobs), 1),
+            ]
         )
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        self._known += [(*known, tuple(demand)) for *known, demand in rows]
-        self._known.sort()
-        del self._known[: -self._number - 1]
-        self._last = self._known[-1][0]
+        rows = zip(times, pooled_demand(view, jobs, allocator), self._facts(jobs), strict=True)
+        self._known = [*self._known, *rows][-self._number - 1 :]
+        self._last = int(times[-1, 0])
 
     def again(self, now: int, num_kinds: int) -> Arrivals:
         """Return the last arrivals as if they came again, from the second after now on."""
-        known = np.array([row[:5] for row in self._known], dtype=np.int64).reshape(-1, 5)
-        demand = np.array([row[5] for row in self._known], dtype=np.int64).reshape(-1, num_kinds)
+        times, demand, facts = self._columns(num_kinds)
         # The first only says how long before the second it came.
-        submit, estimate, limit, reserved, user = known[1:].T.copy()
-        ready = submit - known[:1, 0] + now + 1
-        return Arrivals(ready, estimate, limit, reserved, user, demand[1:])
+        submit, estimate, limit, reserved = times[1:].T.copy()
+        ready = submit - times[:1, 0] + now + 1
+        return Arrivals(ready, estimate, limit, reserved, demand[1:], facts[1:])
+
+    def _columns(self, num_kinds: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return what is known of all, oldest first."""
+        times, demand, facts = zip(*self._known, strict=True) if self._known else ((), (), ())
+        return (
+            np.array(times, dtype=np.int64).reshape(-1, 4),
+            np.array(demand, dtype=np.int64).reshape(-1, num_kinds),
+            np.array(facts, dtype=np.float64).reshape(len(facts), -1),
+        )
 
     def state(self) -> Mapping[str, Any]:
         """Return what is remembered, as arrays and numbers."""
-        rows = [(*known, *demand) for *known, demand in self._known]
-        return {"arrivals": np.array(rows, dtype=np.int64), "last_arrival": self._last}
+        kinds = len(self._known[0][1]) if self._known else 1
+        times, demand, facts = self._columns(kinds)
+        return {"times": times, "demand": demand, "facts": facts, "last_arrival": self._last}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        rows = np.asarray(state["arrivals"]).tolist()
-        self._known = [(*row[:5], tuple(row[5:])) for row in rows]
+        columns = (np.asarray(state[name]) for name in ("times", "demand", "facts"))
+        self._known = list(zip(*columns, strict=True))
         self._last = int(state["last_arrival"])

@@ -37,6 +37,8 @@ class DecisionState:
     demand, share
         What each job takes at least, shape ``(n, R)``, and the largest share of the machine that
         is.
+    whole
+        What the machine has, shape ``(R,)``.
     back
         What each running job gives back when it ends, shape ``(B, R)``.
     times, level
@@ -53,6 +55,7 @@ class DecisionState:
     reserved: IntArray
     demand: IntArray
     share: FloatArray
+    whole: IntArray
     back: IntArray
     times: IntArray
     level: IntArray
@@ -74,7 +77,8 @@ class DecisionState:
             limit=_seconds(jobs.requested_time),
             reserved=_seconds(reserving.waiting.runtime_estimate),
             demand=demand,
-            share=(demand / np.maximum(whole, 1)).max(axis=1, initial=0.0),
+            share=share_of(demand, whole),
+            whole=whole,
             back=by_reserved_end if reserving is view else given_back(view),
             # In range as durations are: later ends are not told apart.
             times=np.minimum(times, view.now + _LONGEST),
@@ -90,6 +94,12 @@ class DecisionState:
         """Return how long jobs have waited, in runtimes: their slowdown less one."""
         waited: FloatArray = (self.now - self.submit) / runtime
         return waited
+
+
+def share_of(demand: IntArray, whole: IntArray) -> FloatArray:
+    """Return the largest share of a machine that each demand is, shape ``(n,)``."""
+    share: FloatArray = (demand / np.maximum(whole, 1)).max(axis=1, initial=0.0)
+    return share
 
 
 def highest_first(values: FloatArray) -> IntArray:

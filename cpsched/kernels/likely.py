@@ -1,13 +1,13 @@
 """
-How long jobs are likely to run, by how long others ran of what was predicted.
+How long jobs are likely to run, by how long jobs like them ran.
 
-A job's likely runtimes are past ratios of runtime to prediction times its own prediction, but no
-more than its requested time, from two sources that count the same: the jobs of its user that ended
-last, and of those that ended last at all the ones most like it. Two jobs are alike if their
-predictions and their requests differ by small factors; another user counts as much as a factor e.
+A job's likely runtimes are a weighted sample of at most :data:`SAMPLES`: what the jobs that ended
+last and are most like it ran, and what was predicted of it as a distribution.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -16,147 +16,174 @@ from cpsched.kernels.inner import leaf
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
-#: So many of all past jobs are looked for; the room for either source.
-NEAR = 20
-#: The two sources, numbers in the arrays.
-_OWN, _LIKE = 0, 1
+#: Runtimes of other jobs, and predicted ones, that a sample has room for.
+NEAR, PREDICTED = 32, 13
+SAMPLES = NEAR + PREDICTED
+#: What is known of a job, columns of *facts*: its user's number (-1: unknown), requested time,
+#: then three traits; then predicted runtimes and their weights, which add up to 1 or 0.
+USER, LIMIT, TRAIT, NUM_TRAITS = 0, 1, 2, 3
+SAID = TRAIT + NUM_TRAITS
+SAID_WEIGHT = SAID + PREDICTED
+NUM_FACTS = SAID_WEIGHT + PREDICTED
+#: Ended jobs remembered of each user and of all.
+OWN, ALL = 40, 250
+#: Of what is remembered of an ended job: its runtime, then its traits, then its user.
+RUNTIME, TRAIT_OF_PAST, USER_OF_PAST = 0, 1, 1 + NUM_TRAITS
+PAST = 2 + NUM_TRAITS
+
+# How unlike two jobs are; chosen by the score (CRPS) of the logarithm of runtimes on four logs.
+# Logarithms of requested time, estimate and cores count so much, up to a most.
+_SCALE = (1.0, 1.0, 2.0)
+_MOST = (3.0, 3.0, 1.0)
+#: Another user counts as much as requests that differ by a factor of 12.
+_STRANGER = 2.5
+#: Of the user's own and of all jobs, later ones count more: weights fall with a power of the rank.
+_OWN_RANK = np.array([0.5 * math.log(1 + rank) for rank in range(OWN)])
+_ALL_RANK = np.array([0.1 * math.log(1 + rank) for rank in range(ALL)])
+
 #: A linear congruential generator with 48 bits (that of POSIX drand48).
 _FACTOR, _STEP, _MASK = 25214903917, 11, 2**48 - 1
 
 
 @leaf
-def _seconds(ratio, plan, limit):
-    """Return a ratio of a prediction in whole seconds, from 1 to the limit."""
-    return np.int64(round(min(max(ratio * plan, 1.0), float(limit))))
+def _unlike(facts, j, past, i):
+    """Return how far a job's traits are from those of a job that has ended."""
+    far = 0.0
+    for k in range(NUM_TRAITS):
+        apart = abs(facts[j, TRAIT + k] - past[i, TRAIT_OF_PAST + k])
+        far += _SCALE[k] * min(apart, _MOST[k])
+    return far
+
+
+@leaf
+def _keep(far, seconds, distance, runtime, j, found):
+    """Put a runtime among the nearest, sorted by distance; return how many there are then."""
+    if found == NEAR and far >= distance[NEAR - 1]:
+        return found
+    k = min(found, NEAR - 1)
+    while k > 0 and distance[k - 1] > far:
+        distance[k] = distance[k - 1]
+        runtime[j, k] = runtime[j, k - 1]
+        k -= 1
+    distance[k] = far
+    runtime[j, k] = seconds
+    return min(found + 1, NEAR)
+
+
+@leaf
+def _neighbours(facts, j, past, num_past, own, num_own, distance, runtime, weight):
+    """Write what a job's sample has of other jobs, weights adding up to 1; return how many."""
+    user = np.int64(facts[j, USER])
+    found = 0
+    if user >= 0:
+        for rank in range(min(num_own[user], OWN)):
+            i = user * OWN + (num_own[user] - 1 - rank) % OWN
+            far = _unlike(facts, j, own, i) + _OWN_RANK[rank]
+            found = _keep(far, own[i, RUNTIME], distance, runtime, j, found)
+    for rank in range(min(num_past, ALL)):
+        i = (num_past - 1 - rank) % ALL
+        # The user's own have been looked at.
+        if user < 0 or past[i, USER_OF_PAST] != user:
+            far = _STRANGER + _unlike(facts, j, past, i) + _ALL_RANK[rank]
+            found = _keep(far, past[i, RUNTIME], distance, runtime, j, found)
+    total = 0.0
+    for k in range(found):
+        weight[j, k] = math.exp(distance[0] - distance[k])
+        total += weight[j, k]
+    for k in range(found):
+        weight[j, k] /= total
+        runtime[j, k] = min(max(runtime[j, k], 1.0), facts[j, LIMIT])
+    return found
+
+
+@leaf
+def _said(facts, j, found, runtime, weight):
+    """Add what was predicted, which weighs as much as all other jobs; return the sample's size."""
+    at = found
+    for k in range(PREDICTED):
+        if facts[j, SAID_WEIGHT + k] > 0:
+            runtime[j, at] = min(max(facts[j, SAID + k], 1.0), facts[j, LIMIT])
+            weight[j, at] = facts[j, SAID_WEIGHT + k]
+            at += 1
+    if at > found > 0:
+        for k in range(at):
+            weight[j, k] *= 0.5
+    return at
 
 
 @kernel
-def likely_runtimes(user, plan, limit, past, own, own_count):
+def likely_runtimes(facts, past, num_past, own, num_own):
     """
-    Return the likely runtimes of n jobs.
+    Return samples of the likely runtimes of n jobs.
 
     Parameters
     ----------
-    user, plan, limit
-        Who (-1: unknown), the prediction and the requested time (at least 1), shape ``(n,)``.
-    past
-        Of the P jobs that ended last, newest first: ratio of runtime to prediction, logarithms of
-        prediction and request, user; shape ``(4, P)``. Of jobs as much alike the newer count.
-    own, own_count
-        Ratios of each user's jobs, and how many there were: shapes ``(U, K)`` and ``(U,)``, with K
-        at most :data:`NEAR`. One job alone says nothing.
+    facts
+        What is known of the jobs, shape ``(n, NUM_FACTS)``; see the columns above. Traits are
+        logarithms of requested time, estimate and cores.
+    past, num_past
+        A ring of the jobs that ended last, shape ``(ALL, PAST)``, and how many there ever were.
+    own, num_own
+        The same for each user: shapes ``(U * OWN, PAST)`` and ``(U,)``.
 
     Returns
     -------
-    runtime, count
-        Seconds (at least 1), shape ``(n, 2, NEAR)``, and how many of each source are there,
-        shape ``(n, 2)``.
+    runtime, weight, size
+        Seconds, at least 1 and at most the requested time, and their weights, which add up to 1:
+        shape ``(n, SAMPLES)``, of which the first ``size`` (n,) count. Where nothing is known
+        that is the estimate.
     """
-    num = len(plan)
-    runtime = np.empty((num, 2, NEAR), dtype=np.int64)
-    count = np.zeros((num, 2), dtype=np.int64)
+    num = len(facts)
+    runtime = np.ones((num, SAMPLES))
+    weight = np.zeros((num, SAMPLES))
+    size = np.ones(num, dtype=np.int64)
     distance = np.empty(NEAR)
-    near = np.empty(NEAR, dtype=np.int64)
     for j in range(num):
-        if j and user[j] == user[j - 1] and plan[j] == plan[j - 1] and limit[j] == limit[j - 1]:
-            # Most of a long queue are bursts of the same job.
-            runtime[j] = runtime[j - 1]
-            count[j] = count[j - 1]
-            continue
-        if user[j] >= 0 and own_count[user[j]] > 1:
-            count[j, _OWN] = min(own_count[user[j]], own.shape[1])
-            for i in range(count[j, _OWN]):
-                runtime[j, _OWN, i] = _seconds(own[user[j], i], plan[j], limit[j])
-        log_plan, log_limit = np.log(plan[j]), np.log(limit[j])
-        found = 0
-        for i in range(past.shape[1]):
-            far = abs(past[1, i] - log_plan) + abs(past[2, i] - log_limit)
-            if past[3, i] != user[j]:
-                far += 1.0
-            if found == NEAR and far >= distance[NEAR - 1]:
-                continue
-            found = min(found + 1, NEAR)
-            k = found - 1
-            while k > 0 and distance[k - 1] > far:
-                distance[k] = distance[k - 1]
-                near[k] = near[k - 1]
-                k -= 1
-            distance[k] = far
-            near[k] = i
-        count[j, _LIKE] = found
-        for i in range(found):
-            runtime[j, _LIKE, i] = _seconds(past[0, near[i]], plan[j], limit[j])
-    return runtime, count
-
-
-@kernel
-def typical_runtimes(plan, runtime, count):
-    """
-    Return the medians of likely runtimes, shape ``(n,)``; the prediction where there are none.
-
-    Of an even number the lower one.
-    """
-    out = plan.copy()
-    value = np.empty(2 * NEAR, dtype=np.int64)
-    weight = np.empty(2 * NEAR)
-    for j in range(len(plan)):
-        num = 0
-        total = 0.0
-        for source in range(2):
-            for i in range(count[j, source]):
-                seconds, share = runtime[j, source, i], 1.0 / count[j, source]
-                k = num
-                while k > 0 and value[k - 1] > seconds:
-                    value[k] = value[k - 1]
-                    weight[k] = weight[k - 1]
-                    k -= 1
-                value[k] = seconds
-                weight[k] = share
-                num += 1
-                total += share
-        below = 0.0
-        for i in range(num):
-            below += weight[i]
-            # A little less than half: sums of shares are not exact.
-            if below >= 0.5 * total - 1e-9:
-                out[j] = value[i]
+        alike = j > 0
+        for k in range(facts.shape[1]):
+            if not alike or facts[j, k] != facts[j - 1, k]:
+                alike = False
                 break
-    return out
+        if alike:
+            # Most of a long queue are bursts of the same job.
+            size[j] = size[j - 1]
+            for k in range(size[j]):
+                runtime[j, k], weight[j, k] = runtime[j - 1, k], weight[j - 1, k]
+            continue
+        found = _neighbours(facts, j, past, num_past, own, num_own, distance, runtime, weight)
+        found = _said(facts, j, found, runtime, weight)
+        if found == 0:
+            estimate = np.round(math.exp(facts[j, TRAIT + 1]))
+            runtime[j, 0] = min(max(estimate, 1.0), facts[j, LIMIT])
+            weight[j, 0], found = 1.0, 1
+        size[j] = found
+    return runtime, weight, size
 
 
 @kernel
-def expectations(plan, runtime, count):
+def expectations(runtime, weight, size):
     """
     Return what a second of waiting is expected to add to a bounded slowdown, and mean runtimes.
 
-    Means over likely runtimes r of ``1 / max(r, 10)`` and of r, shape ``(n,)``; of the
-    prediction where there are none.
+    Means over likely runtimes r of ``1 / max(r, 10)`` and of r, shape ``(n,)``.
     """
-    slope = np.empty(len(plan))
-    mean = np.empty(len(plan))
-    for j in range(len(plan)):
-        slope[j] = 0.0
-        mean[j] = 0.0
-        sources = 0
-        for source in range(2):
-            num = count[j, source]
-            sources += num > 0
-            for i in range(num):
-                slope[j] += 1.0 / max(runtime[j, source, i], _TAU) / num
-                mean[j] += runtime[j, source, i] / num
-        if sources:
-            slope[j] /= sources
-            mean[j] /= sources
-        else:
-            slope[j] = 1.0 / max(plan[j], _TAU)
-            mean[j] = plan[j]
+    slope = np.zeros(len(size))
+    mean = np.zeros(len(size))
+    for j in range(len(size)):
+        for k in range(size[j]):
+            slope[j] += weight[j, k] / max(runtime[j, k], _TAU)
+            mean[j] += weight[j, k] * runtime[j, k]
     return slope, mean
 
 
 @kernel
-def draw_runtimes(num, seed, elapsed, expected, runtime, count):
+def draw_runtimes(num, seed, elapsed, expected, runtime, weight, size):
     """
-    Draw from likely runtimes: either source as often as the other.
+    Draw from likely runtimes, those that are longer than a job has run.
+
+    Every job's distribution is cut into ``num`` parts of the same probability, from each of which
+    one runtime is drawn; which part comes in which scenario differs from job to job (Latin
+    hypercube sampling; McKay, Beckman and Conover 1979).
 
     Parameters
     ----------
@@ -168,26 +195,31 @@ def draw_runtimes(num, seed, elapsed, expected, runtime, count):
     Returns
     -------
     ndarray
-        Shape ``(num, n)``, above ``elapsed``.
+        Whole seconds above ``elapsed``, shape ``(num, n)``.
     """
     out = np.empty((num, len(elapsed)), dtype=np.int64)
-    able = np.empty((2, NEAR), dtype=np.int64)
-    left = np.empty(2, dtype=np.int64)
+    turn = np.empty(num, dtype=np.int64)
     state = (seed * _FACTOR + _STEP) & _MASK
     for j in range(len(elapsed)):
-        for source in range(2):
-            left[source] = 0
-            for i in range(count[j, source]):
-                if runtime[j, source, i] > elapsed[j]:
-                    able[source, left[source]] = runtime[j, source, i]
-                    left[source] += 1
+        for s in range(num):
+            turn[s] = s
+        for s in range(num - 1, 0, -1):
+            state = (state * _FACTOR + _STEP) & _MASK
+            other = (state >> 16) % (s + 1)
+            turn[s], turn[other] = turn[other], turn[s]
+        left = 0.0
+        for k in range(size[j]):
+            if np.int64(runtime[j, k]) > elapsed[j]:
+                left += weight[j, k]
         for s in range(num):
             state = (state * _FACTOR + _STEP) & _MASK
-            source = (state >> 40) & 1
-            if left[source] == 0:
-                source = 1 - source
-            if left[source]:
-                out[s, j] = able[source, (state >> 16) % left[source]]
-            else:
-                out[s, j] = max(expected[j], elapsed[j] + 1)
+            point = left * (turn[s] + (state >> 16) / 2.0**32) / num
+            out[s, j] = max(expected[j], elapsed[j] + 1)
+            for k in range(size[j]):
+                seconds = np.int64(runtime[j, k])
+                if seconds > elapsed[j]:
+                    out[s, j] = seconds
+                    point -= weight[j, k]
+                    if point < 0:
+                        break
     return out

@@ -2,14 +2,16 @@
 Judge what could start now by what may come: likely runtimes, jobs that arrive.
 
 The machine is one pool here (:mod:`cpsched.kernels.pool`). A *proposal* is a set of jobs to start
-now and, where it reserves, a job it holds capacity for until that job starts.
+now.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, sort_by
+from cpsched.kernels.arrays import FAR, NONE, ZERO, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 
@@ -17,6 +19,8 @@ from cpsched.kernels.inner import inner, leaf
 _TAU = 10
 #: What a wait of ``patience`` costs, in units of bounded slowdown; grows with its fourth power.
 _OVERDUE = 10.0
+#: What a second's wait costs of a job that takes as much of the machine as jobs do on average.
+_AREA = 0.003
 
 
 @leaf
@@ -37,20 +41,34 @@ def job_cost(wait, runtime, patience):
     return slowdown + _OVERDUE * overdue * overdue * overdue * overdue
 
 
+@leaf
+def _overdue(wait, area, patience):
+    """Return the penalty for a long wait: more for a job that takes more of the machine."""
+    overdue = wait / patience
+    return _OVERDUE * math.sqrt(area) * overdue * overdue * overdue * overdue
+
+
+@leaf
+def _wait_cost(wait, runtime, area, patience):
+    """Return what a job's wait costs in a scenario, see ``docs/rollout.md``."""
+    slowdown = max(1.0, (wait + runtime) / max(runtime, _TAU))
+    return slowdown + _AREA * area * wait + _overdue(wait, area, patience)
+
+
 @kernel
-def overdue_slope(wait, patience):
-    """Return by how much the penalty in :func:`job_cost` grows with a second, shape ``(n,)``."""
+def overdue_slope(wait, area, patience):
+    """Return by how much the penalty for long waits grows with a second, shape ``(n,)``."""
     slope = np.empty(len(wait))
     for j in range(len(wait)):
         overdue = wait[j] / patience
-        slope[j] = 4 * _OVERDUE * overdue**3 / patience
+        slope[j] = 4 * _OVERDUE * math.sqrt(area[j]) * overdue**3 / patience
     return slope
 
 
 @kernel
 def cost_slope(wait, runtime, patience):
     """Return by how much :func:`job_cost` grows with a second of wait, shape ``(n,)``."""
-    slope = overdue_slope(wait, patience)
+    slope = overdue_slope(wait, np.ones(len(wait)), patience)
     for j in range(len(wait)):
         slope[j] += 1 / max(runtime[j], _TAU)
     return slope
@@ -82,97 +100,149 @@ def _later(ends, owner, head, count, end, job):
 
 
 @leaf
-def _candidates(now, submit, typical, demand, room, least, left, waiting, keys, found):
+def _hold(now, job, demand, end_demand, room, plist, pend, count, gone, beside):
     """
-    List the waiting jobs that fit, by slowdown, highest first; return how many there are.
+    Return from when on a job that does not fit has room, as reservations take it; fill ``beside``.
 
-    Room only shrinks within an instant, so that others need no turn.
-
-    Parameters
-    ----------
-    least
-        No job takes less, shape ``(R,)``.
+    That is what is free beside it then; what should have ended is expected to end next second.
     """
+    num_running = len(end_demand)
+    for r in range(len(room)):
+        beside[r] = room[r] - demand[job, r]
+    shadow = FAR
+    for i in range(count):
+        slot = plist[i]
+        if gone[slot]:
+            continue
+        end = max(pend[slot], now + 1)
+        if end > shadow:
+            break
+        enough = True
+        for r in range(len(room)):
+            if slot < num_running:
+                beside[r] += end_demand[slot, r]
+            else:
+                beside[r] += demand[slot - num_running, r]
+            enough = enough and beside[r] >= 0
+        if enough and shadow == FAR:
+            shadow = end
+    return shadow
+
+
+@leaf
+def _any_below(room, least):
+    """Return whether of some kind less is free than any job takes."""
     for r in range(len(room)):
         if room[r] < least[r]:
-            return 0
-    count = 0
-    for i in range(waiting):
-        job = left[i]
-        if not _fits(demand, job, room):
-            continue
-        key = (now - submit[job]) / typical[job]
-        k = count
-        while k > 0 and keys[k - 1] < key:
-            keys[k] = keys[k - 1]
-            found[k] = found[k - 1]
-            k -= 1
-        keys[k] = key
-        found[k] = job
-        count += 1
-    return count
+            return True
+    return False
 
 
 @inner
 def roll_out(
-    now, num_waiting, starts, held, shadow, extra, runtime, reserved, typical, submit, demand,
-    ready, ends, ending, end_demand, free, least, patience, before, enough,
+    now, num_waiting, starts, turn, key, runtime, reserved, area, submit, demand, ready, ends,
+    ending, promised, by_promise, end_demand, free, least, patience,
 ):  # fmt: skip
     """
     Play one scenario to its end and return what all jobs' waits cost.
 
-    After the proposal's starts, jobs are taken in order of slowdown whenever something changes,
-    those that do not fit skipped. No rule here reads a scenario's runtimes. Until the job held
-    for starts, others only start if they have ended by its reservation, as reservations take
-    them, or fit beside it.
+    After a proposal's starts the queue goes by EASY, in the order of ``key``: whenever something
+    changes, jobs start in that order, the first that does not fit gets a reservation, and others
+    start that have ended by then, as reservations take it, or fit beside it. Nothing here reads a
+    scenario's runtimes but to let jobs end.
 
     Parameters
     ----------
     num_waiting
         Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
-    runtime, reserved, typical
-        The scenario's truth, what reservations take it for, what ranks jobs; shape ``(N,)``.
+    starts
+        Which of them start now, shape ``(num_waiting,)``.
+    turn, key
+        The waiting jobs by key, and the keys of all, smallest first; shape ``(N,)``.
+    runtime, reserved, area
+        The scenario's truth, what reservations take it for, and what each job takes of the machine
+        in units of what jobs take on average; shape ``(N,)``.
     ends, ending
-        When the running jobs end, sorted, and which of them; shape ``(B,)``.
+        When the B running jobs end, sorted, and which of them.
+    promised, by_promise
+        When reservations take them to end, and the running jobs in that order; shape ``(B,)``.
     end_demand
         What they give back, shape ``(B, R)``.
     least
         No waiting or arriving job takes less, shape ``(R,)``.
-    before, enough
-        What earlier scenarios cost, and how much is enough: once it is more in all, the scenario is
-        left.
     """
-    num = len(runtime)
-    num_kinds = len(free)
-    room = np.empty(num_kinds, dtype=np.int64)
+    num, num_kinds, num_running = len(runtime), len(free), len(ends)
+    room = free.copy()
     beside = np.empty(num_kinds, dtype=np.int64)
-    for r in range(num_kinds):
-        room[r] = free[r]
-        beside[r] = extra[r]
-    num_ends = len(ends)
-    end = np.empty(num_ends + num, dtype=np.int64)
-    owner = np.empty(num_ends + num, dtype=np.int64)
-    for i in range(num_ends):
+    end = np.empty(num_running + num, dtype=np.int64)
+    owner = np.empty(num_running + num, dtype=np.int64)
+    plist = np.empty(num_running + num, dtype=np.int64)
+    pend = np.empty(num_running + num, dtype=np.int64)
+    gone = np.zeros(num_running + num, dtype=np.bool_)
+    for i in range(num_running):
         end[i] = ends[i]
-        owner[i] = -1 - ending[i]
+        owner[i] = ending[i]
+        plist[i] = by_promise[i]
+        pend[i] = promised[i]
+    num_ends = num_running
     left = np.empty(num, dtype=np.int64)
-    found = np.empty(num, dtype=np.int64)
-    keys = np.empty(num)
-    runs = np.zeros(num, dtype=np.bool_)
-    waiting = 0
-    head = 0
+    waiting = ZERO
+    head = ZERO
     total = 0.0
-    for job in range(num_waiting):
-        if starts[job]:
+    arriving = num_waiting
+    time = now
+    for i in range(num_waiting):
+        left[waiting] = turn[i]
+        waiting += 1
+    first = True
+    while True:
+        still = ZERO
+        held = NONE
+        shadow = FAR
+        known = False
+        closed = not first and _any_below(room, least)
+        for i in range(waiting):
+            job = left[i]
+            if closed:
+                goes = False
+            elif first:
+                goes = starts[job]
+            else:
+                goes = _fits(demand, job, room)
+                if not goes and held < 0:
+                    held = job
+                elif goes and held >= 0:
+                    if not known:
+                        shadow = _hold(
+                            time, held, demand, end_demand, room, plist, pend, num_ends, gone,
+                            beside,
+                        )  # fmt: skip
+                        known = True
+                    if time + reserved[job] > shadow:
+                        goes = _fits(demand, job, beside)
+                        if goes:
+                            for r in range(num_kinds):
+                                beside[r] -= demand[job, r]
+            if not goes:
+                left[still] = job
+                still += 1
+                continue
+            slot = num_running + job
             for r in range(num_kinds):
                 room[r] -= demand[job, r]
-            num_ends = _later(end, owner, head, num_ends, now + runtime[job], job)
-            total += job_cost(now - submit[job], runtime[job], patience)
-        else:
-            left[waiting] = job
-            waiting += 1
-    arriving = num_waiting
-    while waiting > 0 or arriving < num:
+            pend[slot] = time + reserved[job]
+            k = num_ends
+            while k > 0 and pend[plist[k - 1]] > pend[slot]:
+                plist[k] = plist[k - 1]
+                k -= 1
+            plist[k] = slot
+            num_ends = _later(end, owner, head, num_ends, time + runtime[job], slot)
+            total += _wait_cost(time - submit[job], runtime[job], area[job], patience)
+            closed = not first and _any_below(room, least)
+        waiting = still
+        first = False
+        if waiting == 0 and arriving == num:
+            return total
         time = FAR
         if head < num_ends:
             time = end[head]
@@ -181,69 +251,36 @@ def roll_out(
         if time == FAR:
             return total + 1e12 * waiting
         while head < num_ends and end[head] == time:
-            job = owner[head]
+            slot = owner[head]
+            gone[slot] = True
             for r in range(num_kinds):
-                room[r] += demand[job, r] if job >= 0 else end_demand[-1 - job, r]
+                if slot < num_running:
+                    room[r] += end_demand[slot, r]
+                else:
+                    room[r] += demand[slot - num_running, r]
             head += 1
         while arriving < num and ready[arriving] == time:
-            left[waiting] = arriving
+            k = waiting
+            while k > 0 and key[left[k - 1]] > key[arriving]:
+                left[k] = left[k - 1]
+                k -= 1
+            left[k] = arriving
             waiting += 1
             arriving += 1
-        count = _candidates(time, submit, typical, demand, room, least, left, waiting, keys, found)
-        if count == 0:
-            continue
-        if held >= 0 and _fits(demand, held, room):
-            at = 0
-            while found[at] != held:
-                at += 1
-            while at > 0:
-                found[at] = found[at - 1]
-                at -= 1
-            found[0] = held
-            held = -1
-        some = False
-        for i in range(count):
-            job = found[i]
-            fits = _fits(demand, job, room)
-            if fits and held >= 0 and time + reserved[job] > shadow:
-                fits = _fits(demand, job, beside)
-                if fits:
-                    for r in range(num_kinds):
-                        beside[r] -= demand[job, r]
-            if not fits:
-                continue
-            for r in range(num_kinds):
-                room[r] -= demand[job, r]
-            num_ends = _later(end, owner, head, num_ends, time + runtime[job], job)
-            total += job_cost(time - submit[job], runtime[job], patience)
-            runs[job] = True
-            some = True
-        if before + total > enough:
-            return total
-        if some:
-            still = 0
-            for i in range(waiting):
-                if not runs[left[i]]:
-                    left[still] = left[i]
-                    still += 1
-            waiting = still
-    return total
 
 
 @kernel
 def judge(
-    now, num_waiting, starts, held, shadow, extra, runtime, reserved, typical, submit, demand,
-    ready, remaining, end_demand, free, patience,
+    now, num_waiting, starts, turn, key, runtime, reserved, area, submit, demand, ready, remaining,
+    promised, by_promise, end_demand, free, patience,
 ):  # fmt: skip
     """
-    Return what each of P proposals costs on average over S scenarios, shape ``(P,)``.
-
-    Infinite where it turns out on the way that an earlier one costs less.
+    Return what each of P proposals costs in each of S scenarios, shape ``(P, S)``.
 
     Parameters
     ----------
-    starts, held, shadow, extra
-        Of the proposals, shapes ``(P, num_waiting)``, ``(P,)``, ``(P,)``, ``(P, R)``.
+    starts
+        Of the proposals, shape ``(P, num_waiting)``.
     runtime, remaining
         Of waiting and arriving jobs and of the B running ones in each scenario, shapes
         ``(S, N)`` and ``(S, B)``.
@@ -251,35 +288,25 @@ def judge(
         What the running jobs give back, shape ``(B, R)``.
     """
     num_scenarios, num_running = remaining.shape
-    ends = np.empty((num_scenarios, num_running), dtype=np.int64)
-    ending = np.empty((num_scenarios, num_running), dtype=np.int64)
-    key = np.empty(num_running)
-    order = np.empty(num_running, dtype=np.int64)
-    for s in range(num_scenarios):
-        for i in range(num_running):
-            key[i] = remaining[s, i]
-            order[i] = i
-        sort_by(key, order, num_running)
-        for i in range(num_running):
-            ends[s, i] = now + remaining[s, order[i]]
-            ending[s, i] = order[i]
     least = np.empty(len(free), dtype=np.int64)
     for r in range(len(free)):
         least[r] = FAR
         for job in range(len(demand)):
             least[r] = min(least[r], demand[job, r])
-    cost = np.empty(len(starts))
-    cheapest = np.inf
-    for p in range(len(starts)):
-        total = 0.0
-        for s in range(num_scenarios):
-            total += roll_out(
-                now, num_waiting, starts[p], held[p], shadow[p], extra[p], runtime[s], reserved,
-                typical, submit, demand, ready, ends[s], ending[s], end_demand, free, least,
-                patience, total, cheapest,
+    cost = np.empty((len(starts), num_scenarios))
+    ends = np.empty(num_running, dtype=np.int64)
+    ending = np.empty(num_running, dtype=np.int64)
+    by_end = np.empty(num_running)
+    for s in range(num_scenarios):
+        for i in range(num_running):
+            by_end[i] = remaining[s, i]
+            ending[i] = i
+        sort_by(by_end, ending, num_running)
+        for i in range(num_running):
+            ends[i] = now + remaining[s, ending[i]]
+        for p in range(len(starts)):
+            cost[p, s] = roll_out(
+                now, num_waiting, starts[p], turn, key, runtime[s], reserved, area, submit, demand,
+                ready, ends, ending, promised, by_promise, end_demand, free, least, patience,
             )  # fmt: skip
-            if total > cheapest:
-                break
-        cheapest = min(cheapest, total)
-        cost[p] = total / num_scenarios if total <= cheapest else np.inf
     return cost

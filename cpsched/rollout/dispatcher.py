@@ -1,74 +1,87 @@
 """
-``rollout``: several rules propose what starts now, and what is expected to cost least is followed.
+``rollout``: a base policy, and small departures from it that are expected to pay.
 
-For runtime estimates that are not the truth: requested times, or any predictor. The rules
-(:mod:`cpsched.rollout.rules`) have one reservation or none each; their proposals are played in
-scenarios of likely runtimes and arrivals (:mod:`cpsched.rollout.judge`).
+For runtime estimates that are not the truth: requested times, or any predictor. The base policy is
+EASY in order of urgency; two other rules (:mod:`cpsched.rollout.rules`) propose what else could
+start now, and are followed where scenarios of likely runtimes and arrivals
+(:mod:`cpsched.rollout.judge`) leave little doubt that this is better.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
-from cpsched.dispatch.decision_state import DecisionState
+from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
-from cpsched.errors import check_range
+from cpsched.errors import check_least, check_range
 from cpsched.model.decision import Decision
 from cpsched.rollout.judge import Judge
-from cpsched.rollout.rules import orders, proposals
+from cpsched.rollout.rules import proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
 
 class Rollout(LearningDispatcher):
     """
-    Judges what several rules would start by playing it in scenarios of what may come.
+    EASY in order of urgency, unless scenarios of what may come show that something else is better.
 
     Parameters
     ----------
     patience
-        Seconds of waiting from which on a wait costs more than it slows a job down: as much as
-        ten times a job's own runtime at ``patience``, with the fourth power of the wait.
+        Seconds of waiting after which a wait costs much more than it slows a job down, with the
+        fourth power of the wait; see ``docs/rollout.md``.
     scenarios
         How many are played to judge proposals.
     arrivals
         How many of the last arrivals scenarios let come once more.
+    caution
+        By how many standard errors of its mean gain another proposal has to be better than the
+        base policy's to be followed.
+    wait_limit
+        Seconds of waiting from which on a job goes first whatever scenarios say, the oldest before
+        others: what it needs is reserved, and only what does not delay it starts. None: never.
     allocator
         Name of the allocator.
     reserve
-        What the rules' reservations are made of, whatever jobs are ranked by: ``requested``,
-        ``plan`` or ``bound``, see :class:`~cpsched.dispatch.reservation_view.ReservationView`.
+        What reservations are made of, whatever jobs are ranked by: ``requested``, ``plan`` or
+        ``bound``, see :class:`~cpsched.dispatch.reservation_view.ReservationView`.
     """
 
     name = "rollout"
 
     def __init__(
         self,
-        patience: int = 64800,
+        patience: int = 43200,
         scenarios: int = 10,
         arrivals: int = 10,
+        caution: float = 1.0,
+        wait_limit: int | None = None,
         allocator: str = "consolidate",
         reserve: str = REQUESTED,
     ) -> None:
+        super().__init__(learns=True)
         check_range("patience", patience, 1, 2**40)
         check_range("scenarios", scenarios, 1, 10_000)
         check_range("arrivals", arrivals, 0, 10_000)
-        super().__init__(learns=True)
+        check_range("caution", caution, 0, 100)
+        check_least("wait_limit", wait_limit, 1, "none")
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
-        self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.users)
-        self._judge = Judge(self.history, self.arrivals, scenarios, patience)
+        self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.facts)
+        self._judge = Judge(self.history, self.arrivals, scenarios, patience, caution)
         self._patience = patience
+        self._wait_limit = wait_limit
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
@@ -78,7 +91,7 @@ class Rollout(LearningDispatcher):
         self._judge.seed = seed
 
     def choose(self, view: View) -> Decision:
-        """Weigh proposals, and start what the cheapest starts."""
+        """Weigh proposals, and start what the best one starts."""
         self.arrivals.note(view, self.allocator)
         fits = fits_now(view, view.waiting.rows, self.allocator)
         if not fits.any():
@@ -87,24 +100,26 @@ class Rollout(LearningDispatcher):
             decision = start_in_order(view, view.waiting.rows, self.allocator, stop=True)
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        return self._weigh(view, ~fits)
+        return self._weigh(view)
 
     def reservation_view(self, view: View) -> View:
         """Return the view with the runtimes that the rules' reservations are made of."""
         return self.reserving.view(view)
 
-    def _weigh(self, view: View, unplaceable_now: BoolArray) -> Decision:
+    def _weigh(self, view: View) -> Decision:
         """Follow the best of what the rules propose."""
         state = DecisionState.of(view, self.reserving.view(view), self.allocator)
-        likely = self.history.of(state.jobs)
-        ranked = orders(state, likely, self._patience)
-        chosen, numbers = self._judge.cheapest(
-            state,
-            likely,
-            proposals(state, ranked, self.allocator),
-            ranked["typical"],
-            unplaceable_now,
+        waited = view.now - state.submit
+        urgency = self.history.urgency(
+            self.history.facts(state.jobs), state.share, waited, self._patience
         )
+        order = highest_first(urgency.value)
+        late = np.zeros(0, dtype=np.int64)
+        if self._wait_limit is not None:
+            late = np.flatnonzero(waited >= self._wait_limit)
+            order = np.concatenate([late, order[waited[order] < self._wait_limit]])
+        proposed = proposals(state, order, self.allocator, late=len(late) > 0)
+        chosen, numbers = self._judge.best(state, urgency, order, proposed)
         return decision_of(view, chosen.packed)._replace(stats=numbers)
 
     def state(self) -> Mapping[str, Any]:

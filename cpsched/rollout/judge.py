@@ -1,10 +1,11 @@
 """
 Which of several proposals is expected to cost least.
 
-The idea is that of rollouts: every proposal is played to the end of the queue under one simple
-rule in scenarios which draw each job's runtime from its likely ones (running jobs on condition that
-they have run this long) and let the last arrivals come once more. No rule in a scenario knows its
-runtimes, so waiting looks no better than it is.
+The idea is that of rollouts: every proposal is played to the end of the queue under one base
+policy in scenarios which draw each job's runtime from its likely ones (running jobs on condition
+that they have run this long) and let the last arrivals come once more. No rule in a scenario knows
+its runtimes, so waiting looks no better than it is. All proposals are played in the same scenarios,
+and the first is followed unless another's gain over it is larger than that gain is uncertain.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp import stats
+from cpsched.dispatch.decision_state import share_of
 from cpsched.kernels import scenarios
+from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
-    from cpsched.likely import Likely, RuntimeHistory
+    from cpsched.likely import RuntimeHistory, Urgency
     from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.rollout.rules import Proposal
 
-#: Jobs of the queue that scenarios play, first by slowdown; and all that a proposal is about.
+#: Jobs of the queue that scenarios play, the most urgent; and all that a proposal starts.
 _WINDOW = 64
 
 
@@ -36,13 +39,15 @@ class Judge:
     Parameters
     ----------
     history
-        Knows past errors of predictions.
+        Knows how long jobs ran.
     arrivals
         The last ones.
     num_scenarios
         How many.
     patience
-        Seconds; see :func:`cpsched.kernels.scenarios.job_cost`.
+        Seconds; see ``docs/rollout.md``.
+    caution
+        By how many standard errors of the mean gain a proposal has to be better than the first.
 
     Attributes
     ----------
@@ -51,70 +56,89 @@ class Judge:
     """
 
     def __init__(
-        self, history: RuntimeHistory, arrivals: RecentArrivals, num_scenarios: int, patience: int
+        self,
+        history: RuntimeHistory,
+        arrivals: RecentArrivals,
+        num_scenarios: int,
+        patience: int,
+        caution: float,
     ) -> None:
         self._history = history
         self._arrivals = arrivals
         self._num = num_scenarios
         self._patience = float(patience)
+        self._caution = caution
         self.seed = 0
 
-    def cheapest(
+    def best(
         self,
         state: DecisionState,
-        likely: Likely,
+        urgency: Urgency,
+        order: IntArray,
         proposals: Sequence[Proposal],
-        ranked: IntArray,
-        unplaceable_now: BoolArray,
     ) -> tuple[Proposal, dict[str, float]]:
         """
-        Return the proposal that is expected to cost least, the first of equals, and statistics.
+        Return the proposal to follow, and statistics.
 
         Parameters
         ----------
-        likely
-            The runtimes of all jobs.
-        ranked
-            All jobs' positions, most urgent first.
-        unplaceable_now
-            Which jobs find no nodes now.
+        urgency, order
+            Of all jobs, and their positions, most urgent first.
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
+        cost = self._costs(state, urgency, _picked(proposals, order), proposals)
+        gain = cost[0] - cost
+        mean = gain.mean(axis=1)
+        error = gain.std(axis=1, ddof=min(self._num - 1, 1)) / np.sqrt(self._num)
+        chosen = int(np.argmax(mean - self._caution * error))
+        return proposals[chosen], {
+            stats.JUDGED: 1,
+            stats.FOLLOWED + proposals[chosen].rule.name: 1,
+            stats.PROPOSALS: len(proposals),
+            stats.GAIN_OVER_FIRST: float(mean[chosen] / cost[0].mean()),
+        }
+
+    def _costs(
+        self,
+        state: DecisionState,
+        urgency: Urgency,
+        picked: IntArray,
+        proposals: Sequence[Proposal],
+    ) -> FloatArray:
+        """Return what each proposal costs in each scenario, played by the jobs picked."""
         seed, other_seed = np.random.SeedSequence([self.seed, state.now]).generate_state(2).tolist()
-        picked, held = _picked(proposals, ranked, unplaceable_now)
         # Scenarios play the jobs picked of the queue, then those that arrive.
         coming = self._arrivals.again(state.now, state.demand.shape[1])
-        come = self._history.likely(coming.user, coming.estimate, coming.limit)
-        played = likely.take(picked).join(come)
-        now = np.full(len(picked), state.now, dtype=np.int64)
+        come = self._history.urgency(
+            coming.facts, share_of(coming.demand, state.whole), 0 * coming.ready, self._patience
+        )
         join = np.concatenate
-        # Infinite where a proposal is not the cheapest.
+        likely = urgency.likely.take(picked).join(come.likely)
+        limit = join([state.limit[picked], coming.limit])
+        key = -join([urgency.value[picked], come.value])
+        running = state.view.running
+        promised = state.reserving.running.store.columns[running.rows, c.EXPECTED_END]
         cost: FloatArray = scenarios.judge(
             state.now,
             len(picked),
             np.array([proposal.starts[picked] for proposal in proposals]),
-            held,
-            np.array([proposal.shadow for proposal in proposals], dtype=np.int64),
-            np.array([proposal.extra for proposal in proposals]),
-            played.draw(self._num, seed, np.zeros_like(played.estimate), played.estimate),
+            np.argsort(key[: len(picked)], kind="stable"),
+            key,
+            likely.draw(self._num, seed, 0 * limit, limit),
             join([state.reserved[picked], coming.reserved]),
-            played.typical(),
+            join([urgency.area[picked], come.area]),
             join([state.submit[picked], coming.ready]),
             join([state.demand[picked], coming.demand]),
-            join([now, coming.ready]),
+            join([0 * picked + state.now, coming.ready]),
             self._remaining(state, other_seed),
+            promised,
+            np.argsort(promised, kind="stable"),
             state.back,
             state.level[0],
             self._patience,
         )
-        best = int(np.argmin(cost))
-        return proposals[best], {
-            stats.JUDGED: 1,
-            stats.FOLLOWED + proposals[best].rule.name: 1,
-            stats.PROPOSALS: len(proposals),
-            stats.GAIN_OVER_FIRST: float((cost[0] - cost[best]) / cost[0]),
-        }
+        return cost
 
     def _remaining(self, state: DecisionState, seed: int) -> IntArray:
         """Draw how much longer the running jobs run, shape ``(num_scenarios, B)``."""
@@ -126,22 +150,11 @@ class Judge:
         return remaining
 
 
-def _picked(
-    proposals: Sequence[Proposal], ranked: IntArray, unplaceable_now: BoolArray
-) -> tuple[IntArray, IntArray]:
-    """
-    Return the jobs that scenarios play, and where among them the ones held for are.
-
-    Half of the window is for jobs that can start now: they are what is decided about.
-    """
-    taken = np.zeros(len(ranked), dtype=np.bool_)
-    candidates = ranked[~unplaceable_now[ranked]][: _WINDOW // 2]
-    taken[candidates] = True
-    taken[ranked[~taken[ranked]][: _WINDOW - len(candidates)]] = True
+def _picked(proposals: Sequence[Proposal], order: IntArray) -> IntArray:
+    """Return the positions of the jobs that scenarios play, in queue order."""
+    taken: BoolArray = np.zeros(len(order), dtype=np.bool_)
     for proposal in proposals:
         taken |= proposal.starts
-        if proposal.held >= 0:
-            taken[proposal.held] = True
-    place = np.cumsum(taken) - 1
-    held = [place[proposal.held] if proposal.held >= 0 else -1 for proposal in proposals]
-    return np.flatnonzero(taken), np.array(held, dtype=np.int64)
+    others = order[~taken[order]]
+    taken[others[: max(_WINDOW - int(taken.sum()), 0)]] = True
+    return np.flatnonzero(taken)

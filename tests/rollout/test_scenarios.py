@@ -30,61 +30,49 @@ def demands(tasks):
 
 
 def judged(scene, proposals, runtimes, remaining, patience):
-    """Return what the kernel says each proposal costs over some scenarios."""
+    """Return what the kernel says each proposal costs in some scenarios."""
     tasks, num = scene.tasks, len(scene.waiting)
+    key = np.array([task.key for task in tasks])
+    promised = whole_numbers([promised for promised, _ in scene.running])
     return scenarios.judge(
         scene.now,
         num,
-        np.array([[job in one.starts for job in range(num)] for one in proposals]),
-        whole_numbers([one.held for one in proposals]),
-        whole_numbers([one.shadow for one in proposals]),
-        whole_numbers([one.extra for one in proposals], 2),
+        np.array([[job in starts for job in range(num)] for starts in proposals]),
+        np.argsort(key[:num], kind="stable"),
+        key,
         whole_numbers(runtimes),
         column(tasks, "plan"),
-        column(tasks, "typical"),
+        np.array([task.area for task in tasks]),
         column(tasks, "submit"),
         demands(tasks),
         column(tasks, "ready"),
         whole_numbers(remaining).reshape(len(runtimes), -1),
+        promised,
+        np.argsort(promised, kind="stable"),
         whole_numbers([amount for _, amount in scene.running], 2),
         whole_numbers(scene.free),
         patience,
     )
 
 
-def permuted(data, scene):
-    """Draw an order of the waiting jobs."""
-    return data.draw(st.permutations(range(len(scene.waiting))))
-
-
 @given(scene=slow.scenes(), patience=st.sampled_from([20.0, 300.0, 1e6]), data=st.data())
 @often
 def test_costs_are_those_of_the_twin(scene, patience, data):
-    """Proposals of three rules, scenarios in which runtimes have little to do with predictions."""
-    proposals = [
-        slow.propose(permuted(data, scene), permuted(data, scene), depth, scene)
-        for depth in (0, 1, 2)
-    ]
+    """Any starts that fit, in scenarios in which runtimes have little to do with predictions."""
+    proposals = [data.draw(slow.starts_of(scene)) for _ in range(3)]
     length = st.integers(1, 30)
 
     def drawn(num):
         return [data.draw(st.lists(length, min_size=num, max_size=num)) for _ in range(3)]
 
     runtimes, remaining = drawn(len(scene.tasks)), drawn(len(scene.running))
-    expected = [
-        sum(
-            slow.roll_out(scene, one, *lengths, patience)
-            for lengths in zip(runtimes, remaining, strict=True)
-        )
-        / len(runtimes)
-        for one in proposals
-    ]
     found = judged(scene, proposals, runtimes, remaining, patience)
-    # Who is dearer than one before is not played to the end.
-    cheapest = np.minimum.accumulate(expected)
-    for cost, true, least in zip(found.tolist(), expected, cheapest.tolist(), strict=True):
-        assert cost == pytest.approx(true, rel=1e-12) or (cost == np.inf and true > least)
-    assert np.isfinite(found[np.argmin(expected)])
+    for starts, costs in zip(proposals, found.tolist(), strict=True):
+        expected = [
+            slow.roll_out(scene, starts, *lengths, patience)
+            for lengths in zip(runtimes, remaining, strict=True)
+        ]
+        assert costs == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
