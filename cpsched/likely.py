@@ -124,14 +124,13 @@ class RuntimeHistory:
 
     def _make_room(self, num_users: int) -> None:
         room = len(self._num_own)
-        while num_users > room:
-            room = max(2 * room, num_users)
-        self._own = np.concatenate(
-            [self._own, np.zeros((room * likely.OWN - len(self._own), likely.PAST))]
-        )
-        self._num_own = np.concatenate(
-            [self._num_own, np.zeros(room - len(self._num_own), dtype=np.int64)]
-        )
+        if num_users <= room:
+            return
+        room = max(2 * room, num_users)
+        rows = room * likely.OWN - len(self._own)
+        self._own = np.concatenate([self._own, np.zeros((rows, likely.PAST))])
+        more = np.zeros(room - len(self._num_own), dtype=np.int64)
+        self._num_own = np.concatenate([self._num_own, more])
 
     def note_ends(self, view: View) -> None:
         """Learn from the jobs that ran at the last decision and do no more."""
@@ -181,6 +180,7 @@ class RuntimeHistory:
         area = runtime * float(np.exp(traits[-1]))
         self._typical_area += (area - self._typical_area) / min(self._num_past, _TYPICAL)
         if user >= 0:
+            self._make_room(user + 1)
             place = self._num_own[user] % likely.OWN
             self._own[user * likely.OWN + place] = row
             self._num_own[user] += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.likely import RuntimeHistory
+from cpsched.likely import RuntimeHistory, facts_of
 from cpsched.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
 from predictors import kernels
 from predictors.history import LIMIT
@@ -47,8 +47,13 @@ class Ratios:
 
     def learn(self, job: JobRecord, runtime: int) -> None:
         """Add a job that has just ended."""
-        limit = max(job.requested_time, 1)
-        self._history.learn(self._touch(job.user), limit, limit, max(runtime, 1))
+        facts = self._facts([job], [self._touch(job.user)])[0]
+        self._history.learn(facts.tolist(), max(runtime, 1))
+
+    def _facts(self, jobs: Sequence[JobRecord], users: list[int]) -> FloatArray:
+        limit = np.array([job.requested_time for job in jobs], dtype=np.int64)
+        cores = np.array([job.units * job.needs[0] for job in jobs], dtype=np.int64)
+        return facts_of(np.array(users, dtype=np.int64), limit, limit, cores)
 
     def _touch(self, user: str | None) -> int:
         """Return the number of a user for whom something happens."""
@@ -65,20 +70,10 @@ class Ratios:
         return users[user]
 
     def likely(self, jobs: Sequence[JobRecord]) -> tuple[IntArray, FloatArray]:
-        """
-        Return likely runtimes of n jobs, seconds, and how much each counts, shape ``(n, K)``.
-
-        Those of the user's last jobs, and of the jobs most alike, weigh 1 together each.
-        """
+        """Return likely runtimes of n jobs, seconds, and their weights, shape ``(n, K)``."""
         numbers = [-1 if job.user is None else self._users.get(job.user, -1) for job in jobs]
-        limit = np.array([max(job.requested_time, 1) for job in jobs], dtype=np.int64)
-        found = self._history.likely(np.array(numbers, dtype=np.int64), limit, limit)
-        num = found.num[:, :, None]
-        weight = (np.arange(found.runtime.shape[2]) < num) / np.maximum(num, 1)
-        # Beyond their number the values are whatever was in memory.
-        runtime = np.where(weight > 0, found.runtime, 1)
-        shape = (len(jobs), found.runtime.shape[1] * found.runtime.shape[2])
-        return runtime.reshape(shape), weight.reshape(shape)
+        found = self._history.likely(self._facts(jobs, numbers))
+        return found.runtime.astype(np.int64), found.weight
 
     def state(self) -> dict[str, Any]:
         """Return everything."""

@@ -9,154 +9,194 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.kernels import likely, scenarios
-from cpsched.likely import Likely, RuntimeHistory
+from cpsched.kernels import likely
+from cpsched.likely import Likely, RuntimeHistory, facts_of
+from cpsched.prediction import HORIZONS
 
-ratios = st.sampled_from([0.001, 0.05, 0.3, 0.5, 1.0, 1.7, 40.0])
 seconds = st.sampled_from([1, 7, 60, 61, 3600, 86400])
-users = st.integers(-1, 2)
+jobs = st.tuples(st.integers(-1, 2), seconds, seconds, st.sampled_from([1, 2, 64]))
 
 
 @st.composite
 def histories(draw):
-    """Draw what has ended: (user, plan, limit, runtime), oldest first."""
-    ended = st.tuples(users, seconds, seconds, seconds)
-    return draw(st.lists(ended, max_size=50))
+    """Draw what has ended: (user, requested time, estimate, cores) and runtime, oldest first."""
+    return draw(st.lists(st.tuples(jobs, seconds), max_size=60))
+
+
+def facts(*some):
+    """Return the facts of jobs."""
+    return facts_of(*(np.array(column, dtype=np.int64) for column in zip(*some, strict=True)))
 
 
 def learnt(ended):
-    """Return a history of them, with users 0 to 2."""
+    """Return a history of them."""
     seen = RuntimeHistory()
-    seen._make_room(3)
-    for one in ended:
-        seen._note(*one)
+    for job, runtime in ended:
+        seen.learn(facts(job)[0].tolist(), runtime)
     return seen
 
 
-def expected_runtimes(job, ended):
-    """Return the two lists of likely runtimes."""
-    user, plan, limit = job
-
-    def runtime(other):
-        return round(min(max(other[3] / other[1] * plan, 1.0), float(limit)))
-
-    own = [runtime(other) for other in ended if other[0] == user and user >= 0][-10:]
-    far = [
-        (
-            abs(math.log(other[1]) - math.log(plan))
-            + abs(math.log(other[2]) - math.log(limit))
-            + (other[0] != user)
-        )
-        for other in ended
-    ]
-    like = sorted(range(len(ended)), key=lambda at: far[at])[: likely.NEAR]
-    return own if len(own) > 1 else [], like, far, runtime
+def distances(job, ended):
+    """Return how far each job that has ended is from one, None for those not looked at."""
+    user, *traits = job
+    own = [at for at, (other, _) in enumerate(ended) if other[0] == user and user >= 0][::-1]
+    found = {}
+    for at, ((whose, *those), _) in enumerate(ended):
+        apart = [abs(math.log(a) - math.log(b)) for a, b in zip(traits, those, strict=True)]
+        far = min(apart[0], 3) + min(apart[1], 3) + 2 * min(apart[2], 1)
+        if at in own:
+            rank = own.index(at)
+            if rank < likely.OWN:
+                found[at] = far + 0.5 * math.log(1 + rank)
+        elif len(ended) - at <= likely.ALL and (user < 0 or whose != user):
+            found[at] = far + 2.5 + 0.1 * math.log(len(ended) - at)
+    return found
 
 
-@given(histories(), st.lists(st.tuples(users, seconds, seconds), min_size=1, max_size=5))
+@given(histories(), st.lists(jobs, min_size=1, max_size=5))
 @settings(max_examples=80, deadline=None)
-def test_likely_runtimes_are_the_users_last_and_those_of_jobs_most_alike(ended, queue):
-    """Of the jobs as far away as the last one taken, up to rounding, any may be it."""
-    user, plan, limit = (np.array(column, dtype=np.int64) for column in zip(*queue, strict=True))
-    found = learnt(ended).likely(user, plan, limit)
+def test_likely_runtimes_are_those_of_the_jobs_most_alike(ended, queue):
+    """Weights fall exponentially with the distance; nothing is beyond the request."""
+    found = learnt(ended).likely(facts(*queue))
     for j, job in enumerate(queue):
-        own, like, far, runtime = expected_runtimes(job, ended)
-        assert sorted(found.runtime[j, 0, : found.num[j, 0]].tolist()) == sorted(own)
-        taken = found.runtime[j, 1, : found.num[j, 1]].tolist()
-        assert len(taken) == len(like)
-        if like:
-            last = far[like[-1]] - 1e-9
-            sure = [runtime(ended[at]) for at in like if far[at] < last]
-            left = list(taken)
-            for value in sure:
-                left.remove(value)
-            others = {runtime(ended[at]) for at, one in enumerate(far) if abs(one - last) < 1e-8}
-            assert set(left) <= others
+        far = distances(job, ended)
+        nearest = sorted(far.values())[: likely.NEAR]
+        size = found.size[j]
+        assert size == max(len(nearest), 1)
+        assert found.weight[j, :size].sum() == pytest.approx(1.0)
+        if not nearest:
+            assert found.runtime[j, 0] == min(job[1], job[2])
+            continue
+        expected = np.exp(-np.array(nearest))
+        assert found.weight[j, :size] == pytest.approx(expected / expected.sum())
+        last = nearest[-1] - 1e-9
+        sure = sorted(min(ended[at][1], job[1]) for at, one in far.items() if one < last)
+        count = len(sure)
+        assert sorted(found.runtime[j, :count].tolist()) == sure
 
 
-def of(plan, own, like):
-    """Return the likely runtimes of one job."""
-    runtime = np.zeros((1, 2, likely.NEAR), dtype=np.int64)
-    runtime[0, 0, : len(own)], runtime[0, 1, : len(like)] = own, like
-    return Likely(np.array([plan]), runtime, np.array([[len(own), len(like)]]))
+def test_jobs_in_a_burst_have_the_same_sample():
+    """Those behind the first copy it."""
+    found = learnt([((0, 60, 60, 1), 30), ((1, 60, 60, 1), 20)]).likely(
+        facts(*[(0, 60, 60, 1)] * 3)
+    )
+    for values in found:
+        assert (values == values[0]).all()
 
 
-some = st.lists(st.integers(1, 1000), max_size=likely.NEAR)
+def test_of_a_user_and_of_all_only_the_last_are_remembered():
+    """Of 300 jobs of one user 40 count for him, 250 for somebody else."""
+    seen = learnt([((0, 1000, 1000, 1), 1 + end) for end in range(300)])
+    own, other = seen.likely(facts((0, 1000, 1000, 1), (1, 1000, 1000, 1))).runtime
+    assert sorted(own[: likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
+    assert sorted(other[: likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
+    seen.forget_user(0)
+    again = seen.likely(facts((0, 1000, 1000, 1)))
+    assert sorted(again.runtime[0, : likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
 
 
-@pytest.mark.parametrize(
-    ("own", "like", "expected"),
-    [
-        ([], [], 100),
-        ([3, 1, 2], [], 2),
-        ([], [4, 9], 4),
-        # Both sources count the same: two of 5 and 6 weigh as much as four.
-        ([5, 6], [1, 1, 9, 9], 5),
-        ([50, 60], [1, 1, 1, 1], 1),
-        ([50, 60], [1, 1, 1, 70], 50),
-    ],
-)
-def test_typical_is_the_median_of_both_sources(own, like, expected):
-    """The lower one of an even number, and the prediction where nothing is known."""
-    assert of(100, own, like).typical().tolist() == [expected]
+def said(quantiles, ends_within, limit=10**5):
+    """Return the predicted runtimes and weights of one job."""
+    known = (
+        None if quantiles is None else np.array([quantiles]),
+        None if ends_within is None else np.array([ends_within]),
+    )
+    limit, user = np.array([limit]), np.array([0])
+    row = facts_of(user, limit, limit, np.ones(1, dtype=np.int64), *known)
+    found = RuntimeHistory().likely(row)
+    size = found.size[0]
+    return dict(zip(found.runtime[0, :size].tolist(), found.weight[0, :size].tolist(), strict=True))
 
 
-@given(some, some)
+QUANTILES = [10, 20, 100, 200, 300, 700, 800, 5000, 6000]
+
+
+def test_what_is_predicted_is_a_source_of_its_own():
+    """Quantiles alone weigh the same; chances are shared by the quantiles between horizons."""
+    alone = said(QUANTILES, None)
+    assert alone == pytest.approx(dict.fromkeys(QUANTILES, 1 / 9))
+    both = said(QUANTILES, [0.5, 0.8, 0.9])
+    shares = [0.25, 0.25, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05]
+    assert both == pytest.approx(dict(zip(QUANTILES, shares, strict=True)))
+
+
+def test_chances_alone_stand_for_runtimes_between_the_horizons():
+    """As do those of ranges without a quantile; a range of chance 0 has none."""
+    found = said(None, [0.5, 0.5, 0.9], limit=40_000)
+    assert list(found.values()) == pytest.approx([0.5, 0.4, 0.1])
+    first, middle, last = found
+    assert first < HORIZONS[0] < HORIZONS[1] < middle < HORIZONS[2] < last < 40_000
+    assert sum(weight for runtime, weight in said(QUANTILES[2:] + [7000] * 2, [0.3, 0.5, 0.6]).items()
+               if runtime <= HORIZONS[0]) == pytest.approx(0.3)  # fmt: skip
+
+
+def test_other_jobs_and_what_is_predicted_weigh_the_same():
+    """However many there are of either."""
+    seen = learnt([((0, 1000, 1000, 1), 5)])
+    one = np.ones(1, dtype=np.int64)
+    row = facts_of(0 * one, 1000 * one, 1000 * one, one, np.array([[900] * 9]))
+    found = seen.likely(row)
+    assert found.weight[0, found.runtime[0] == 5].sum() == pytest.approx(0.5)
+
+
+def test_a_job_of_which_a_predictor_says_nothing_has_no_such_source():
+    """Its row is -1 and NaN."""
+    assert said([-1] * 9, [math.nan] * 3) == {10**5: 1.0}
+
+
+def of(*runtimes):
+    """Return the likely runtimes of one job, of equal weight."""
+    size = len(runtimes)
+    runtime, weight = np.ones((1, likely.SAMPLES)), np.zeros((1, likely.SAMPLES))
+    runtime[0, :size], weight[0, :size] = runtimes, 1 / size
+    return Likely(runtime, weight, np.array([size]))
+
+
+some = st.lists(st.integers(1, 1000), min_size=1, max_size=likely.NEAR)
+
+
+@given(some)
 @settings(max_examples=60, deadline=None)
-def test_expectations_are_means_of_the_sources_means(own, like):
+def test_expectations_are_weighted_means(runtimes):
     """Of 1 / max(r, 10) and of r."""
-    slope, mean = likely.expectations(*of(100, own, like))
-    sources = [one for one in (own, like) if one] or [[100]]
-    assert mean[0] == pytest.approx(np.mean([np.mean(one) for one in sources]))
-    inverse = [np.mean([1 / max(r, 10) for r in one]) for one in sources]
-    assert slope[0] == pytest.approx(np.mean(inverse))
+    slope, mean = of(*runtimes).expectations()
+    assert mean[0] == pytest.approx(np.mean(runtimes))
+    assert slope[0] == pytest.approx(np.mean([1 / max(r, 10) for r in runtimes]))
+
+
+@given(st.integers(0, 2**47), st.integers(0, 1200), some)
+@settings(max_examples=60, deadline=None)
+def test_drawn_runtimes_are_likely_and_longer_than_what_has_run(seed, elapsed, runtimes):
+    """What is expected is taken where none is."""
+    drawn = of(*runtimes).draw(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
+    longer = {r for r in runtimes if r > elapsed}
+    assert set(drawn) <= (longer or {max(300, elapsed + 1)})
+
+
+@given(st.integers(0, 2**47))
+@settings(max_examples=30, deadline=None)
+def test_every_part_of_the_distribution_is_drawn_once(seed):
+    """Of ten runtimes of the same weight, ten scenarios have one each, in any order."""
+    drawn = of(*range(1, 11)).draw(10, seed, np.array([0]), np.array([300]))[:, 0]
+    assert sorted(drawn.tolist()) == list(range(1, 11))
+
+
+def test_the_order_of_the_draws_differs_from_job_to_job():
+    """Or short runtimes of all jobs would meet in one scenario."""
+    one = of(*range(1, 11))
+    drawn = one.join(one).draw(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
+    assert drawn[:, 0].tolist() != drawn[:, 1].tolist()
 
 
 def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
-    """Where the runtime is certain it is Smith's rule."""
-    waited, share = np.array([30000]), np.array([0.25])
-    found = of(100, [400], [400, 400]).urgency(waited, share, 64800.0)
-    slope = scenarios.cost_slope(waited, np.array([400]), 64800.0)
-    assert found == pytest.approx(slope / (400 * 0.25))
+    """
+    Where the runtime is certain it is Smith's rule.
 
-
-@given(st.integers(0, 2**47), st.integers(0, 1200), some, some)
-@settings(max_examples=60, deadline=None)
-def test_drawn_runtimes_are_likely_and_longer_than_what_has_run(seed, elapsed, own, like):
-    """What is expected is taken where none is."""
-    found = of(100, own, like).draw(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
-    longer = {r for r in (*own, *like) if r > elapsed}
-    assert set(found) <= (longer or {max(300, elapsed + 1)})
-
-
-def test_either_source_is_drawn_as_often_as_the_other():
-    """However much more there is of one."""
-    drawn = of(100, [1, 1], [2] * 20).draw(4000, 5, np.array([0]), np.array([300]))
-    assert (drawn == 1).mean() == pytest.approx(0.5, abs=0.03)
-
-
-@pytest.mark.parametrize("num", [25, 499, 500, 520, 1003])
-def test_of_jobs_as_much_alike_the_newest_count(num):
-    """Whatever place they have in what is remembered."""
-    seen = learnt((-1, 1000, 1000, 1 + end) for end in range(num))
-    found = seen.likely(np.array([-1]), np.array([1000]), np.array([1000]))
-    newest = range(num - likely.NEAR + 1, num + 1)
-    assert sorted(found.runtime[0, 1].tolist()) == [min(runtime, 1000) for runtime in newest]
-
-
-def test_ratios_of_enormous_predictions_do_not_overflow():
-    """They are cut at the limit."""
-    seen = learnt([(0, 1, 1, 2**26), (0, 1, 1, 2**26)])
-    found = seen.likely(np.array([0]), np.array([2**40]), np.array([2**40]))
-    assert found.typical().tolist() == [2**40]
-
-
-def test_no_runtime_is_beyond_the_limit():
-    """Whatever ratios there were, and where there were none."""
-    seen = learnt([(0, 1, 1, 1), (0, 1, 10**6, 3600), (0, 1, 10**6, 86400)])
-    nobody = np.full(2, -1, dtype=np.int64)
-    found = seen.likely(nobody, np.array([100, 100]), np.array([600, 50]))
-    assert found.runtime[0, 1, :3].max() == 600
-    assert found.runtime[1, 1, :3].max() == 50
-    unknown = RuntimeHistory().likely(nobody, np.array([100, 100]), np.array([600, 50]))
-    assert unknown.typical().tolist() == [100, 50]
+    The only job that has ended took 400 s of 4 cores; one of 16 takes four times as much, and its
+    penalty 10 sqrt(4) (wait / p)^4 has the slope 80 / p at p.
+    """
+    seen = learnt([((0, 400, 400, 4), 400)])
+    waited, share = np.array([30_000]), np.array([0.25])
+    found = seen.urgency(facts((0, 400, 400, 16)), share, waited, 30_000.0)
+    assert found.area == pytest.approx([4.0])
+    assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])

@@ -221,18 +221,23 @@ def learnt(*ended, patience=64800):
 
 def test_urgency_is_smiths_rule_over_likely_runtimes():
     """
-    Two cores of eight, likely 10 s or 30 s of 100 s: mean 1 / r is (0.1 + 0.03) / 2, mean r 20.
+    Two cores of eight, likely 10 s (the later) or 30 s of 100 s, which weighs 1 / sqrt(2) as much.
 
-    (1 / 15) / (20 * 2 / 8) = 1 / 75. Nobody's job, with what is known of others only, is the same.
-    After a wait of the patience p the slope of 10 (wait / p)^4 is 40 / p.
+    Nobody's job, with what is known of others only, is the same. After a wait of the patience p
+    the slope of 10 sqrt(a) (wait / p)^4 is 40 sqrt(a) / p, where a is what the job takes over the
+    mean 20 of what others took, cores times seconds.
     """
     jobs = {"cores": (2,), "strings": {"user": ["a"]}, "runtime_estimate": (100,)}
-    priority = learnt(("a", 10), ("a", 30))
+    weight = 1 / (1 + 0.5**0.5)
+    slope = weight / 10 + (1 - weight) / 30
+    mean = weight * 10 + (1 - weight) * 30
+    priority = learnt(("a", 30), ("a", 10))
     (fresh,) = priority.keys(table(**jobs), NOW)
-    assert fresh.tolist() == pytest.approx([-1 / 75])
-    priority = learnt(("a", 10), ("a", 30), patience=500)
+    assert fresh.tolist() == pytest.approx([-slope / (mean * 2 / 8)])
+    priority = learnt(("a", 30), ("a", 10), patience=500)
     (patient,) = priority.keys(table(**jobs, waited=(500,)), NOW)
-    assert patient.tolist() == pytest.approx([-(1 / 15 + 40 / 500) / 5])
+    overdue = 40 * (mean * 2 / 20) ** 0.5 / 500
+    assert patient.tolist() == pytest.approx([-(slope + overdue) / (mean * 2 / 8)])
 
 
 def test_urgency_goes_by_predictions_before_anything_is_known():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cpsched.dispatch.pooled import pooled_demand
+from cpsched.kernels.likely import NUM_FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,8 @@ class Arrivals(NamedTuple):
     demand
         Shape ``(n, R)``.
     facts
-        What their runtimes are judged by, see :func:`cpsched.likely.facts_of`.
+        What their runtimes are judged by, see :func:`cpsched.likely.facts_of`; zeros if not asked
+        for.
     """
 
     ready: IntArray
@@ -56,7 +58,7 @@ class RecentArrivals:
         self,
         number: int,
         reserved: Callable[[JobTable], IntArray] = lambda jobs: jobs.runtime_estimate,
-        facts: Callable[[JobTable], FloatArray] = lambda jobs: np.zeros((len(jobs), 0)),
+        facts: Callable[[JobTable], FloatArray] = lambda jobs: np.zeros((len(jobs), NUM_FACTS)),
     ) -> None:
         self._number = number
         self._reserved = reserved
@@ -103,7 +105,7 @@ class RecentArrivals:
         return (
             np.array(times, dtype=np.int64).reshape(-1, 4),
             np.array(demand, dtype=np.int64).reshape(-1, num_kinds),
-            np.array(facts, dtype=np.float64).reshape(len(facts), -1),
+            np.array(facts, dtype=np.float64).reshape(-1, NUM_FACTS),
         )
 
     def state(self) -> Mapping[str, Any]:
