@@ -207,15 +207,20 @@ class RuntimeHistory:
         return self.likely(self.facts(jobs))
 
     def urgency(
-        self, facts: FloatArray, share: FloatArray, waited: IntArray, patience: float
+        self,
+        facts: FloatArray,
+        share: FloatArray,
+        waited: IntArray,
+        patience: float,
+        power: float,
     ) -> Urgency:
         """
         Return how urgent jobs are.
 
         The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
-        for its weight and its share of the machine times its runtime for the processing time. What
-        its area adds to the cost (:mod:`cpsched.kernels.scenarios`) is the same for each second of
-        the machine, and left out.
+        for its weight and a power of its share of the machine times its runtime for the processing
+        time. What its area adds to the cost (:mod:`cpsched.kernels.scenarios`) is the same for each
+        second of the machine, and left out.
 
         Parameters
         ----------
@@ -223,12 +228,15 @@ class RuntimeHistory:
             As :meth:`facts` returns them.
         share, waited
             The largest share of the machine each job takes, and seconds; shape ``(n,)``.
+        power
+            Of the share; 1 in Smith's rule.
         """
         runtimes = self.likely(facts)
         slope, mean = runtimes.expectations()
         area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
         cost = slope + overdue_slope(waited, area, float(patience))
-        return Urgency(runtimes, cost / (mean * np.maximum(share, _LEAST_SHARE)), area)
+        taken = mean * np.maximum(share, _LEAST_SHARE) ** power
+        return Urgency(runtimes, cost / taken, area)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""

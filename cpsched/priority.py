@@ -20,6 +20,8 @@ from cpsched.spec import build
 
 #: Of a weight: points stay far from where floating point ends.
 _MOST_WEIGHT = 1e12
+#: Of the share of the machine in urgency: with the whole of it wide jobs wait too long.
+SHARE_POWER = 0.5
 
 if TYPE_CHECKING:
     from cpsched.likely import RuntimeHistory
@@ -342,7 +344,7 @@ class Urgency(Priority):
     name = "urgency"
     learns = True
 
-    def __init__(self, patience: int = 43200, share: float = 1.0) -> None:
+    def __init__(self, patience: int = 43200, share: float = SHARE_POWER) -> None:
         check_range("patience", patience, 1, 2**40)
         check_range("share", share, 0, 1)
         self.patience = patience
@@ -355,9 +357,10 @@ class Urgency(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative urgency."""
-        share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0) ** self.share
-        facts = self.history.facts(jobs)
-        return (-self.history.urgency(facts, share, now - jobs.submit, self.patience).value,)
+        share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
+        waited, facts = now - jobs.submit, self.history.facts(jobs)
+        urgency = self.history.urgency(facts, share, waited, self.patience, self.share)
+        return (-urgency.value,)
 
 
 class _Fitted(Priority):

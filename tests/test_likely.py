@@ -197,6 +197,6 @@ def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
     """
     seen = learnt([((0, 400, 400, 4), 400)])
     waited, share = np.array([30_000]), np.array([0.25])
-    found = seen.urgency(facts((0, 400, 400, 16)), share, waited, 30_000.0)
+    found = seen.urgency(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
     assert found.area == pytest.approx([4.0])
     assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])

@@ -202,7 +202,7 @@ def test_unicef_with_one_core_is_infinite():
 
 def learnt(*ended, patience=64800):
     """Return urgency after the end of some jobs: (user, runtime), predicted to run 100 s."""
-    priority = Urgency(patience=patience)
+    priority = Urgency(patience=patience, share=1)
     priority.history = RuntimeHistory()
     priority.reset(machine((8, 16), resources=("core", "mem")))
     jobs = table(
@@ -241,9 +241,9 @@ def test_urgency_is_smiths_rule_over_likely_runtimes():
 
 
 def test_urgency_goes_by_predictions_before_anything_is_known():
-    """1 / max(d, 10) over the share times d: 1 / 10 / (5 / 8), and 1 / 50 / (50 / 8)."""
+    """1 / max(d, 10) over d times the root of the share of 1 / 8."""
     (keys,) = prepared("urgency").keys(table(cores=(1, 1), runtime_estimate=(5, 50)), NOW)
-    assert keys.tolist() == pytest.approx([-0.16, -0.0032])
+    assert keys.tolist() == pytest.approx([-0.1 / 5 * 8**0.5, -0.02 / 50 * 8**0.5])
 
 
 def test_urgency_with_less_of_the_share_lets_wide_jobs_wait_less():

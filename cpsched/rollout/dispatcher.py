@@ -22,6 +22,7 @@ from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
 from cpsched.errors import check_least, check_range
 from cpsched.model.decision import Decision
+from cpsched.priority import SHARE_POWER
 from cpsched.rollout.judge import Judge
 from cpsched.rollout.rules import proposals
 
@@ -110,9 +111,8 @@ class Rollout(LearningDispatcher):
         """Follow the best of what the rules propose."""
         state = DecisionState.of(view, self.reserving.view(view), self.allocator)
         waited = view.now - state.submit
-        urgency = self.history.urgency(
-            self.history.facts(state.jobs), state.share, waited, self._patience
-        )
+        facts = self.history.facts(state.jobs)
+        urgency = self.history.urgency(facts, state.share, waited, self._patience, SHARE_POWER)
         order = highest_first(urgency.value)
         late = np.zeros(0, dtype=np.int64)
         if self._wait_limit is not None:

@@ -18,6 +18,7 @@ from cpsched.cp import stats
 from cpsched.dispatch.decision_state import share_of
 from cpsched.kernels import scenarios
 from cpsched.model import columns as c
+from cpsched.priority import SHARE_POWER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,9 +111,9 @@ class Judge:
         seed, other_seed = np.random.SeedSequence([self.seed, state.now]).generate_state(2).tolist()
         # Scenarios play the jobs picked of the queue, then those that arrive.
         coming = self._arrivals.again(state.now, state.demand.shape[1])
-        come = self._history.urgency(
-            coming.facts, share_of(coming.demand, state.whole), 0 * coming.ready, self._patience
-        )
+        share = share_of(coming.demand, state.whole)
+        none = np.zeros_like(coming.ready)
+        come = self._history.urgency(coming.facts, share, none, self._patience, SHARE_POWER)
         join = np.concatenate
         likely = urgency.likely.take(picked).join(come.likely)
         limit = join([state.limit[picked], coming.limit])
