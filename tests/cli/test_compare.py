@@ -78,7 +78,7 @@ def test_allocators_that_differ_are_said(files, cpsched):
     code, out, _ = cpsched(*QUICK, *options)
     assert code == 0
     assert "\nallocators differ: consolidate (rollout), first-fit (easy); set allocator=" in out
-    assert "Against easy requested (first-fit); allocator: consolidate" in out
+    assert "Against easy requested (first-fit); one run each, so no intervals; allocator: c" in out
     _, out, _ = cpsched(*QUICK[:-1], "same", *options, "--allocator", "first-fit")
     assert "allocators differ" not in out
     assert "9 jobs, 0 rejected; one run each; allocator: first-fit" in out
