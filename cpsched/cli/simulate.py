@@ -226,6 +226,7 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         echo(json.dumps(runs, indent=1))
         return
     from cpsched.cli.report import heading, width
+    from cpsched.metrics.predictions import knows_runtimes
     from cpsched.report.decision_table import decision_table
     from cpsched.report.run_tables import (
         comparison,
@@ -245,7 +246,7 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
     rows = [(one.dispatcher, one.predictor, one.summary) for one in done]
     allocators = [one.allocator for one in done]
     tables = (
-        comparison(rows, allocators),
+        comparison(rows, allocators, [knows_runtimes(one.about) for one in done]),
         groups_table(rows, allocators),
         machine_table(rows, allocators),
         placement_table(rows, allocators),

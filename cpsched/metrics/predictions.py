@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import blake2b
 from heapq import nsmallest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
 from cpsched.errors import ConfigError
@@ -34,17 +34,21 @@ def job_sample(workload: Workload) -> str:
     return ",".join(nsmallest(_SAMPLE, _hashes(workload)))
 
 
-def knows_runtimes(predictor: str) -> bool:
+def knows_runtimes(about: Mapping[str, Any]) -> bool:
     """
-    Tell whether a predictor (a specification) is told the actual runtimes, as ``actual`` is.
+    Tell whether a run's predictor knew the jobs: told their runtimes, as ``actual``, or trained.
 
-    One that is not installed here is taken for a forecast.
+    Parameters
+    ----------
+    about
+        What ``run.json`` says of the run: ``predictor``, a specification, and ``not_a_forecast``. A
+        predictor that is not installed here is taken for a forecast.
     """
     try:
-        made_by = registry.load("predictors", Spec.parse(predictor).name)
+        made_by = registry.load("predictors", Spec.parse(str(about["predictor"])).name)
     except ConfigError:
-        return False
-    return bool(getattr(made_by, "needs_truth", False))
+        return about.get("not_a_forecast") is not None
+    return bool(getattr(made_by, "needs_truth", False)) or about.get("not_a_forecast") is not None
 
 
 def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | None:

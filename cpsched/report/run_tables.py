@@ -8,7 +8,6 @@ from typing import Any
 
 from cpsched.metrics.front import headline, on_front
 from cpsched.metrics.groups import SIZES
-from cpsched.metrics.predictions import knows_runtimes
 from cpsched.study.allocators import allocator_column
 from cpsched.tables import Column, Table, decimals_for
 from cpsched.words import estimate
@@ -21,7 +20,9 @@ _HOUR = 3600
 Rows = Sequence[tuple[str, str, Mapping[str, Any]]]
 
 
-def comparison(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
+def comparison(
+    rows: Rows, allocators: Sequence[str | None] = (), knowing: Sequence[bool] = ()
+) -> Table:
     """
     Return a comparison of runs.
 
@@ -30,10 +31,18 @@ def comparison(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
 
     Parameters
     ----------
+    rows
+        Name of the dispatcher, name of the predictor, and summary of each run.
     allocators
-        Of each run, None where its dispatcher takes none; nothing: not said. The numbers of jobs
-        and of rejected jobs become columns where the runs differ in them, else they are said
-        once above; so are the predictor and the allocator.
+        Of each run, None where its dispatcher takes none; nothing: not said.
+    knowing
+        Whether its predictor knows the runtimes
+        (:func:`~cpsched.metrics.predictions.knows_runtimes`); nothing: that of none does.
+
+    Notes
+    -----
+    The numbers of jobs and of rejected jobs become columns where the runs differ in them, else they
+    are said once above; so are the predictor and the allocator.
     """
     summaries = [summary for _, _, summary in rows]
     sizes = [
@@ -47,7 +56,7 @@ def comparison(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
         caption = f"{jobs} {'job' if jobs == '1' else 'jobs'} simulated, {rejected} rejected"
         sizes = []
     caption, who = _who(caption, rows, allocators)
-    return Table(caption, (*who, *sizes, *_headline(rows), *_waits(summaries)))
+    return Table(caption, (*who, *sizes, *_headline(summaries, knowing), *_waits(summaries)))
 
 
 def groups_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table | None:
@@ -148,18 +157,17 @@ def _who(said: str, rows: Rows, allocators: Sequence[str | None]) -> tuple[str, 
     return caption, (dispatchers, *predictors, *placing)
 
 
-def _headline(rows: Rows) -> list[Column]:
+def _headline(summaries: Sequence[Mapping[str, Any]], knowing: Sequence[bool]) -> list[Column]:
     """Return the figures that runs are compared by, and which of several are on the front."""
-    summaries = [summary for _, _, summary in rows]
     column = partial(_column, summaries)
     columns = [
         column("area-weighted response", "s", "response_by_area_s"),
         *_tail(summaries),
         column("mean bounded slowdown", "", "bounded_slowdown", "all", "mean"),
     ]
-    if len(rows) > 1:
-        known = [knows_runtimes(predictor) for _, predictor, _ in rows]
-        found = on_front([headline(summary) for summary in summaries], known)
+    if len(summaries) > 1:
+        kinds = knowing or [False] * len(summaries)
+        found = on_front([headline(summary) for summary in summaries], kinds)
         told = tuple("-" if one is None else "yes" if one else "no" for one in found)
         columns.append(Column("Pareto front", "", told))
     return columns

@@ -78,7 +78,7 @@ class RunResult:
     allocator
         What the dispatcher places jobs with; None where it has its own way, or nothing says so.
     knows_runtimes
-        Whether the predictor is told the actual runtimes.
+        Whether the predictor is told the actual runtimes, or has seen them.
     not_a_forecast
         What the predictor has seen of the jobs it predicts, None for nothing.
     counts
@@ -274,7 +274,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             dispatcher_spec=spec,
             # Runs of before do not say it; then it is the default of now.
             allocator=about["allocator"] if "allocator" in about else allocator_of(spec),
-            knows_runtimes=knows_runtimes(str(about["predictor"])),
+            knows_runtimes=knows_runtimes(about),
             not_a_forecast=about.get("not_a_forecast"),
             **{label: str(place[label]) for label in LABELS},
             seed=int(place["seed"]),

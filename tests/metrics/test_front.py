@@ -54,9 +54,18 @@ def test_a_headline_has_all_three(missing):
     assert headline(summary(missing)) is None
 
 
-def test_who_knows_the_runtimes():
-    """Also by name and options; what is not installed may not."""
-    assert knows_runtimes("actual")
-    assert not knows_runtimes("requested")
-    assert not knows_runtimes("user-history:window=5")
-    assert not knows_runtimes("a-model-of-somebody-else")
+@pytest.mark.parametrize(
+    ("predictor", "seen", "knows"),
+    [
+        ("actual", None, True),
+        ("actual:factor=2", None, True),
+        ("requested", None, False),
+        ("user-history", None, False),
+        ("gbm-log:model=a.npz", "was trained on these jobs", True),
+        ("of-somebody-else", None, False),
+        ("of-somebody-else", "was trained on about 3 % of these jobs", True),
+    ],
+)
+def test_who_knows_the_runtimes(predictor, seen, knows):
+    """By being told or by having seen the jobs; what is not installed is taken for a forecast."""
+    assert knows_runtimes({"predictor": predictor, "not_a_forecast": seen}) is knows
