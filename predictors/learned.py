@@ -252,8 +252,16 @@ class Learned(RuntimePredictor):
         for handle in jobs.handle.tolist():
             open_job = self._open.get(handle)
             if open_job is not None and open_job.start < 0:
+                if self.repredicts and now > open_job.job.submit:
+                    # What is asked while jobs wait is learnt from what was known as they started.
+                    self._look_again(open_job, now)
                 open_job.start = now
                 self._features.started(open_job.job, now)
+
+    def _look_again(self, open_job: OpenJob, now: int) -> None:
+        """Take features and scores of a job as things are now."""
+        rows = matrix([self._features.row(open_job.job, now)], len(self.feature_names))
+        open_job.row, open_job.scores = rows[0], self.said_of([open_job.job], rows)[0]
 
     def on_cancel(self, jobs: JobTable, now: int) -> None:  # noqa: ARG002
         """Forget jobs that will never run."""

@@ -11,6 +11,7 @@ from cpsched.prediction import HORIZONS, LEVELS
 from cpsched.spec import build
 from predictors.calibration import Calibration
 from predictors.evaluation import evaluate
+from predictors.features import FEATURES
 from predictors.ratio_history import distributions
 from predictors.replay import Replay, starts_of
 from predictors.sample import sample
@@ -156,6 +157,20 @@ def test_plans_keep_to_requests():
     assert (done.runtime_estimate == requested).all()
     assert (done.runtime_bound == requested).all()
     assert (done.ranking_estimate != requested).any()
+
+
+@pytest.mark.parametrize(("repredict", "hour"), [("no", 0), ("yes", 2)])
+def test_what_is_asked_while_jobs_wait_is_learnt_from_what_was_known_then(repredict, hour):
+    """A job submitted at midnight that starts at two: its features are those of either hour."""
+    fitted = unmapped(
+        Workload.build(
+            title="one", job_id=["a"], submit=[0], recorded_start=[7200], runtime=[5],
+            requested_time=[600], units=[1], request=[[1]], resources=("core",), user=["u"],
+        )
+    )  # fmt: skip
+    made = build("predictors", f"gbm-classes:repredict={repredict}")
+    Replay(fitted, fitted.workload.recorded_start, made).run()
+    assert made.state()["window"]["features"][0, FEATURES.index("hour")] == hour
 
 
 @pytest.mark.parametrize(
