@@ -16,7 +16,7 @@ import numpy as np
 
 from predictors.features import FEATURES, UNKNOWN, Features, kind_of
 from predictors.history import LIMIT
-from predictors.ratio_history import Ratios
+from predictors.jobs_alike import LikelyRuntimes
 from predictors.recent_runtimes import frozen
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class BurstFeatures(Features):
     def __init__(self, prefix: str = "stem", limit: int = LIMIT) -> None:
         super().__init__(prefix, limit)
         self._limit = limit
-        self._ratios = Ratios(limit)
+        self._likely_runtimes = LikelyRuntimes(limit)
         #: By user, and by kind of job; two maps, since many kinds push out no user.
         self._recent_users: OrderedDict[Key, Recent] = OrderedDict()
         self._recent_kinds: OrderedDict[Key, Recent] = OrderedDict()
@@ -164,7 +164,7 @@ class BurstFeatures(Features):
     def reset(self, system: System) -> None:
         """Forget everything."""
         super().reset(system)
-        self._ratios.clear()
+        self._likely_runtimes.clear()
         for part in (self._recent_users, self._recent_kinds, self._previous):
             part.clear()
         self._drift_short = 0.25
@@ -229,7 +229,7 @@ class BurstFeatures(Features):
     def learn(self, job: JobRecord, runtime: int, completed: bool, now: int) -> None:
         """Add a job that has just ended."""
         super().learn(job, runtime, completed, now)
-        self._ratios.learn(job, runtime)
+        self._likely_runtimes.learn(job, runtime)
         cut = max(min(runtime, job.requested_time), 1)
         for known, key in ((self._recent_users, job.user), (self._recent_kinds, kind_of(job))):
             recent = known.get(key)
@@ -245,7 +245,7 @@ class BurstFeatures(Features):
         """
         Return likely runtimes of n jobs, seconds, and how much each counts, shape ``(n, K)``.
 
-        Those of :class:`~predictors.ratio_history.Ratios`, and the last ones of jobs alike.
+        Those of :class:`~predictors.jobs_alike.LikelyRuntimes`, and the last ones of jobs alike.
         """
         value = np.ones((len(jobs), _RUNS), dtype=np.int64)
         weight = np.zeros((len(jobs), _RUNS))
@@ -254,7 +254,7 @@ class BurstFeatures(Features):
             if runs:
                 value[place, : len(runs)] = runs
                 weight[place, : len(runs)] = 1 / len(runs)
-        values, weights = self._ratios.likely(jobs)
+        values, weights = self._likely_runtimes.likely(jobs)
         return np.concatenate([value, values], axis=1), np.concatenate([weight, weights], axis=1)
 
     def forget_times(self) -> None:
@@ -269,7 +269,7 @@ class BurstFeatures(Features):
         """Return what was learnt, without the jobs that wait and run."""
         return {
             **super().state(),
-            "ratios": self._ratios.state(),
+            "likely": self._likely_runtimes.state(),
             "recent_users": _dump(self._recent_users),
             "recent_kinds": _dump(self._recent_kinds),
             "previous": json.dumps(list(self._previous.items())),
@@ -279,7 +279,7 @@ class BurstFeatures(Features):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave; nothing waits or runs then."""
         super().restore(state)
-        self._ratios.restore(state["ratios"])
+        self._likely_runtimes.restore(state["likely"])
         self._recent_users = _load(state["recent_users"])
         self._recent_kinds = _load(state["recent_kinds"])
         self._previous = OrderedDict(

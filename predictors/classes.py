@@ -13,8 +13,8 @@ from predictors.calibration import NEWEST, Calibration
 from predictors.features import matrix
 from predictors.gbm import Gbm
 from predictors.history import LIMIT
+from predictors.jobs_alike import distributions
 from predictors.learned import Answers, Learned, OpenJob
-from predictors.ratio_history import distributions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,9 +46,9 @@ class Classes(Learned):
 
     Notes
     -----
-    The distribution is made of likely runtimes, of jobs alike and of ratios to the requested time
-    (:class:`~predictors.ratio_history.Ratios`), weighted so that each range between two horizons
-    is as likely as the chances say. The outer levels follow the jobs as they end, so that one in
+    The distribution is made of likely runtimes, of the same kind of job and of jobs like it
+    (:class:`~predictors.jobs_alike.LikelyRuntimes`), weighted so that each range between two
+    horizons is as likely as the chances say. The outer levels follow the jobs as they end, so that one in
     ten is below the lowest quantile and one in ten above the highest (Gibbs and Candes 2021,
     Adaptive conformal inference under distribution shift, eq. 2); levels between them move along.
     Without a model the likely runtimes speak alone.

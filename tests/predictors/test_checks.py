@@ -31,7 +31,7 @@ SMALL = {
     "last-2": "last-2:limit=500",
     "user-history": "user-history:limit=200",
     "user-history-plus": "user-history-plus:limit=200",
-    "ratio-history": "ratio-history:limit=200",
+    "jobs-alike": "jobs-alike:limit=200",
 }
 VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
 #: ``actual`` is given the truth, and learned predictors are checked beside their own tests.

@@ -12,7 +12,7 @@ from cpsched.spec import build
 from predictors.calibration import Calibration
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES
-from predictors.ratio_history import distributions
+from predictors.jobs_alike import distributions
 from predictors.replay import Replay, starts_of
 from predictors.sample import sample
 from predictors.unmapped import unmapped
@@ -61,7 +61,7 @@ def test_chances_come_true(backend):
         assert done.ends_within[of_user, 0].mean() == pytest.approx(share, abs=0.05)
 
 
-@pytest.mark.parametrize("spec", [CLASSES, "ratio-history"])
+@pytest.mark.parametrize("spec", [CLASSES, "jobs-alike"])
 def test_quantiles_agree_with_chances(spec):
     """A level up to the chance of a horizon is within it, one above is beyond; up to the request."""
     fitted = sample(600)
@@ -179,7 +179,7 @@ def test_what_is_asked_while_jobs_wait_is_learnt_from_what_was_known_then(repred
         ("gbm-classes:trees=0", "trees is 0, must be from 1"),
         ("gbm-classes:start=0", "start is 0, must be from 1"),
         ("gbm-classes:backend=xgb", "backend is 'xgb'"),
-        ("ratio-history:limit=x", "limit"),
+        ("jobs-alike:limit=x", "limit"),
     ],
 )
 def test_bad_options_are_one_line(spec, message):

@@ -46,7 +46,7 @@ def test_without_matplotlib_there_is_one_line(log, tmp_path, capsys, monkeypatch
 def test_draws_every_figure(log, tmp_path, capsys):
     """Two files a figure; nothing is replaced unasked."""
     pytest.importorskip("matplotlib", reason="matplotlib, an extra, is not installed")
-    some = ("-p", "requested", "-p", "last", "-p", "ratio-history")
+    some = ("-p", "requested", "-p", "last", "-p", "jobs-alike")
     arguments = ("evaluate", log, *some, "--plots", "figures")
     code, out, err = run(capsys, *arguments)
     assert (code, err) == (0, "")

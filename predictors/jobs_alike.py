@@ -1,4 +1,4 @@
-"""Likely runtimes: what the user's jobs, and jobs alike, ran of their requested time."""
+"""Likely runtimes: what the user's jobs, and jobs alike, ran."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _HORIZONS = np.array(HORIZONS, dtype=np.int64)
 _LEVELS = np.array(LEVELS)
 
 
-class Ratios:
+class LikelyRuntimes:
     """
-    Past ratios of runtime to requested time, in bounded memory.
+    Runtimes of the jobs that ended last, by user and of all, in bounded memory.
 
     Parameters
     ----------
@@ -121,14 +121,13 @@ def distributions(
     return quantiles, chances, typical
 
 
-class RatioHistory(RuntimePredictor):
+class JobsAlike(RuntimePredictor):
     """
-    Predicts how a job's runtime is distributed, by what was run of requested times before.
+    Predicts how a job's runtime is distributed, by what the jobs most like it ran.
 
-    The likely runtimes of ``rollout`` and ``urgency`` (:mod:`cpsched.kernels.likely`) as a
-    predictor: ratios of runtime to requested time of the user's last ten jobs and of the twenty
-    most alike among the last 500, times the requested time. Order is by the distribution, plan
-    and bound are the requested time.
+    The likely runtimes of ``rollout`` and ``urgency`` (:mod:`cpsched.kernels.likely`), of which
+    nothing was predicted, as a predictor. Order is by the distribution, plan and bound are the
+    requested time.
 
     Parameters
     ----------
@@ -136,33 +135,33 @@ class RatioHistory(RuntimePredictor):
         Users remembered.
     """
 
-    name = "ratio-history"
+    name = "jobs-alike"
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._reader = JobReader()
-        self._ratios = Ratios(limit)
+        self._likely_runtimes = LikelyRuntimes(limit)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Forget all jobs."""
-        self._ratios.clear()
+        self._likely_runtimes.clear()
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
-        """Remember the ratios, of jobs that failed too."""
+        """Remember the runtimes, of jobs that failed too."""
         for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
-            self._ratios.learn(job, runtime)
+            self._likely_runtimes.learn(job, runtime)
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
         """Return the distribution of each job."""
-        value, weight = self._ratios.likely(self._reader.read(jobs))
+        value, weight = self._likely_runtimes.likely(self._reader.read(jobs))
         requested = jobs.requested_time
         quantiles, chances, typical = distributions(value, weight, requested)
         ranking = np.rint(typical).astype(np.int64)
         return Prediction(ranking, requested, requested, quantiles, chances)
 
     def state(self) -> Mapping[str, Any]:
-        """Return the remembered ratios."""
-        return self._ratios.state()
+        """Return what is remembered."""
+        return self._likely_runtimes.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        self._ratios.restore(state)
+        self._likely_runtimes.restore(state)
