@@ -16,26 +16,33 @@ _PRIOR = 20.0
 _STEPS = 8
 #: The most a logarithm of odds says.
 _MOST = 20.0
+#: How much the model and jobs alike count at first, and the offset.
+_FIRST = np.array([0.7, 0.3, 0.0])
 
 
 class Calibration:
     """
-    Logarithms of odds corrected by a straight line, one for each of H horizons.
+    Logarithms of odds of two sources, weighed and corrected, for each of H horizons.
 
     Parameters
     ----------
     num
         How many horizons.
 
+    Attributes
+    ----------
+    lines
+        Weights of the two sources, and an offset, shape ``(H, 3)``.
+
     Notes
     -----
-    Platt (1999), Probabilistic outputs for support vector machines, eq. 1, fitted by Newton's
-    method to scores that were said of jobs before they ran. A ridge pulls the line to the one that
-    changes nothing, so that few jobs do not turn it.
+    Platt (1999), Probabilistic outputs for support vector machines, eq. 1, with two scores instead
+    of one, fitted by Newton's method to what was said of jobs before they ran. A ridge pulls the
+    line to the first one, so that few jobs do not turn it.
     """
 
     def __init__(self, num: int) -> None:
-        self.lines: FloatArray = np.tile([1.0, 0.0], (num, 1))
+        self.lines: FloatArray = np.tile(_FIRST, (num, 1))
 
     def fit(self, scores: FloatArray, ended: BoolArray, counts: BoolArray) -> None:
         """
@@ -44,11 +51,11 @@ class Calibration:
         Parameters
         ----------
         scores
-            What was said of the newest jobs, shape ``(n, H)``.
+            What either source said of the newest jobs, shape ``(n, H, 2)``.
         ended
-            Whether they ended in time, same shape.
+            Whether they ended in time, shape ``(n, H)``.
         counts
-            Which of them count.
+            Which of them count, shape ``(n, H)``.
         """
         for place in range(len(self.lines)):
             chosen = counts[:, place]
@@ -57,14 +64,10 @@ class Calibration:
                 self.lines[place] = _line(said, ended[chosen, place])
 
     def chances(self, scores: FloatArray) -> FloatArray:
-        """Return chances for scores of shape ``(n, H)``, non-decreasing along the horizons."""
-        odds = scores * self.lines[:, 0] + self.lines[:, 1]
+        """Return chances for scores of shape ``(n, H, 2)``, non-decreasing along the horizons."""
+        odds = (scores * self.lines[:, :2]).sum(axis=2) + self.lines[:, 2]
         odds = np.minimum(np.maximum(odds, -_MOST), _MOST)
         return np.maximum.accumulate(1.0 / (1.0 + np.exp(-odds)), axis=1)
-
-    def reset(self) -> None:
-        """Correct nothing."""
-        self.lines[:] = 1.0, 0.0
 
     def restore(self, lines: Any) -> None:
         """Take up :attr:`lines` of another one."""
@@ -75,15 +78,15 @@ class Calibration:
 
 
 def _line(scores: FloatArray, ended: AnyArray) -> FloatArray:
-    """Return slope and offset of greatest likelihood, the slope at least 0."""
-    inputs = np.stack([scores, np.ones(len(scores))], axis=1)
-    start = np.array([1.0, 0.0])
-    # A slope weighs as the spread of the scores lets it.
-    ridge = _PRIOR * np.diag([max(float(scores.var()), 1.0), 1.0]) / 4
-    line = start.copy()
+    """Return weights and offset of greatest likelihood, weights at least 0."""
+    inputs = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)
+    # A weight weighs as the spread of the scores lets it.
+    spread = np.maximum(scores.var(axis=0), 1.0)
+    ridge = _PRIOR / 4 * np.diag(np.append(spread, 1.0))
+    line = _FIRST.copy()
     for _ in range(_STEPS):
         chance = 1.0 / (1.0 + np.exp(-np.clip(inputs @ line, -_MOST, _MOST)))
-        gradient = inputs.T @ (chance - ended) + ridge @ (line - start)
+        gradient = inputs.T @ (chance - ended) + ridge @ (line - _FIRST)
         curvature = (inputs * (chance * (1 - chance))[:, None]).T @ inputs + ridge
         line = line - np.linalg.solve(curvature, gradient)
-    return np.array([max(line[0], 0.0), line[1]])
+    return np.append(np.maximum(line[:2], 0.0), line[2])

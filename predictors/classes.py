@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from predictors.window import Window
 
 _NUM = len(HORIZONS)
-#: Where a job's scores are: logarithms of odds, chances, quantiles, logarithm to rank by.
-_ODDS, _CHANCES = slice(0, _NUM), slice(_NUM, 2 * _NUM)
-_QUANTILES = slice(2 * _NUM, 2 * _NUM + len(LEVELS))
-_RANK = 2 * _NUM + len(LEVELS)
+#: Where a job's scores are: logarithms of odds by the model and by jobs alike, chances, quantiles,
+#: logarithm to rank by.
+_ODDS, _ALIKE, _CHANCES = (slice(_NUM * part, _NUM * (part + 1)) for part in range(3))
+_QUANTILES = slice(3 * _NUM, 3 * _NUM + len(LEVELS))
+_RANK = 3 * _NUM + len(LEVELS)
+#: Jobs alike are at most so sure.
+_SURE = 0.01
 #: Jobs that end between two corrections of the chances.
 _EVERY = 200
 #: How far one job moves a level, and how far the outer levels may go.
@@ -40,17 +43,18 @@ class Classes(Learned):
     """
     Base of predictors whose models say how likely a job ends within each horizon.
 
-    Subclasses' :meth:`score` gives the logarithms of the odds, shape ``(n, H)``. These are set
-    right by what came of those said before (:mod:`predictors.calibration`), and made a
-    distribution.
+    Subclasses' :meth:`score` gives the logarithms of the odds, shape ``(n, H)``. These are weighed
+    against what jobs alike say, set right by what came of both before
+    (:mod:`predictors.calibration`), and made a distribution.
 
     Notes
     -----
     The distribution is made of likely runtimes, of the same kind of job and of jobs like it
     (:class:`~predictors.jobs_alike.LikelyRuntimes`), weighted so that each range between two
-    horizons is as likely as the chances say. The outer levels follow the jobs as they end, so that one in
-    ten is below the lowest quantile and one in ten above the highest (Gibbs and Candes 2021,
-    Adaptive conformal inference under distribution shift, eq. 2); levels between them move along.
+    horizons is as likely as the chances say. The outer levels follow the jobs as they end, so
+    that one in ten is below the lowest quantile and one in ten above the highest (Gibbs and
+    Candes 2021, Adaptive conformal inference under distribution shift, eq. 2); levels between
+    them move along.
     Without a model the likely runtimes speak alone.
     """
 
@@ -81,25 +85,26 @@ class Classes(Learned):
     def _calibrate(self) -> None:
         window = self._window
         newest = window.newest(NEWEST)
-        scores, requested = window.scores[newest, _ODDS], window.requested_time[newest]
+        scores, requested = _both(window.scores[newest]), window.requested_time[newest]
         cut = np.minimum(window.runtime[newest], requested)[:, None]
         horizons = np.array(HORIZONS)
         # Of a job that asked for less there is nothing to tell.
-        counts = np.isfinite(scores) & (requested[:, None] > horizons)
+        counts = np.isfinite(scores).all(axis=2) & (requested[:, None] > horizons)
         self._calibration.fit(scores, cut <= horizons, counts)
         self._calibrated_with = window.added
 
     def said_of(self, jobs: Sequence[JobRecord], rows: AnyArray) -> list[list[float]]:
         """Return odds, chances, quantiles and what to rank by; no odds without a model."""
         said = np.full((len(jobs), self.num_scores), np.nan)
-        chances = None
-        if self.ready:
-            said[:, _ODDS] = self.score(rows)
-            chances = self._calibration.chances(said[:, _ODDS])
         requested = np.array([job.requested_time for job in jobs], dtype=np.int64)
-        quantiles, chances, typical = distributions(
-            *self._features.likely(jobs), requested, chances, self._asked()
-        )
+        likely = self._features.likely(jobs)
+        asked = self._asked()
+        quantiles, chances, typical = distributions(*likely, requested, None, asked)
+        if self.ready:
+            sure = np.minimum(np.maximum(chances, _SURE), 1 - _SURE)
+            said[:, _ODDS], said[:, _ALIKE] = self.score(rows), np.log(sure / (1 - sure))
+            chances = self._calibration.chances(_both(said))
+            quantiles, chances, typical = distributions(*likely, requested, chances, asked)
         said[:, _CHANCES], said[:, _QUANTILES], said[:, _RANK] = chances, quantiles, np.log(typical)
         return said.tolist()
 
@@ -154,6 +159,11 @@ class Classes(Learned):
         self._lowest, self._highest = (float(level) for level in state["levels"])
         if not 0 < self._lowest < self._highest < 1:
             raise ValueError("its levels are none")
+
+
+def _both(scores: FloatArray) -> FloatArray:
+    """Return the odds of the model and of jobs alike, shape ``(n, H, 2)``."""
+    return np.stack([scores[:, _ODDS], scores[:, _ALIKE]], axis=2)
 
 
 class GbmClasses(Classes, Gbm):

@@ -23,7 +23,7 @@ BACKENDS = ("sklearn", "lightgbm")
 CLASSES = "gbm-classes:trees=20,start=100"
 
 
-def log(num=4000, seed=3):
+def log(num=6000, seed=3):
     """Three users, of whose jobs 10 %, 50 % and 90 % end at once; the rest runs for hours."""
     rng = np.random.default_rng(seed)
     user = rng.integers(0, 3, num)
@@ -49,7 +49,7 @@ def log(num=4000, seed=3):
 def test_chances_come_true(backend):
     """Of jobs whose chance is known to be 10, 50 or 90 %; and intervals hold what they promise."""
     fitted = log()
-    done = evaluate(fitted, starts_of(fitted), f"{CLASSES},backend={backend}", warmup=0.2)
+    done = evaluate(fitted, starts_of(fitted), f"{CLASSES},backend={backend}", warmup=0.4)
     for score in done.within.values():
         assert score.calibration_error < 0.04
         assert score.auc > 0.72
@@ -96,31 +96,30 @@ def test_jobs_that_still_run_are_learnt_from():
     replay.run(until=99 + 100 * (num - 1))
     assert made.stats()["refits"] == 1
     chances = replay.store.ends_within[num - 10 : num - 1, 0]
-    # Without them every job that was ever seen to end was short, and so would all be.
-    assert (chances[::2] < 0.2).all()
+    # Without them every job that was ever seen to end was short, and so would all be; what jobs
+    # alike ran still says so.
+    assert (chances[::2] < 0.3).all()
     assert (chances[1::2] > 0.8).all()
 
 
 def test_a_correction_makes_chances_hold():
-    """Scores twice as sure as they should be, and too high."""
+    """Scores twice as sure as they should be, and too high; another source knows nothing."""
     rng = np.random.default_rng(0)
     odds = rng.normal(0, 1.5, (2000, 3))
     ended = rng.random((2000, 3)) < 1 / (1 + np.exp(-odds))
     calibration = Calibration(3)
-    said = 2 * odds + 1
-    before = np.abs(1 / (1 + np.exp(-said)) - 1 / (1 + np.exp(-odds))).mean()
+    said = np.stack([2 * odds + 1, rng.normal(0, 1.5, (2000, 3))], axis=2)
     calibration.fit(said, ended, np.ones((2000, 3), dtype=bool))
-    assert calibration.lines == pytest.approx(np.tile([0.5, -0.5], (3, 1)), abs=0.1)
-    after = 1 / (1 + np.exp(-(said * calibration.lines[:, 0] + calibration.lines[:, 1])))
-    assert np.abs(after - 1 / (1 + np.exp(-odds))).mean() < before / 5
+    assert calibration.lines == pytest.approx(np.tile([0.5, 0, -0.5], (3, 1)), abs=0.1)
     assert (np.diff(calibration.chances(said), axis=1) >= 0).all()
 
 
 def test_few_jobs_correct_nothing():
-    """A line through a handful of them would be chance."""
+    """A line through a handful of them would be chance: the first one stays."""
     calibration = Calibration(3)
-    calibration.fit(np.ones((50, 3)), np.zeros((50, 3), dtype=bool), np.ones((50, 3), dtype=bool))
-    assert calibration.lines.tolist() == [[1, 0]] * 3
+    nobody = np.zeros((50, 3), dtype=bool)
+    calibration.fit(np.ones((50, 3, 2)), nobody, ~nobody)
+    assert calibration.lines.tolist() == [[0.7, 0.3, 0]] * 3
 
 
 def test_a_distribution_by_hand():
