@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
 _LEAST_SHARE = 1e-9
-#: A typical job is the mean of so many that ended last, older ones fading out.
-_TYPICAL = 2000
+#: Estimates are judged by so many jobs that ended last, older ones fading out.
+_JUDGED = 200
+#: Runtimes that differ by more than a factor of twenty count as if they differed by that.
+_MOST_CHANGE = 3.0
 #: Between horizons a runtime of which nothing else is known counts as the geometric mean of them.
 _BETWEEN = np.sqrt(np.array((HORIZONS[0] / 6, *HORIZONS[:-1])) * np.array(HORIZONS))
 
@@ -105,6 +107,12 @@ class RuntimeHistory:
         self._past: FloatArray = np.zeros((likely.ALL, likely.PAST))
         self._num_past = 0
         self._typical_area = 0.0
+        #: How much runtimes differ from one job of a user to the next, and how much of that is
+        #: left where estimates differ alike; mean absolute logarithms.
+        self._change = self._error = 0.0
+        self._num_judged = 0
+        #: Of the last job of each user: logarithms of its runtime and estimate.
+        self._last: dict[int, tuple[float, float]] = {}
         self._make_room(16)
 
     def users(self, jobs: JobTable) -> IntArray:
@@ -178,16 +186,40 @@ class RuntimeHistory:
         self._past[self._num_past % likely.ALL] = row
         self._num_past += 1
         area = runtime * float(np.exp(traits[-1]))
-        self._typical_area += (area - self._typical_area) / min(self._num_past, _TYPICAL)
+        self._typical_area += (area - self._typical_area) / self._num_past
+        self._judge_estimates(user, float(np.log(runtime)), facts[likely.ESTIMATE])
         if user >= 0:
             self._make_room(user + 1)
             place = self._num_own[user] % likely.OWN
             self._own[user * likely.OWN + place] = row
             self._num_own[user] += 1
 
+    def _judge_estimates(self, user: int, runtime: float, estimate: float) -> None:
+        """Compare a job's runtime and estimate, logarithms, with the last ones of its user."""
+        if user in self._last:
+            before, expected = self._last[user]
+            change, error = runtime - before, runtime - before - (estimate - expected)
+            self._num_judged += 1
+            rate = 1 / min(self._num_judged, _JUDGED)
+            self._change += (min(abs(change), _MOST_CHANGE) - self._change) * rate
+            self._error += (min(abs(error), _MOST_CHANGE) - self._error) * rate
+        self._last[user] = runtime, estimate
+
+    @property
+    def scale(self) -> float:
+        """
+        How far runtimes go along with estimates, from 0 to 1; see the kernel.
+
+        1 where a user's next job runs as much longer as it is estimated to, 1/2 where the estimates
+        say nothing that the last runtime does not, 0 where they mislead.
+        """
+        change, error = self._change**4, self._error**4
+        return change / (change + error) if change + error > 0 else 0.5
+
     def forget_user(self, user: int) -> None:
         """Forget the jobs of a user, whose number another may have from now on."""
         self._num_own[user] = 0
+        self._last.pop(user, None)
         self._past[self._past[:, likely.USER_OF_PAST] == user, likely.USER_OF_PAST] = -1
 
     def facts(self, jobs: JobTable) -> FloatArray:
@@ -200,7 +232,7 @@ class RuntimeHistory:
     def likely(self, facts: FloatArray) -> Likely:
         """Return the likely runtimes of jobs of which this is known."""
         past, own = (self._past, self._num_past), (self._own, self._num_own)
-        return Likely(*likely.likely_runtimes(facts, *past, *own))
+        return Likely(*likely.likely_runtimes(facts, *past, *own, self.scale))
 
     def of(self, jobs: JobTable) -> Likely:
         """Return the likely runtimes of jobs."""
@@ -250,6 +282,8 @@ class RuntimeHistory:
             "past": self._past.copy(),
             "num_past": self._num_past,
             "typical_area": self._typical_area,
+            "judged": np.array([self._change, self._error, self._num_judged]),
+            "last": np.array([(user, *last) for user, last in self._last.items()]).reshape(-1, 3),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -263,6 +297,10 @@ class RuntimeHistory:
         self._past = np.array(state["past"], dtype=np.float64)
         self._num_past = int(state["num_past"])
         self._typical_area = float(state["typical_area"])
+        self._change, self._error, judged = np.asarray(state["judged"]).tolist()
+        self._num_judged = int(judged)
+        last = np.asarray(state["last"]).tolist()
+        self._last = {int(user): (runtime, estimate) for user, runtime, estimate in last}
 
 
 def facts_of(

@@ -57,7 +57,8 @@ def distances(job, ended):
 @settings(max_examples=80, deadline=None)
 def test_likely_runtimes_are_those_of_the_jobs_most_alike(ended, queue):
     """Weights fall exponentially with the distance; nothing is beyond the request."""
-    found = learnt(ended).likely(facts(*queue))
+    seen = learnt(ended)
+    found = seen.likely(facts(*queue))
     for j, job in enumerate(queue):
         far = distances(job, ended)
         nearest = sorted(far.values())[: likely.NEAR]
@@ -70,9 +71,40 @@ def test_likely_runtimes_are_those_of_the_jobs_most_alike(ended, queue):
         expected = np.exp(-np.array(nearest))
         assert found.weight[j, :size] == pytest.approx(expected / expected.sum())
         last = nearest[-1] - 1e-9
-        sure = sorted(min(ended[at][1], job[1]) for at, one in far.items() if one < last)
+        sure = sorted(
+            round(min(max(ended[at][1] * (job[2] / ended[at][0][2]) ** seen.scale, 1), job[1]))
+            for at, one in far.items()
+            if one < last
+        )
         count = len(sure)
         assert sorted(found.runtime[j, :count].tolist()) == sure
+
+
+@pytest.mark.parametrize(
+    ("estimates", "scale"),
+    [
+        # Right but for a factor, the same for all, twice as far apart as the runtimes.
+        ((20, 200, 40, 2000), 1.0), ((50, 50, 50, 50), 0.5), ((100, 10_000, 400, 1_000_000), 0.5),
+        # Short where it is long.
+        ((1000, 100, 500, 10), 0.26),
+    ],
+)  # fmt: skip
+def test_runtimes_go_along_with_estimates_that_are_good(estimates, scale):
+    """Jobs of 10, 100, 20 and 1000 s; who the user is does not matter, only that it is one."""
+    runtimes = (10, 100, 20, 1000)
+    for user in (-1, 0):
+        jobs = [(user, 10**6, estimate, 1) for estimate in estimates]
+        seen = learnt(list(zip(jobs, runtimes, strict=True)))
+        assert seen.scale == pytest.approx(scale, abs=0.03)
+    assert RuntimeHistory().scale == 0.5
+
+
+def test_with_true_estimates_likely_runtimes_are_the_estimates():
+    """Whatever others ran."""
+    seen = learnt([((0, 10**5, seconds, 1), seconds) for seconds in (10, 500, 60, 7000)])
+    found = seen.likely(facts((0, 10**5, 300, 1), (1, 10**5, 40, 8)))
+    for j, expected in enumerate((300, 40)):
+        assert found.runtime[j, : found.size[j]] == pytest.approx(expected)
 
 
 def test_jobs_in_a_burst_have_the_same_sample():

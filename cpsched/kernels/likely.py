@@ -22,6 +22,7 @@ SAMPLES = NEAR + PREDICTED
 #: What is known of a job, columns of *facts*: its user's number (-1: unknown), requested time,
 #: then three traits; then predicted runtimes and their weights, which add up to 1 or 0.
 USER, LIMIT, TRAIT, NUM_TRAITS = 0, 1, 2, 3
+ESTIMATE = TRAIT + 1
 SAID = TRAIT + NUM_TRAITS
 SAID_WEIGHT = SAID + PREDICTED
 NUM_FACTS = SAID_WEIGHT + PREDICTED
@@ -29,6 +30,7 @@ NUM_FACTS = SAID_WEIGHT + PREDICTED
 OWN, ALL = 40, 250
 #: Of what is remembered of an ended job: its runtime, then its traits, then its user.
 RUNTIME, TRAIT_OF_PAST, USER_OF_PAST = 0, 1, 1 + NUM_TRAITS
+ESTIMATE_OF_PAST = TRAIT_OF_PAST + 1
 PAST = 2 + NUM_TRAITS
 
 # How unlike two jobs are; chosen by the score (CRPS) of the logarithm of runtimes on four logs.
@@ -56,8 +58,12 @@ def _unlike(facts, j, past, i):
 
 
 @leaf
-def _keep(far, seconds, distance, runtime, j, found):
-    """Put a runtime among the nearest, sorted by distance; return how many there are then."""
+def _keep(far, past, i, estimate, scale, distance, runtime, j, found):
+    """
+    Put a job that has ended among the nearest, sorted by distance; return how many there are then.
+
+    ``estimate`` is the logarithm of the estimate of the job asked about.
+    """
     if found == NEAR and far >= distance[NEAR - 1]:
         return found
     k = min(found, NEAR - 1)
@@ -66,33 +72,36 @@ def _keep(far, seconds, distance, runtime, j, found):
         runtime[j, k] = runtime[j, k - 1]
         k -= 1
     distance[k] = far
-    runtime[j, k] = seconds
+    apart = estimate - past[i, ESTIMATE_OF_PAST]
+    runtime[j, k] = past[i, RUNTIME] * math.exp(scale * apart)
     return min(found + 1, NEAR)
 
 
 @leaf
-def _neighbours(facts, j, past, num_past, own, num_own, distance, runtime, weight):
+def _neighbours(facts, j, past, num_past, own, num_own, scale, distance, runtime, weight):
     """Write what a job's sample has of other jobs, weights adding up to 1; return how many."""
     user = np.int64(facts[j, USER])
+    estimate = facts[j, ESTIMATE]
     found = 0
     if user >= 0:
         for rank in range(min(num_own[user], OWN)):
             i = user * OWN + (num_own[user] - 1 - rank) % OWN
             far = _unlike(facts, j, own, i) + _OWN_RANK[rank]
-            found = _keep(far, own[i, RUNTIME], distance, runtime, j, found)
+            found = _keep(far, own, i, estimate, scale, distance, runtime, j, found)
     for rank in range(min(num_past, ALL)):
         i = (num_past - 1 - rank) % ALL
         # The user's own have been looked at.
         if user < 0 or past[i, USER_OF_PAST] != user:
             far = _STRANGER + _unlike(facts, j, past, i) + _ALL_RANK[rank]
-            found = _keep(far, past[i, RUNTIME], distance, runtime, j, found)
+            found = _keep(far, past, i, estimate, scale, distance, runtime, j, found)
     total = 0.0
     for k in range(found):
         weight[j, k] = math.exp(distance[0] - distance[k])
         total += weight[j, k]
     for k in range(found):
         weight[j, k] /= total
-        runtime[j, k] = min(max(runtime[j, k], 1.0), facts[j, LIMIT])
+        # Whole seconds, as runtimes are.
+        runtime[j, k] = np.round(min(max(runtime[j, k], 1.0), facts[j, LIMIT]))
     return found
 
 
@@ -112,7 +121,7 @@ def _said(facts, j, found, runtime, weight):
 
 
 @kernel
-def likely_runtimes(facts, past, num_past, own, num_own):
+def likely_runtimes(facts, past, num_past, own, num_own, scale):
     """
     Return samples of the likely runtimes of n jobs.
 
@@ -125,6 +134,9 @@ def likely_runtimes(facts, past, num_past, own, num_own):
         A ring of the jobs that ended last, shape ``(ALL, PAST)``, and how many there ever were.
     own, num_own
         The same for each user: shapes ``(U * OWN, PAST)`` and ``(U,)``.
+    scale
+        How far runtimes go along with estimates: what a job ran counts as that times this power of
+        the ratio of the estimates. 1 where estimates are good, 0 where they say nothing.
 
     Returns
     -------
@@ -150,10 +162,12 @@ def likely_runtimes(facts, past, num_past, own, num_own):
             for k in range(size[j]):
                 runtime[j, k], weight[j, k] = runtime[j - 1, k], weight[j - 1, k]
             continue
-        found = _neighbours(facts, j, past, num_past, own, num_own, distance, runtime, weight)
+        found = _neighbours(
+            facts, j, past, num_past, own, num_own, scale, distance, runtime, weight
+        )
         found = _said(facts, j, found, runtime, weight)
         if found == 0:
-            estimate = np.round(math.exp(facts[j, TRAIT + 1]))
+            estimate = np.round(math.exp(facts[j, ESTIMATE]))
             runtime[j, 0] = min(max(estimate, 1.0), facts[j, LIMIT])
             weight[j, 0], found = 1.0, 1
         size[j] = found

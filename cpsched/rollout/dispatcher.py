@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.system import System
+    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 
@@ -80,7 +81,7 @@ class Rollout(LearningDispatcher):
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
         self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.facts)
-        self._judge = Judge(self.history, self.arrivals, scenarios, patience, caution)
+        self._judge = Judge(self.history, self.arrivals, scenarios, caution)
         self._patience = patience
         self._wait_limit = wait_limit
 
@@ -111,15 +112,16 @@ class Rollout(LearningDispatcher):
         """Follow the best of what the rules propose."""
         state = DecisionState.of(view, self.reserving.view(view), self.allocator)
         waited = view.now - state.submit
+        patience = stretched(self._patience, waited)
         facts = self.history.facts(state.jobs)
-        urgency = self.history.urgency(facts, state.share, waited, self._patience, SHARE_POWER)
+        urgency = self.history.urgency(facts, state.share, waited, patience, SHARE_POWER)
         order = highest_first(urgency.value)
         late = np.zeros(0, dtype=np.int64)
         if self._wait_limit is not None:
             late = np.flatnonzero(waited >= self._wait_limit)
             order = np.concatenate([late, order[waited[order] < self._wait_limit]])
         proposed = proposals(state, order, self.allocator, late=len(late) > 0)
-        chosen, numbers = self._judge.best(state, urgency, order, proposed)
+        chosen, numbers = self._judge.best(state, patience, urgency, order, proposed)
         return decision_of(view, chosen.packed)._replace(stats=numbers)
 
     def state(self) -> Mapping[str, Any]:
@@ -130,3 +132,18 @@ class Rollout(LearningDispatcher):
         """Take up what :meth:`state` gave."""
         super().restore(state)
         self.arrivals.restore(state)
+
+
+def stretched(patience: int, waited: IntArray) -> float:
+    """
+    Return the patience for a queue, seconds: longer where jobs wait longer than it on average.
+
+    On an overloaded machine nearly all jobs have waited too long. If that alone decided, the order
+    would be that of submission, and short jobs would wait as long as others.
+
+    Parameters
+    ----------
+    waited
+        Seconds that the n waiting jobs have waited.
+    """
+    return float(max(patience, (patience * patience * waited.mean()) ** (1 / 3)))

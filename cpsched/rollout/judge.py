@@ -45,8 +45,6 @@ class Judge:
         The last ones.
     num_scenarios
         How many.
-    patience
-        Seconds; see ``docs/rollout.md``.
     caution
         By how many standard errors of the mean gain a proposal has to be better than the first.
 
@@ -61,19 +59,18 @@ class Judge:
         history: RuntimeHistory,
         arrivals: RecentArrivals,
         num_scenarios: int,
-        patience: int,
         caution: float,
     ) -> None:
         self._history = history
         self._arrivals = arrivals
         self._num = num_scenarios
-        self._patience = float(patience)
         self._caution = caution
         self.seed = 0
 
     def best(
         self,
         state: DecisionState,
+        patience: float,
         urgency: Urgency,
         order: IntArray,
         proposals: Sequence[Proposal],
@@ -83,12 +80,14 @@ class Judge:
 
         Parameters
         ----------
+        patience
+            Seconds, see ``docs/rollout.md``.
         urgency, order
             Of all jobs, and their positions, most urgent first.
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
-        cost = self._costs(state, urgency, _picked(proposals, order), proposals)
+        cost = self._costs(state, patience, urgency, _picked(proposals, order), proposals)
         gain = cost[0] - cost
         mean = gain.mean(axis=1)
         error = gain.std(axis=1, ddof=min(self._num - 1, 1)) / np.sqrt(self._num)
@@ -103,6 +102,7 @@ class Judge:
     def _costs(
         self,
         state: DecisionState,
+        patience: float,
         urgency: Urgency,
         picked: IntArray,
         proposals: Sequence[Proposal],
@@ -113,7 +113,7 @@ class Judge:
         coming = self._arrivals.again(state.now, state.demand.shape[1])
         share = share_of(coming.demand, state.whole)
         none = np.zeros_like(coming.ready)
-        come = self._history.urgency(coming.facts, share, none, self._patience, SHARE_POWER)
+        come = self._history.urgency(coming.facts, share, none, patience, SHARE_POWER)
         join = np.concatenate
         likely = urgency.likely.take(picked).join(come.likely)
         limit = join([state.limit[picked], coming.limit])
@@ -137,7 +137,7 @@ class Judge:
             np.argsort(promised, kind="stable"),
             state.back,
             state.level[0],
-            self._patience,
+            patience,
         )
         return cost
 

@@ -13,7 +13,7 @@ from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import scenarios
 from cpsched.mapping import fit
-from cpsched.rollout.dispatcher import Rollout
+from cpsched.rollout.dispatcher import Rollout, stretched
 from cpsched.rollout.rules import RULES, Proposal
 from cpsched.spec import build
 from cpsched.systems import load
@@ -168,7 +168,7 @@ def test_a_proposal_is_followed_only_if_its_gain_is_beyond_doubt(monkeypatch):
         monkeypatch.setattr(judge, "_costs", lambda *_, costs=costs: costs)
         nothing = np.zeros(1, dtype=np.bool_), np.zeros(0)
         proposed = [Proposal(rule, *nothing) for rule in RULES[:2]]
-        chosen.append(judge.best(None, None, np.zeros(1, dtype=np.int64), proposed)[0])
+        chosen.append(judge.best(None, 1.0, None, np.zeros(1, dtype=np.int64), proposed)[0])
     assert [proposal.rule.name for proposal in chosen] == ["skip_urgency", "easy_urgency"]
 
 
@@ -181,6 +181,12 @@ def test_from_the_wait_limit_on_a_job_goes_first(limit, soon):
     spec = f"rollout:patience=1000000,wait_limit={limit or 'none'}"
     wait = starts(jobs(*rows), machine((4,)), spec)[rows.index(wide)] - 11
     assert (wait < 3600 + 30) == soon
+
+
+def test_patience_grows_where_all_have_waited_longer():
+    """With the cube root of the mean wait."""
+    assert stretched(1000, np.array([0, 2000])) == 1000
+    assert stretched(1000, np.array([7000, 9000])) == pytest.approx(2000)
 
 
 # --- nodes, and what comes from outside ----------------------------------------------------------
