@@ -98,6 +98,7 @@ class Aucsched1(LineAuctioneer):
     """
 
     name = "aucsched1"
+    good_for = "jobs that should lie on neighbouring nodes, as in its thesis"
     tables = TABLE_4_4, TABLE_4_4
     fragments = False
     printed_unions = 2
@@ -120,6 +121,7 @@ class Aucsched2(LineAuctioneer):
     """
 
     name = "aucsched2"
+    good_for = "neighbouring nodes, and ranges of GPUs per node, as in its thesis"
     tables = TABLE_5_2_CORRECTED, TABLE_5_2
     fragments = True
     printed_unions = None
@@ -141,6 +143,7 @@ class Aucsched3(Auctioneer):
     """
 
     name = "aucsched3"
+    good_for = "few and low switches of a tree, and ranges of GPUs, as in its thesis"
 
     beta: str = "pairs"
 

@@ -69,6 +69,7 @@ class Auctioneer(WindowDispatcher):
     """
 
     allocates = "consolidate"
+    goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
     #: Whether jobs bid for generic resources in ranges.
     ranges: ClassVar[bool] = True
     #: The program.

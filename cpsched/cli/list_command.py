@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any, Literal
+from textwrap import wrap
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from cpsched.cli.output import echo, escaped
-from cpsched.cli.report import totals
+from cpsched.cli.report import totals, width
 from cpsched.errors import ConfigError
 
 Kind = Literal[
@@ -24,19 +25,44 @@ Kind = Literal[
 ]
 
 
+class _Row(NamedTuple):
+    """What is said of a name: a summary, and lines of details below it."""
+
+    name: str
+    summary: str
+    details: tuple[str, ...] = ()
+
+
 def command(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
 ) -> None:
-    """List what is registered, with a line on each and the options it takes."""
+    """List what is registered: what it is, the options it takes, and when to use a dispatcher."""
     rows = _systems() if kind == "systems" else _registered(kind)
-    width = max((len(name) for name, _, _ in rows), default=0)
-    for name, summary, options in rows:
-        echo(f"{name:<{width}}  {summary}")
-        if options:
-            echo(f"{'':<{width}}    {options}")
+    margin = max((len(row.name) for row in rows), default=0) + 2
+    for row in rows:
+        for line in _aligned(row, margin):
+            echo(line)
 
 
-def _registered(kind: str) -> list[tuple[str, str, str]]:
+def _aligned(row: _Row, margin: int) -> list[str]:
+    """Return a row as lines no wider than the terminal, where words allow."""
+    texts = [(row.name.ljust(margin), row.summary, " " * margin)]
+    texts += [(" " * (margin + 2), detail, " " * (margin + 4)) for detail in row.details]
+    return [
+        line
+        for first, text, later in texts
+        for line in wrap(
+            text,
+            width(),
+            initial_indent=first,
+            subsequent_indent=later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+
+
+def _registered(kind: str) -> list[_Row]:
     from cpsched import registry
 
     rows = []
@@ -46,25 +72,36 @@ def _registered(kind: str) -> list[tuple[str, str, str]]:
             thing = entry.load()
         except ConfigError as error:
             # A plug-in that is broken takes nothing from the others.
-            rows.append((escaped(name), f"broken: {_one_line(str(error))}", ""))
+            rows.append(_Row(escaped(name), f"broken: {_one_line(str(error))}"))
             continue
-        summary = getattr(thing, "summary", None) or _first_line(thing)
         if entry.settled:
             settled = ", ".join(f"{key}={value}" for key, value in entry.settled.items())
-            rows.append((escaped(name), f"{thing.name} with {settled}.", ""))
+            rows.append(_Row(escaped(name), f"{thing.name} with {settled}."))
             continue
-        rows.append((escaped(name), summary, _options(thing)))
+        summary = getattr(thing, "summary", None) or _first_line(thing)
+        details = (*_advice(thing), _options(thing))
+        rows.append(_Row(escaped(name), summary, tuple(filter(None, details))))
     return rows
 
 
-def _systems() -> list[tuple[str, str, str]]:
+def _systems() -> list[_Row]:
     from cpsched import systems
 
     rows = []
     for name in systems.names():
         system = systems.load(name)
-        rows.append((name, f"{system.title}: {system.num_nodes:,} nodes, {totals(system)}", ""))
+        rows.append(_Row(name, f"{system.title}: {system.num_nodes:,} nodes, {totals(system)}"))
     return rows
+
+
+def _advice(thing: Any) -> tuple[str, ...]:
+    """Return when to use a dispatcher and when not, where it says so."""
+    labels = {"good for": "good_for", "goes wrong when": "goes_wrong_when"}
+    return tuple(
+        f"{label}: {_one_line(text)}"
+        for label, attribute in labels.items()
+        if (text := getattr(thing, attribute, ""))
+    )
 
 
 def _first_line(thing: Any) -> str:

@@ -48,6 +48,10 @@ class Cph(PlanningDispatcher[Pool]):
     """
 
     name = "cph"
+    good_for = "the thesis's models; low slowdowns where runtimes are known (cph-1, cph-3)"
+    goes_wrong_when = (
+        "runtimes are requested times: little better than easy, for many times the computing"
+    )
 
     def __init__(
         self,

@@ -55,6 +55,8 @@ class Conservative(LearningDispatcher):
     """
 
     name = "conservative"
+    good_for = "short tails of the wait: every job has a reservation"
+    goes_wrong_when = "slowdowns matter and runtimes are requested times, or thousands wait (slow)"
 
     def __init__(
         self,

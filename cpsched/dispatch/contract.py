@@ -75,6 +75,9 @@ class Dispatcher(RemembersArguments, ABC):
     ----------
     name
         As registered.
+    good_for, goes_wrong_when
+        When to use it and when not, a clause each for ``cpsched list dispatchers``; empty: nothing
+        is said.
     acts_when_idle
         Whether it wants to be asked when no job waits (to resize running ones, say).
     selects_sets
@@ -90,6 +93,8 @@ class Dispatcher(RemembersArguments, ABC):
     """
 
     name: ClassVar[str]
+    good_for: ClassVar[str] = ""
+    goes_wrong_when: ClassVar[str] = ""
     acts_when_idle: bool = False
     selects_sets: ClassVar[bool] = False
     minimises: str = "slowdown"

@@ -46,6 +46,12 @@ class Easy(LearningDispatcher):
     """
 
     name = "easy"
+    good_for = (
+        "a baseline; low slowdowns for little computing with priority=urgency,reserve=requested"
+    )
+    goes_wrong_when = (
+        "many jobs are short and the order is fifo; with another order a few wait longer"
+    )
 
     def __init__(
         self,

@@ -37,6 +37,8 @@ class Fifo(Dispatcher):
     """
 
     name = "fifo"
+    good_for = "a reference: nobody is overtaken"
+    goes_wrong_when = "a large job is at the head: the machine drains for it, and all others wait"
 
     def __init__(self, allocator: str = "first-fit") -> None:
         self.allocator = make_allocator(allocator)
@@ -88,6 +90,10 @@ class Sjf(_ByLength):
     """
 
     name = "sjf"
+    good_for = "a reference; short jobs whose runtimes are known"
+    goes_wrong_when = (
+        "jobs are large or long, or runtimes are requested times: it drains the machine, too"
+    )
     order = priority.Sjf
 
 
@@ -102,6 +108,8 @@ class Ljf(_ByLength):
     """
 
     name = "ljf"
+    good_for = "a reference: the worst order for short jobs"
+    goes_wrong_when = "there are short jobs: they wait behind all long ones"
     order = priority.Ljf
 
 
@@ -120,6 +128,8 @@ class Prb(LearningDispatcher):
     """
 
     name = "prb"
+    good_for = "low mean waits for little computing, with priority=slowdown"
+    goes_wrong_when = "jobs are wide: nothing is reserved for them, and a few wait for weeks"
 
     def __init__(self, priority: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(priority)

@@ -61,6 +61,8 @@ class SlurmBackfill(LearningDispatcher):
     """
 
     name = "slurm-backfill"
+    good_for = "what Slurm does, as the papers' baseline"
+    goes_wrong_when = "jobs share nodes: a reservation takes whole ones, and small jobs wait"
 
     def __init__(
         self,

@@ -54,6 +54,8 @@ class Ipsched(WindowDispatcher):
     """
 
     name = "ipsched"
+    good_for = "jobs for cores and jobs for GPUs side by side, as in its paper"
+    goes_wrong_when = "slowdowns matter: it ranks by the wait alone and lets nothing short pass"
     allocates = "best-fit"
 
     objective: str = "priority"

@@ -61,6 +61,8 @@ class Rollout(LearningDispatcher):
     """
 
     name = "rollout"
+    good_for = "requested times and predictions: low slowdowns, and large jobs served as under easy"
+    goes_wrong_when = "the machine is overloaded for days; a few jobs wait longer than under easy"
 
     def __init__(
         self,

@@ -64,6 +64,8 @@ class WholeQueue(Dispatcher):
     """
 
     name = "plan"
+    good_for = "runtimes that are known: the lowest slowdowns there are"
+    goes_wrong_when = "runtimes are requested times or predictions: it takes them for the truth"
 
     def __init__(
         self,

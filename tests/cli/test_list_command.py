@@ -1,0 +1,90 @@
+"""``cpsched list``: what is said of each name, and how it is laid out."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpsched import registry
+
+ADVICE = ("good for: ", "goes wrong when: ")
+
+
+@pytest.fixture
+def of_width(monkeypatch, cpsched):
+    """Return the lines that a terminal of a width shows."""
+
+    def lines(kind, width):
+        monkeypatch.setattr("cpsched.cli.list_command.width", lambda: width)
+        code, out, _ = cpsched("list", kind)
+        assert code == 0
+        return out.splitlines()
+
+    return lines
+
+
+def _by_name(lines):
+    """Return the lines of each name, the first of them without it."""
+    found = {}
+    for line in lines:
+        if not line.startswith(" "):
+            name, _, line = line.partition(" ")
+            found[name] = []
+        found[name].append(line.strip())
+    return found
+
+
+def test_each_dispatcher_says_when_to_use_it_and_when_not(of_width):
+    """Both, in a line each, before its options; an alias is said to be what it settles."""
+    found = _by_name(of_width("dispatchers", 120))
+    for name, entry in registry.entries("dispatchers").items():
+        if entry.settled:
+            assert found[name] == [f"{entry.load().name} with {_settled(entry)}."]
+            continue
+        labels = [line.partition(": ")[0] + ": " for line in found[name][1:]]
+        assert tuple(labels[:2]) == ADVICE, name
+        assert labels[2] == "options: ", name
+
+
+def _settled(entry):
+    return ", ".join(f"{key}={value}" for key, value in entry.settled.items())
+
+
+def test_what_is_said_is_of_the_dispatcher_itself(of_width):
+    """Nobody says the same of itself as another, but for when the three auctions go wrong."""
+    found = _by_name(of_width("dispatchers", 1000))
+    good, bad = ([line for lines in found.values() for line in lines if line.startswith(label)]
+                 for label in ADVICE)  # fmt: skip
+    assert len(good) == len(bad) == len(registry.BUILT_IN["dispatchers"])
+    assert len(set(good)) == len(good)
+    assert len(set(bad)) == len(bad) - 2
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("kind", ["dispatchers", "priorities", "allocators", "systems"])
+def test_a_list_keeps_within_the_terminal_in_aligned_columns(of_width, kind, width):
+    """Names at the left, summaries behind the longest, details two columns further, wrapped four."""
+    lines = of_width(kind, width)
+    assert max(map(len, lines)) <= width
+    margin = 2 + max(len(line.split()[0]) for line in lines if not line.startswith(" "))
+    for line in lines:
+        start = len(line) - len(line.lstrip())
+        if start:
+            assert start in (margin, margin + 2, margin + 4)
+            assert (start == margin + 2) == line.lstrip().startswith((*ADVICE, "options: "))
+        else:
+            assert line[margin - 1] == " "
+            assert line[margin] != " "
+
+
+def test_wrapping_loses_no_word(of_width):
+    """A narrow terminal shows the same words as a wide one."""
+    narrow, wide = (" ".join(of_width("dispatchers", width)).split() for width in (80, 1000))
+    assert narrow == wide
+
+
+def test_a_dispatcher_that_says_nothing_of_itself_has_its_options_alone(of_width, monkeypatch):
+    """As those of plug-ins that were written before there was anything to say."""
+    monkeypatch.setattr("cpsched.dispatch.rules.Fifo.good_for", "")
+    monkeypatch.setattr("cpsched.dispatch.rules.Fifo.goes_wrong_when", "")
+    _, *details = _by_name(of_width("dispatchers", 120))["fifo"]
+    assert details == ["options: allocator=first-fit"]
