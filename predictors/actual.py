@@ -1,4 +1,8 @@
-"""The true runtime as the prediction (R in the papers): the named upper bound."""
+"""
+What is known of true runtimes, all or some: upper bounds, to see what information is worth.
+
+Everything here is given the truth, which no forecast has.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.errors import check_range
+from cpsched.model.types import MAX_TIME
 from cpsched.prediction import Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
     from cpsched.model.types import IntArray
 
 
 #: Beyond this a share of a runtime is none, and may leave 64 bits.
 _LARGEST = 1000.0
+_LARGEST_SIGMA = 10.0
 
 
 class Actual(RuntimePredictor):
     """
-    Knows every runtime in advance; the only predictor that is given the truth.
+    Knows every runtime in advance (R in the papers): the named upper bound.
 
     Parameters
     ----------
@@ -30,6 +38,8 @@ class Actual(RuntimePredictor):
         there is no other way to it.
     factor
         Predict this share of the truth instead, as a control for optimism; more than 0.
+    sigma
+        Deviation of the logarithm of a random factor besides, with median 1; of each job its own.
     """
 
     name = "actual"
@@ -37,15 +47,80 @@ class Actual(RuntimePredictor):
     clipped = False
     needs_truth = True
 
-    def __init__(self, truth: Callable[[IntArray], IntArray], factor: float = 1.0) -> None:
+    def __init__(
+        self, truth: Callable[[IntArray], IntArray], factor: float = 1.0, sigma: float = 0.0
+    ) -> None:
         if not 0 < factor <= _LARGEST:
             raise ValueError(f"factor is {factor:g}, must be above 0 and at most {_LARGEST:g}")
+        check_range("sigma", sigma, 0, _LARGEST_SIGMA)
         self._truth = truth
         self._factor = factor
+        self._sigma = sigma
+        self._seed = 0
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Draw from a seed."""
+        self._seed = seed
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return the true runtimes, times the factor and rounded down."""
+        """Return the true runtimes, times the factors and rounded down."""
         runtime = self._truth(jobs.handle)
-        if self._factor != 1.0:
-            runtime = np.floor(runtime * self._factor).astype(np.int64)
+        factor = np.full(len(runtime), self._factor)
+        if self._sigma:
+            drawn = [job.standard_normal() for job in _random(self._seed, jobs.handle)]
+            factor *= np.exp(self._sigma * np.array(drawn))
+        if (factor != 1.0).any():
+            runtime = np.minimum(np.floor(runtime * factor), MAX_TIME).astype(np.int64)
         return Prediction.point(runtime)
+
+
+class OracleClass(RuntimePredictor):
+    """
+    Knows of each job whether it ends soon, or says so with errors, and nothing else.
+
+    A job that is said to end within some seconds is predicted to run so long, any other its
+    requested time. To see what one bit is worth, and how good a classifier must be.
+
+    Parameters
+    ----------
+    truth
+        As for :class:`Actual`.
+    within
+        Seconds.
+    recall, false_alarms
+        How many of the jobs that end within these seconds are said to, and how many of the others.
+    """
+
+    name = "oracle-class"
+    needs_truth = True
+
+    def __init__(
+        self,
+        truth: Callable[[IntArray], IntArray],
+        within: int = 60,
+        recall: float = 1.0,
+        false_alarms: float = 0.0,
+    ) -> None:
+        check_range("within", within, 1, MAX_TIME)
+        check_range("recall", recall, 0, 1)
+        check_range("false_alarms", false_alarms, 0, 1)
+        self._truth = truth
+        self._within = within
+        self._chances = false_alarms, recall
+        self._seed = 0
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Draw from a seed."""
+        self._seed = seed
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
+        """Return the horizon or the requested time."""
+        short = self._truth(jobs.handle) <= self._within
+        drawn = np.array([job.random() for job in _random(self._seed, jobs.handle)])
+        said = drawn < np.where(short, self._chances[1], self._chances[0])
+        return Prediction.point(np.where(said, self._within, jobs.requested_time))
+
+
+def _random(seed: int, handles: IntArray) -> list[np.random.Generator]:
+    """Return a source of random numbers for each job, the same whenever it is asked about."""
+    return [np.random.default_rng([seed, handle]) for handle in handles.tolist()]

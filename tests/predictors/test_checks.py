@@ -34,7 +34,7 @@ SMALL = {
     "jobs-alike": "jobs-alike:limit=200",
 }
 VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
-#: ``actual`` is given the truth, and learned predictors are checked beside their own tests.
+#: ``actual`` and ``oracle-class`` are given the truth, and learned predictors are checked beside their own tests.
 NAMES = ("requested", "scaled", *SMALL, *VARIANTS)
 LEARNED = ("linear", "gbm-log", "gbm-ratio", "gbm-quantile", "gbm-classes", "stack")
 
@@ -48,7 +48,8 @@ def test_predictors_keep_the_contract(name, check):
 
 def test_no_predictor_is_forgotten():
     """What is registered is checked, here or with the learned predictors."""
-    assert {"requested", "actual", "scaled", *SMALL, *LEARNED} == set(registry.names("predictors"))
+    told = {"actual", "oracle-class"}
+    assert {"requested", "scaled", *told, *SMALL, *LEARNED} == set(registry.names("predictors"))
 
 
 def test_the_sample_has_everything_in_it():

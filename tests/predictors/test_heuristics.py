@@ -210,6 +210,53 @@ def test_controls_are_shares():
         assert schedule.runtime_estimate.tolist() == wanted, spec
 
 
+def estimates(spec, runtimes, seed=0):
+    """Return what is predicted of jobs that asked for 1000 s, all submitted at once."""
+    workload = jobs(*((0, 1, runtime, 1000) for runtime in runtimes))
+    done = run(workload, machine((len(runtimes),)), "fifo", spec, seed=seed)
+    return done.schedule.runtime_estimate
+
+
+def test_noise_on_the_truth_is_lognormal_and_each_jobs_own():
+    """Median 1 and the deviation asked for; other with another seed."""
+    found = np.log(estimates("actual:sigma=0.5", [900_000] * 400) / 900_000)
+    assert np.median(found) == pytest.approx(0, abs=0.1)
+    assert found.std() == pytest.approx(0.5, abs=0.06)
+    again, other = (estimates("actual:sigma=0.5", [900] * 9, seed=seed) for seed in (0, 1))
+    assert (again == estimates("actual:sigma=0.5", [900] * 9)).all()
+    assert (again != other).any()
+
+
+def test_the_oracle_of_one_bit_says_which_jobs_end_soon():
+    """The horizon itself counts; the rest is the request."""
+    runtimes = [1, 60, 61, 999]
+    assert estimates("oracle-class", runtimes).tolist() == [60, 60, 1000, 1000]
+    assert estimates("oracle-class:within=61", runtimes).tolist() == [61, 61, 61, 1000]
+    wrong = "oracle-class:recall=0,false_alarms=1"
+    assert estimates(wrong, runtimes).tolist() == [1000, 1000, 60, 60]
+
+
+def test_the_oracle_errs_as_often_as_asked():
+    """Of 400 short and 400 long jobs."""
+    found = estimates("oracle-class:recall=0.7,false_alarms=0.05", [30] * 400 + [900] * 400) == 60
+    assert found[:400].mean() == pytest.approx(0.7, abs=0.07)
+    assert found[400:].mean() == pytest.approx(0.05, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        ("actual:sigma=-1", "sigma is -1"),
+        ("oracle-class:within=0", "within is 0, must be from 1 to"),
+        ("oracle-class:recall=2", "recall is 2"),
+        ("oracle-class:false_alarms=-0.1", "false_alarms is -0.1, must be from 0 to 1"),
+    ],
+)
+def test_impossible_knowledge_is_refused(spec, what):
+    with pytest.raises(ConfigError, match=what):
+        estimates(spec, [1])
+
+
 def test_answers_are_clipped_to_the_request():
     """A job that ran beyond its request teaches more than any later job may be told."""
     workload = jobs((0, 1, 50, 10), (60, 1, 1, 10), user=["ann", "ann"])
