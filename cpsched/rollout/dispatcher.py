@@ -69,7 +69,7 @@ class Rollout(LearningDispatcher):
         patience: int = 43200,
         scenarios: int = 10,
         arrivals: int = 10,
-        caution: float = 1.0,
+        caution: float = 2.0,
         wait_limit: int | None = None,
         allocator: str = "consolidate",
         reserve: str = REQUESTED,

@@ -92,7 +92,7 @@ def test_another_baseline(study):
     first, *_, last = (run.dispatcher for run in make_tables(study).results.runs)
     assert first != last
     text = make_report(study, baseline=last).page.read_text()
-    assert f"LikelyRuntimes to the run of dispatcher {last}" in text
+    assert f"Ratios to the run of dispatcher {last}" in text
     with pytest.raises(ConfigError, match="baseline: no run is of 'x'; there are: "):
         make_report(study, baseline="x")
 

@@ -15,7 +15,7 @@ from cpsched.study.weeks import DRAWS, FEWEST, WEEK, WeekSums, intervals, week_o
 
 
 def test_a_ratio_and_its_interval_are_of_logarithms():
-    """LikelyRuntimes 1/2 and 2 have the mean 1; t(0.975, 1) = 12.706 and s / sqrt(2) = ln 2."""
+    """Ratios 1/2 and 2 have the mean 1; t(0.975, 1) = 12.706 and s / sqrt(2) = ln 2."""
     found = ratio([1, 4], [2, 2])
     assert found.mean == pytest.approx(1)
     assert math.log(found.high) == pytest.approx(12.7062 * math.log(2), rel=1e-4)
