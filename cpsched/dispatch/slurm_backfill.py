@@ -62,7 +62,7 @@ class SlurmBackfill(LearningDispatcher):
 
     name = "slurm-backfill"
     good_for = "what Slurm does, as the papers' baseline"
-    goes_wrong_when = "jobs share nodes: a reservation takes whole ones, and small jobs wait"
+    goes_wrong_when = "jobs share nodes, which it reserves whole, or wide jobs have to wait a day"
 
     def __init__(
         self,

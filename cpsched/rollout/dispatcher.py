@@ -61,8 +61,8 @@ class Rollout(LearningDispatcher):
     """
 
     name = "rollout"
-    good_for = "requested times and predictions: low slowdowns, and large jobs served as under easy"
-    goes_wrong_when = "the machine is overloaded for days; a few jobs wait longer than under easy"
+    good_for = "low slowdowns with requested times or predictions, area-weighted response as easy's"
+    goes_wrong_when = "all have waited for days, or jobs need most of the machine: they wait longer"
 
     def __init__(
         self,

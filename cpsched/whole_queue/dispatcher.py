@@ -65,7 +65,7 @@ class WholeQueue(Dispatcher):
 
     name = "plan"
     good_for = "runtimes that are known: the lowest slowdowns there are"
-    goes_wrong_when = "runtimes are requested times or predictions: it takes them for the truth"
+    goes_wrong_when = "runtimes are estimates, which it takes for the truth, or queues are long"
 
     def __init__(
         self,
