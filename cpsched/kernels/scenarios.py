@@ -33,14 +33,6 @@ def _fits(demand, job, free):
     return True
 
 
-@kernel
-def job_cost(wait, runtime, patience):
-    """Return what a job's wait costs: its bounded slowdown and a penalty for very long waits."""
-    overdue = wait / patience
-    slowdown = max(1.0, (wait + runtime) / max(runtime, _TAU))
-    return slowdown + _OVERDUE * overdue * overdue * overdue * overdue
-
-
 @leaf
 def _overdue(wait, area, patience):
     """Return the penalty for a long wait: more for a job that takes more of the machine."""
@@ -49,10 +41,21 @@ def _overdue(wait, area, patience):
 
 
 @leaf
+def _slowdown(wait, runtime):
+    """Return a job's bounded slowdown."""
+    return max(1.0, (wait + runtime) / max(runtime, _TAU))
+
+
+@kernel
+def job_cost(wait, runtime, patience):
+    """Return what a job's wait costs: its bounded slowdown and a penalty for very long waits."""
+    return _slowdown(wait, runtime) + _overdue(wait, 1.0, patience)
+
+
+@leaf
 def _wait_cost(wait, runtime, area, patience):
     """Return what a job's wait costs in a scenario, see ``docs/rollout.md``."""
-    slowdown = max(1.0, (wait + runtime) / max(runtime, _TAU))
-    return slowdown + _AREA * area * wait + _overdue(wait, area, patience)
+    return _slowdown(wait, runtime) + _AREA * area * wait + _overdue(wait, area, patience)
 
 
 @kernel
