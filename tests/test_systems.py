@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, ProcessorMapping, System
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.lines import Lines
 
 SMALL = """
@@ -287,6 +289,13 @@ BAD_TABLES = {
     "[topology]\nlevel_sizes = [16, 24]": r"topology\.level_sizes: switch level of 24 nodes must",
     "[topology]\nlevel_sizes = 16": r"topology\.level_sizes: is 16, must be a list of whole",
     "[topology]\nlevels = [16]": r"topology\.levels: .*Did you mean 'level_sizes'\?",
+    "[topology]\nsides = [2, 2]": r"topology\.sides: sides 2 x 2 are 4 nodes, there are 2",
+    '[topology]\norder = "snake"': r"topology\.order: goes with sides, which is not given",
+    "[topology]\nblock_size = 2\nsides = [1, 2]": r"topology\.sides: describes another topology",
+    "[topology]\nswitches = [2]": r"topology\.switches: is \[2\], must be lists of whole numbers",
+    "[topology]\nswitches = [[1]]": r"topology\.switches: the groups of level 0 hold 1 nodes",
+    "[topology]\nblock_size = 0": r"topology\.block_size: is 0, must be a whole number from 1",
+    "[topology]\nrouter_size = 2": r"topology\.group_size: is missing; it must be a whole number",
     '[log]\nprocessors = "packet"': r"log\.processors: .*one of: pool, whole-nodes, packed",
     '[log]\nmemory = "all"': r"log\.memory: is 'all', must be one of: requested, ignored",
     '[log]\nqueue_field = "user"': r"log\.queue_field: .*one of: queue, partition",
@@ -402,3 +411,36 @@ def test_documented_example_is_a_machine() -> None:
     assert system.node_names[3] == "thin001"
     assert system.node_names[63] == "node64"
     assert all(f"| `{name}` |" in text for name in SHIPPED)
+
+
+TOPOLOGIES = {
+    "": Topology(2),
+    "level_sizes = [2]": Topology(2, (2,)),
+    "switches = [[1, 1], [2]]": Topology(2, group_sizes=((1, 1), (2,))),
+    "block_size = 2": Topology(2, (2,), kind=TopologyKind.BLOCK),
+    "block_sizes = [2, 4]": Topology(2, (2, 4), kind=TopologyKind.BLOCK),
+    "router_size = 2\ngroup_size = 4": Topology(2, (2, 4), kind=TopologyKind.DRAGONFLY),
+    "sides = [1, 2]": Topology(2, sides=(1, 2)),
+    'sides = [2, 1]\norder = "snake"': Topology(2, sides=(2, 1), curve="snake"),
+}
+
+
+@pytest.mark.parametrize("section", TOPOLOGIES)
+def test_topology_is_as_its_section_says(section: str) -> None:
+    system = parse("[topology]\n" + section)
+    assert system.topology == TOPOLOGIES[section]
+    assert System.from_dict(json.loads(json.dumps(system.to_dict()))) == system
+    assert (system == parse("")) is (not section)
+
+
+#: Digests stay what they were, or runs would no longer be found by what they ran.
+DIGESTS = {
+    "tree-1024": "f84245ecb4d4062b",
+    "tsubame2": "9b466124be588ebd",
+    "eurora": "de1b2015bf12f92c",
+}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_digest_of_a_shipped_machine_is_what_it_was(name: str) -> None:
+    assert systems.load(name).digest()[:16] == DIGESTS[name]

@@ -222,6 +222,7 @@ class JobEncoder:
             _SPLITS[request.split],
             int(request.contiguous),
             int(request.exclusive),
+            *(0, 0, 0),
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
             *self._amounts(self._ranges(request)),
@@ -273,22 +274,22 @@ class JobEncoder:
             raise InfeasibleRequestError("", reason)
 
     def _why_never(self, shape: tuple[int, ...], bounds: tuple[int, int, int]) -> str | None:
-        num = len(self._kinds)
+        num, first = len(self._kinds), c.SHAPE_REQUEST
         job = Workload.build(
             title="",
             job_id=[""],
             submit=np.zeros(1),
             runtime=np.zeros(1),
             units=np.array([bounds[0]]),
-            request=np.array([shape[4 : 4 + num]]),
-            per_node=np.array([shape[4 + num : 4 + 2 * num]]),
+            request=np.array([shape[first : first + num]]),
+            per_node=np.array([shape[first + num : first + 2 * num]]),
             resources=self._system.resources,
             nodes_min=[bounds[1]],
             nodes_max=[bounds[2]],
-            split=[shape[1]],
-            contiguous=[bool(shape[2])],
+            split=[shape[c.SHAPE_SPLIT]],
+            contiguous=[bool(shape[c.SHAPE_CONTIGUOUS])],
         )
-        own = np.array([shape[0]])
+        own = np.array([shape[c.SHAPE_CLASS]])
         return infeasible(
             job, self._system, own, self.classes(), rows=np.zeros(1, dtype=np.int64)
         ).get(0)

@@ -111,7 +111,7 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
     if schedule.system.is_counted_pool or not len(found.row):
         return None
     topology = schedule.system.topology
-    levels = topology.common_level(found.first, found.last) if topology.level_sizes else None
+    levels = topology.common_level(found.first, found.last) if topology.num_levels > 1 else None
     return {
         "nodes": _statistics(found.nodes),
         "packing_factor": _statistics(packing_factor(schedule, found)),

@@ -122,7 +122,7 @@ class JobStore:
         int64, shape ``(capacity, NUM_COLUMNS)``; one job a row, columns as in
         :mod:`cpsched.model.columns`. These and the shapes cannot be made writable.
     shapes
-        Distinct requests, int64, shape ``(S, 4 + 3 R)``.
+        Distinct requests, int64, shape ``(S, SHAPE_REQUEST + 3 R)``.
     reordered
         How often a job came into the queue elsewhere than at its end, because it was held.
     labels
@@ -251,7 +251,7 @@ def distinct_shapes(
     Parameters
     ----------
     flags
-        Shape ``(n, 4)``: eligible class, split, contiguous, exclusive.
+        Shape ``(n, SHAPE_REQUEST)``: the columns before the amounts, in their order.
     request, per_node, per_node_max
         Shape ``(n, R)``.
 

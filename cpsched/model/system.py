@@ -108,7 +108,7 @@ class LogMapping:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class System:
     """
-    A machine; N nodes, R resource kinds.
+    A machine; N nodes in the topology's order, R resource kinds.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class System:
             "resources": list(self.resources),
             "nodes": runs,
             "queues": [asdict(queue) for queue in self.queues.values()],
-            "level_sizes": list(self.topology.level_sizes),
+            **self.topology.to_dict(),
             "default_expected_wait": self.default_expected_wait,
             "default_time": self.default_time,
             "log": _without_defaults(asdict(self.log)),
@@ -237,7 +237,7 @@ class System:
             node_groups=tuple(run["group"] for run, _ in nodes),
             features=tuple(frozenset(run["features"]) for run, _ in nodes),
             queues={queue.name: queue for queue in queues},
-            topology=Topology(len(nodes), tuple(data["level_sizes"])),
+            topology=Topology.from_dict(len(nodes), data),
             default_expected_wait=data["default_expected_wait"],
             default_time=data["default_time"],
             log=LogMapping(**log),

@@ -1,70 +1,334 @@
-"""Where nodes lie relative to each other: a line, and the switches above it."""
+"""
+Where nodes lie relative to each other: a line, switches, blocks, dragonfly groups, a torus.
+
+A node's index is its place along the topology's order, so neighbours in index are near each other
+and every group of nodes is a range of indices. Whoever builds a
+:class:`~cpsched.model.system.System` puts its nodes in that order: depth-first through the
+switches, or along the curve of a torus.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.model.arrays import immutable
+from cpsched.model.curves import CURVES, along_curve
+
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from cpsched.model.types import FloatArray, IntArray
+
+#: Most sides of a torus, and of a box that a job may ask for.
+MAX_SIDES = 5
+#: Bits of one side in a packed box, and the longest side they hold.
+BOX_BITS = 12
+MAX_SIDE = (1 << BOX_BITS) - 1
+
+
+class TopologyKind(StrEnum):
+    """What connects the nodes, which says how far apart two of them are."""
+
+    LINE = "line"
+    """Nothing above the nodes; the distance is that of the indices."""
+    TREE = "tree"
+    """Switches above switches; hops up to the lowest switch above both nodes, and down again."""
+    BLOCK = "block"
+    """Blocks of nodes (racks with a fast network inside), groups of blocks; hops as in a tree."""
+    DRAGONFLY = "dragonfly"
+    """Routers, all connected to each other within a group, and groups connected to each other."""
+    TORUS = "torus"
+    """A grid in 2, 3 or 5 dimensions that is closed in each; hops along its sides."""
 
 
 @dataclass(frozen=True)
 class Topology:
     """
-    A line of nodes with levels of switches above it.
+    N nodes in the topology's order, and what is above them or between them.
 
     Attributes
     ----------
     num_nodes
         Number of nodes N.
     level_sizes
-        Nodes under one switch of each level, smallest first: ``(16, 128)`` puts 16 nodes under
-        a leaf switch and 128 under the next. Empty for a plain line. The root is implied.
+        Nodes in one group of each level where all groups of a level are of one size (but the last,
+        which may be smaller), smallest first: ``(16, 128)`` puts 16 nodes under a leaf switch and
+        128 under the next. Empty for a plain line. The root above all is implied.
+    kind
+        See :class:`TopologyKind`; by default what the sizes say: a tree, a torus or a line.
+    group_sizes
+        The same for groups of unequal sizes: for each level, lowest first, the sizes of its groups
+        along the line. Instead of ``level_sizes``.
+    sides
+        Of a torus: nodes along each of its 2 to 5 dimensions; their product is N.
+    curve
+        Of a torus: the order of its nodes, ``hilbert`` or ``snake`` (:mod:`cpsched.model.curves`).
     """
 
     num_nodes: int
     level_sizes: tuple[int, ...] = ()
+    kind: TopologyKind = TopologyKind.LINE
+    group_sizes: tuple[tuple[int, ...], ...] = ()
+    sides: tuple[int, ...] = ()
+    curve: str = CURVES[0]
 
     def __post_init__(self) -> None:
-        previous = 1
-        for size in self.level_sizes:
-            if size <= previous or size % previous:
-                raise ValueError(
-                    f"switch level of {size} nodes must be a multiple of, and larger than,"
-                    f" the level below it ({previous})"
-                )
-            previous = size
+        if self.kind is TopologyKind.LINE and (self.level_sizes or self.group_sizes):
+            object.__setattr__(self, "kind", TopologyKind.TREE)
+        elif self.kind is TopologyKind.LINE and self.sides:
+            object.__setattr__(self, "kind", TopologyKind.TORUS)
+        _check_level_sizes(self.level_sizes)
+        _check_group_sizes(self.group_sizes, self.num_nodes)
+        if self.level_sizes and self.group_sizes:
+            raise ValueError("give the sizes of groups either equal or one by one, not both")
+        if (self.kind is TopologyKind.TORUS) != bool(self.sides):
+            raise ValueError("a torus needs sides, and only a torus has any")
+        if self.sides:
+            _check_torus(self.sides, self.num_nodes, self.curve)
+            if self.level_sizes or self.group_sizes:
+                raise ValueError("a torus has no levels of groups")
+        if self.kind is TopologyKind.DRAGONFLY and self.num_levels != len(_DRAGONFLY_HOPS):
+            raise ValueError("a dragonfly has two levels: routers and groups of routers")
 
     @cached_property
     def order(self) -> IntArray:
-        """Node indices along the line, shape ``(N,)``."""
+        """Node indices along the line, shape ``(N,)``: the line is the order."""
         return np.arange(self.num_nodes, dtype=np.int64)
+
+    @cached_property
+    def levels(self) -> IntArray:
+        """
+        The group of every node at each level below the root, lowest first, shape ``(L, N)``.
+
+        Groups count up from 0 along the line, and each lies inside one group of the next level.
+        """
+        rows = [self.order // size for size in self.level_sizes]
+        rows += [np.repeat(np.arange(len(sizes)), sizes) for sizes in self.group_sizes]
+        levels: IntArray = immutable(np.array(rows, dtype=np.int64).reshape(-1, self.num_nodes))
+        return levels
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """Coordinates of each node of a torus, shape ``(N, D)``; elsewhere ``(N, 0)``."""
+        if not self.sides:
+            return np.zeros((self.num_nodes, 0), dtype=np.int64)
+        cells: IntArray = immutable(along_curve(self.sides, self.curve))
+        return cells
 
     @property
     def num_levels(self) -> int:
-        """Number of switch levels, the root included."""
-        return len(self.level_sizes) + 1
+        """Number of levels of groups, the root included."""
+        return len(self.level_sizes) + len(self.group_sizes) + 1
 
     def level_group(self, level: int) -> IntArray:
-        """Return the switch above each node at a level (0 = leaf switches), shape ``(N,)``."""
-        if level < len(self.level_sizes):
-            return self.order // self.level_sizes[level]
-        if level == len(self.level_sizes):
+        """Return the group of every node at a level (0 = leaf switches), shape ``(N,)``."""
+        if level < self.num_levels - 1:
+            group: IntArray = self.levels[level]
+            return group
+        if level == self.num_levels - 1:
             return np.zeros(self.num_nodes, dtype=np.int64)
         raise ValueError(f"level {level} of {self.num_levels}")
 
     def common_level(self, a: IntArray, b: IntArray) -> IntArray:
         """
-        Return the level of the lowest switch above both nodes of each pair (0 = leaf switches).
+        Return the lowest level at which the nodes of each pair are in one group (0 = lowest).
 
-        With the first and last of a set of nodes it is the lowest switch above all of them, for
-        switches have consecutive nodes. The root where there are no other switches.
+        With the first and last of a set of nodes it is the lowest level at which one group holds
+        the set, for groups have consecutive nodes. The root where there are no other levels.
         """
         level = np.zeros(len(a), dtype=np.int64)
-        for size in self.level_sizes:
-            level += a // size != b // size
+        for group in self.levels:
+            level += group[a] != group[b]
         return level
+
+    def distance(self, a: IntArray, b: IntArray) -> IntArray:
+        """
+        Return the hops between the nodes of each pair; 0 from a node to itself.
+
+        On a line the difference of the indices. In a tree or between blocks ``2 (level + 1)``, up
+        to the lowest common group and down. In a dragonfly 2 under one router, 3 inside one group
+        and 5 between groups: the links of a minimal path, those of the two nodes included [1]_. In
+        a torus the sum over its sides, each the shorter way round.
+
+        References
+        ----------
+        .. [1] Kim, Dally, Scott and Abts (2008). Technology-driven, highly-scalable dragonfly
+           topology. ISCA.
+        """
+        if self.kind is TopologyKind.LINE:
+            return np.abs(np.asarray(a) - np.asarray(b))
+        if self.kind is TopologyKind.TORUS:
+            apart = np.abs(self.cells[a] - self.cells[b])
+            around: IntArray = np.minimum(apart, np.array(self.sides) - apart).sum(axis=-1)
+            return around
+        hops: IntArray = np.where(a == b, 0, self._hops[self.common_level(a, b)])
+        return hops
+
+    def fewest_groups(self, level: int, num: int) -> int:
+        """Return how few groups of a level can hold so many nodes, were they all free."""
+        return int(np.searchsorted(self._largest_first[level], num)) + 1
+
+    def is_compact(self, nodes: IntArray) -> bool:
+        """
+        Tell whether distinct nodes lie together.
+
+        On a line: they are consecutive. With levels of groups: at every level they touch as few
+        groups as so many nodes can. In a torus: they are consecutive along its curve, or fill a
+        box.
+        """
+        nodes = np.asarray(nodes, dtype=np.int64)
+        if self.num_levels > 1:
+            return all(
+                len(np.unique(group[nodes])) == self.fewest_groups(level, len(nodes))
+                for level, group in enumerate(self.levels)
+            )
+        return bool(np.ptp(nodes) + 1 == len(nodes)) or self.box(nodes) is not None
+
+    def box(self, nodes: IntArray) -> tuple[int, ...] | None:
+        """Return the sides of the box of a torus that distinct nodes fill, None if they do not."""
+        if not self.sides:
+            return None
+        found = []
+        for side, along in zip(self.sides, self.cells[nodes].T, strict=True):
+            used = np.zeros(side, dtype=np.bool_)
+            used[along] = True
+            if (used & ~np.roll(used, 1)).sum() > 1:
+                return None
+            found.append(int(used.sum()))
+        return tuple(found) if prod(found) == len(nodes) else None
+
+    def cost(self, nodes: IntArray) -> float:
+        """Return the mean distance over all pairs of distinct nodes; 0 for a single node."""
+        nodes = np.asarray(nodes, dtype=np.int64)
+        num = len(nodes)
+        pairs = num * (num - 1) // 2
+        return self._total_distance(nodes) / pairs if pairs else 0.0
+
+    def _total_distance(self, nodes: IntArray) -> int:
+        """Return the sum of the distances over all pairs, in less than quadratic time."""
+        num = len(nodes)
+        if self.kind is TopologyKind.LINE:
+            return int((np.sort(nodes) * (2 * np.arange(num) - num + 1)).sum())
+        if self.kind is TopologyKind.TORUS:
+            total = 0
+            for side, along in zip(self.sides, self.cells[nodes].T, strict=True):
+                place, count = np.unique(along, return_counts=True)
+                apart = np.abs(place[:, None] - place)
+                total += int(count @ np.minimum(apart, side - apart) @ count) // 2
+            return total
+        total, nearer = 0, 0
+        for level, hops in enumerate(self._hops.tolist()):
+            count = np.unique(self.level_group(level)[nodes], return_counts=True)[1]
+            together = int((count * (count - 1)).sum()) // 2
+            total += hops * (together - nearer)
+            nearer = together
+        return total
+
+    @cached_property
+    def _hops(self) -> IntArray:
+        """Hops between two nodes by their common level, shape ``(num_levels,)``."""
+        if self.kind is TopologyKind.DRAGONFLY:
+            return np.array(_DRAGONFLY_HOPS, dtype=np.int64)
+        return 2 * np.arange(1, self.num_levels + 1, dtype=np.int64)
+
+    @cached_property
+    def _largest_first(self) -> list[FloatArray]:
+        """How many nodes the one, two, three ... largest groups of each level hold."""
+        return [np.cumsum(np.sort(np.bincount(group))[::-1]) for group in self.levels]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return everything but the number of nodes as plain JSON types.
+
+        A line, or a tree of equal switches, is its ``level_sizes`` alone.
+        """
+        found: dict[str, Any] = {"level_sizes": list(self.level_sizes)}
+        equal_tree = self.kind in (TopologyKind.LINE, TopologyKind.TREE) and not self.group_sizes
+        if not equal_tree:
+            found["topology"] = {"kind": self.kind.value}
+        if self.group_sizes:
+            found["topology"]["group_sizes"] = [list(sizes) for sizes in self.group_sizes]
+        if self.sides:
+            found["topology"] |= {"sides": list(self.sides), "curve": self.curve}
+        return found
+
+    @classmethod
+    def from_dict(cls, num_nodes: int, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_dict` gave."""
+        rest = data.get("topology", {})
+        return cls(
+            num_nodes,
+            tuple(data["level_sizes"]),
+            kind=TopologyKind(rest.get("kind", TopologyKind.LINE)),
+            group_sizes=tuple(tuple(sizes) for sizes in rest.get("group_sizes", ())),
+            sides=tuple(rest.get("sides", ())),
+            curve=rest.get("curve", CURVES[0]),
+        )
+
+
+#: Links between two nodes under one router, in one group, and in two groups.
+_DRAGONFLY_HOPS = (2, 3, 5)
+
+
+def pack_box(sides: Sequence[int]) -> int:
+    """
+    Return the sides of a box in one number, longest first, ``BOX_BITS`` bits each from the lowest.
+
+    Boxes that are rotations of each other are the same number; 0 is no box.
+
+    Raises
+    ------
+    ValueError
+        If there are more than five sides, or one is out of range.
+    """
+    if len(sides) > MAX_SIDES or not all(1 <= side <= MAX_SIDE for side in sides):
+        raise ValueError(f"a box has 1 to {MAX_SIDES} sides, each from 1 to {MAX_SIDE}")
+    return sum(side << BOX_BITS * at for at, side in enumerate(sorted(sides, reverse=True)))
+
+
+def unpack_box(packed: int) -> tuple[int, ...]:
+    """Return the sides of a packed box, longest first; empty for none."""
+    sides = (int(packed) >> BOX_BITS * at & MAX_SIDE for at in range(MAX_SIDES))
+    return tuple(side for side in sides if side)
+
+
+def _check_level_sizes(sizes: Sequence[int]) -> None:
+    previous = 1
+    for size in sizes:
+        if size <= previous or size % previous:
+            raise ValueError(
+                f"switch level of {size} nodes must be a multiple of, and larger than,"
+                f" the level below it ({previous})"
+            )
+        previous = size
+
+
+def _check_group_sizes(levels: Sequence[Sequence[int]], num_nodes: int) -> None:
+    """Check that each level covers the line, and that its groups end where lower ones do."""
+    below = set(range(num_nodes + 1))
+    for level, sizes in enumerate(levels):
+        if not all(size >= 1 for size in sizes) or sum(sizes) != num_nodes:
+            raise ValueError(
+                f"the groups of level {level} hold {sum(sizes)} nodes, there are {num_nodes}"
+            )
+        ends = set(np.cumsum(sizes).tolist())
+        if not ends <= below:
+            raise ValueError(f"a group of level {level} holds part of a group of the level below")
+        below = ends
+
+
+def _check_torus(sides: Sequence[int], num_nodes: int, curve: str) -> None:
+    if not 2 <= len(sides) <= MAX_SIDES or not all(1 <= side <= MAX_SIDE for side in sides):
+        raise ValueError(f"a torus has 2 to {MAX_SIDES} sides, each from 1 to {MAX_SIDE}")
+    if prod(sides) != num_nodes:
+        shown = " x ".join(map(str, sides))
+        raise ValueError(f"sides {shown} are {prod(sides)} nodes, there are {num_nodes}")
+    if curve not in CURVES:
+        raise ValueError(f"order is {curve!r}, must be one of: {', '.join(CURVES)}")

@@ -118,6 +118,16 @@ class Workload:
         Bounds on the number of nodes touched.
     split, contiguous, exclusive
         :class:`~cpsched.model.types.Split`; consecutive nodes only; nobody else on its nodes.
+    segment
+        Nodes in one segment of the job: each segment lies inside one group of the topology's lowest
+        level, and the job's nodes are a multiple of it. 0: no segments.
+    max_switches, switch_wait
+        Most groups of the topology's lowest level that the job may touch, 0 for any number, and for
+        how many seconds from when it may first start that counts, ``MISSING`` for as long as it
+        waits (Slurm's ``--switches=N@time``).
+    box
+        Sides of the box of a torus that the job must fill, any way round, packed by
+        :func:`~cpsched.model.topology.pack_box`. 0: none.
     constraint, queue, partition, user, name, group
         Strings as :class:`Labels`.
     job_type, units_min, units_max, urgent, deadline, begin
@@ -149,6 +159,10 @@ class Workload:
     split: IntArray
     contiguous: BoolArray
     exclusive: BoolArray
+    segment: IntArray
+    max_switches: IntArray
+    switch_wait: IntArray
+    box: IntArray
     constraint: Labels
     queue: Labels
     partition: Labels
@@ -304,6 +318,8 @@ class Workload:
         sha.update(repr((self.epoch, self.resources, self.layout, self.set_aside)).encode())
         for column in COLUMNS:
             value = getattr(self, column)
+            if column in _LATER_COLUMNS and (value == _LATER_COLUMNS[column]).all():
+                continue
             codes = value.codes if isinstance(value, Labels) else value
             sha.update(f"{column} {codes.dtype.kind} {codes.shape}".encode())
             sha.update("\0".join(codes).encode() if codes.dtype.kind == "U" else codes.tobytes())
@@ -336,6 +352,14 @@ class Workload:
             ),
             ("nodes_min", lambda w: w.nodes_min < 1, "at least one"),
             ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
+            ("segment", lambda w: w.segment < 0, "non-negative"),
+            ("max_switches", lambda w: w.max_switches < 0, "non-negative"),
+            (
+                "switch_wait",
+                lambda w: (w.switch_wait < 0) & (w.switch_wait != MISSING),
+                "non-negative",
+            ),
+            ("box", lambda w: w.box < 0, "non-negative"),
             ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
             ("units_max", lambda w: w.units_max < w.units, "at least units"),
         )
@@ -357,6 +381,10 @@ COLUMNS: tuple[str, ...] = tuple(
     for item in fields(Workload)
     if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
 )
+
+#: What every job has in columns that came later. A column of nothing else is not part of the
+#: digest, so that digests stay what they were.
+_LATER_COLUMNS = {"segment": 0, "max_switches": 0, "switch_wait": MISSING, "box": 0}
 
 #: The columns of strings, and those that are true or false.
 LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group")
@@ -405,6 +433,7 @@ def _neutral_columns(num_jobs: int, num_resources: int, units: IntArray) -> dict
         "job_type": JobType.RIGID,
         "dependency": -1,
         "status": Status.UNKNOWN,
+        **_LATER_COLUMNS,
     }
     return {
         **{name: np.full(num_jobs, value, dtype=np.int64) for name, value in numbers.items()},

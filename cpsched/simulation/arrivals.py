@@ -60,7 +60,10 @@ class Arrivals:
         classes, first = by_appearance(old)
         self._classes = old[first]
         self._eligible = fitted.eligible[self._classes]
-        flags = [classes, jobs.split, jobs.contiguous, jobs.exclusive]
+        flags = [
+            *(classes, jobs.split, jobs.contiguous, jobs.exclusive),
+            *(jobs.segment, jobs.max_switches, jobs.box),
+        ]
         self._shapes, shape_of = distinct_shapes(
             np.stack(flags, axis=1, dtype=np.int64, casting="unsafe"),
             jobs.request,

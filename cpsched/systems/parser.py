@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
-from cpsched.model.topology import Topology
 from cpsched.systems.lines import Lines
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
 from cpsched.systems.section import Section
+from cpsched.systems.topology import read_topology
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -60,7 +60,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         node_groups=nodes.groups,
         features=nodes.features,
         queues=queues,
-        topology=_topology(top, len(nodes.names)),
+        topology=read_topology(top.table("topology"), len(nodes.names)),
         default_expected_wait=top.seconds("default_expected_wait"),
         default_time=top.seconds("default_time"),
         log=_log(top.table("log"), queues, has_memory="mem" in kinds),
@@ -111,16 +111,6 @@ def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
             )
         queues[queue.name] = queue
     return queues
-
-
-def _topology(top: Section, num_nodes: int) -> Topology:
-    section = top.table("topology")
-    sizes = section.counts("level_sizes")
-    section.finish()
-    try:
-        return Topology(num_nodes, sizes)
-    except ValueError as error:
-        raise section.error("level_sizes", str(error)) from error
 
 
 def _log(section: Section, queues: Mapping[str, Queue], *, has_memory: bool) -> LogMapping:

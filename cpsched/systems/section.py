@@ -114,6 +114,13 @@ class Section:
             raise self._wrong(key, value, f"a whole number from 1 to {limit}")
         return int(value)
 
+    def needed_count(self, key: str) -> int:
+        """Return a whole number of at least one that must be there."""
+        count = self.count(key)
+        if count is None:
+            raise self._wrong(key, None, "a whole number of at least 1")
+        return count
+
     def counts(self, key: str) -> tuple[int, ...]:
         """Return a list of whole numbers of at least one."""
         value = self._get(key)
@@ -122,6 +129,17 @@ class Section:
         if not isinstance(value, list) or not all(_is_whole(v) and v >= 1 for v in value):
             raise self._wrong(key, value, "a list of whole numbers of at least 1")
         return tuple(value)
+
+    def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
+        """Return a list of lists of whole numbers of at least one."""
+        value = self._get(key)
+        good = isinstance(value, list) and all(
+            isinstance(part, list) and part and all(_is_whole(v) and v >= 1 for v in part)
+            for part in value
+        )
+        if not good or not isinstance(value, list):
+            raise self._wrong(key, value, "lists of whole numbers of at least 1: [[4, 6], [10]]")
+        return tuple(tuple(part) for part in value)
 
     def memory(self, key: str) -> int | None:
         """Return an amount of memory in KB: a whole number of KB, or text such as "16 GB"."""

@@ -1,0 +1,67 @@
+"""The ``[topology]`` section of a system file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.model.curves import CURVES
+from cpsched.model.topology import Topology, TopologyKind
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cpsched.systems.section import Section
+
+#: The keys of each kind of topology; the first of each says which kind it is.
+_KINDS = {
+    "level_sizes": (),
+    "switches": (),
+    "block_size": (),
+    "block_sizes": (),
+    "router_size": ("group_size",),
+    "sides": ("order",),
+}
+
+
+def read_topology(section: Section, num_nodes: int) -> Topology:
+    """
+    Return the topology that a section describes; an empty one is a plain line.
+
+    Raises
+    ------
+    ConfigError
+        If it names keys of two kinds, or sizes that do not fit the number of nodes.
+    """
+    named = [key for key in _KINDS if key in section]
+    section.expect(*_KINDS, *(key for more in _KINDS.values() for key in more))
+    if len(named) > 1:
+        raise section.error(named[1], f"describes another topology than {named[0]}; give one")
+    main = named[0] if named else None
+    for owner, more in _KINDS.items():
+        for key in more:
+            if key in section and owner != main:
+                raise section.error(key, f"goes with {owner}, which is not given")
+    if main is None:
+        return Topology(num_nodes)
+    arguments = _arguments(section, main)
+    try:
+        return Topology(num_nodes, **arguments)
+    except ValueError as error:
+        raise section.error(main, str(error)) from error
+
+
+def _arguments(section: Section, main: str) -> dict[str, Any]:
+    """Return what makes the topology, by the parameters of :class:`Topology`."""
+    if main == "level_sizes":
+        return {"level_sizes": section.counts(main)}
+    if main == "switches":
+        return {"kind": TopologyKind.TREE, "group_sizes": section.count_lists(main)}
+    if main == "block_size":
+        return {"kind": TopologyKind.BLOCK, "level_sizes": (section.needed_count(main),)}
+    if main == "block_sizes":
+        return {"kind": TopologyKind.BLOCK, "level_sizes": section.counts(main)}
+    if main == "router_size":
+        sizes = (section.needed_count(main), section.needed_count("group_size"))
+        return {"kind": TopologyKind.DRAGONFLY, "level_sizes": sizes}
+    order = section.choice("order", CURVES, CURVES[0]) or CURVES[0]
+    return {"kind": TopologyKind.TORUS, "sides": section.counts(main), "curve": order}
