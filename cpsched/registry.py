@@ -37,6 +37,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "aucsched1": "cpsched.auction.aucsched:Aucsched1",
         "aucsched2": "cpsched.auction.aucsched:Aucsched2",
         "aucsched3": "cpsched.auction.aucsched:Aucsched3",
+        "wla": "cpsched.wla.dispatcher:Wla",
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",

@@ -1,0 +1,195 @@
+"""The slots of a machine at a decision, and which jobs fit where: a problem made from a view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.model.distinct import distinct
+from cpsched.model.types import MAX_TIME
+from cpsched.wla.knapsack import Knapsack
+from cpsched.wla.slots import SlotList, cut
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+
+class Slots(NamedTuple):
+    """
+    Runs of wholly free nodes at a decision that are of one sort and reserved alike; m of them.
+
+    Attributes
+    ----------
+    first, end
+        Half-open intervals of nodes, in order, shape ``(m,)``.
+    sort
+        The sort of each one's nodes, see :class:`MachineSlots`.
+    until
+        The second from which on each one is reserved for another job.
+    """
+
+    first: IntArray
+    end: IntArray
+    sort: IntArray
+    until: IntArray
+
+
+class MachineSlots:
+    """
+    The slots of a machine, kept from one decision to the next.
+
+    What it keeps is a cache and no state: it follows from the view.
+
+    Parameters
+    ----------
+    system
+        The machine.
+
+    Attributes
+    ----------
+    slots
+        The maximal runs of nodes that are up and wholly free.
+    sort
+        Nodes of one sort have the same capacity and are open to the same jobs, shape ``(N,)``.
+    begins
+        Whether a node is of another sort than the node before it, shape ``(N,)``.
+    num_sorts
+        How many sorts there are.
+
+    Raises
+    ------
+    ConfigError
+        If the machine is a counted pool, which has no places.
+    """
+
+    def __init__(self, system: System) -> None:
+        if system.is_counted_pool:
+            raise ConfigError(
+                "jobs are put on neighbouring nodes, and the machine is a counted pool, which has"
+                ' none: give it nodes (processors = "whole-nodes" or "packed"), or use easy',
+                where=f"system {system.name}",
+            )
+        self._capacity = system.capacity
+        self.slots = SlotList(system.num_nodes)
+        self._eligible: BoolArray | None = None
+        self._classes: list[int] = []
+        self.sort: IntArray = np.zeros(0, dtype=np.int64)
+        self.begins: BoolArray = np.zeros(0, dtype=np.bool_)
+        self.num_sorts = 0
+
+    def update(self, view: View, classes: IntArray) -> bool:
+        """
+        Take up a view; return whether the sorts of nodes have changed.
+
+        Parameters
+        ----------
+        classes
+            The classes of eligible nodes by which nodes are told apart, ascending.
+        """
+        self.slots.update((view.free == self._capacity).all(axis=1) & view.node_up)
+        if view.eligible is self._eligible and classes.tolist() == self._classes:
+            return False
+        self._eligible, self._classes = view.eligible, classes.tolist()
+        columns = [*self._capacity.T, *view.eligible[classes]]
+        self.sort, first = distinct(columns, len(self._capacity))
+        self.begins = np.diff(self.sort, prepend=-1) != 0
+        self.num_sorts = len(first)
+        return True
+
+    def longest_free(self) -> IntArray:
+        """Return the length of the longest slot of each sort of nodes."""
+        first, end = cut(*self.slots.arrays(), self.begins)
+        longest = np.zeros(self.num_sorts, dtype=np.int64)
+        np.maximum.at(longest, self.sort[first], end - first)
+        return longest
+
+    def available(self, taken: BoolArray, reserved: IntArray | None) -> Slots:
+        """
+        Return the slots there are beside some nodes, each of one sort and reserved alike.
+
+        Parameters
+        ----------
+        taken
+            Nodes that others start on now, shape ``(N,)``.
+        reserved
+            The second from which on each node is reserved, ``MAX_TIME`` where it is not; None:
+            nothing is.
+        """
+        first, end = self.slots.arrays()
+        begins = self.begins | (np.diff(taken, prepend=False) != 0)
+        if reserved is not None:
+            begins |= np.diff(reserved, prepend=0) != 0
+        first, end = cut(first, end, begins)
+        free = ~taken[first]
+        first, end = first[free], end[free]
+        until = np.full(len(first), MAX_TIME) if reserved is None else reserved[first]
+        return Slots(first, end, self.sort[first], until)
+
+
+class WindowProblem(NamedTuple):
+    """
+    A knapsack problem and what its jobs and slots are.
+
+    Attributes
+    ----------
+    jobs
+        Their positions among the jobs it was made of.
+    first
+        The first node of each slot.
+    """
+
+    problem: Knapsack
+    jobs: list[int]
+    first: list[int]
+
+    def places(self, answer: list[int]) -> list[tuple[int, int, int]]:
+        """
+        Return the job, the first node and the number of nodes of each job that is selected.
+
+        By slot; the jobs of a slot lie side by side from its first node on, in their order.
+        """
+        found = []
+        first = list(self.first)
+        for at, slot in sorted(enumerate(answer), key=lambda pair: (pair[1], pair[0])):
+            if slot >= 0:
+                size = self.problem.weight[at][slot]
+                found.append((self.jobs[at], first[slot], size))
+                first[slot] += size
+        return found
+
+
+def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
+    """
+    Return the problem of some jobs and the slots.
+
+    Jobs that no slot can hold are held (assumption 7 of the paper), slots that are too small for
+    every job are left out (assumption 8), and of slots that differ in capacity only at most as many
+    enter as there are jobs, the largest (section III.A).
+
+    Parameters
+    ----------
+    size
+        Nodes that each job needs of each sort of nodes, 0 where it cannot be; shape
+        ``(n, number of sorts)``.
+    ends
+        When each job is expected to end, shape ``(n,)``.
+    """
+    room = slots.end - slots.first
+    weight = size[:, slots.sort] * (ends[:, None] <= slots.until)
+    fits = (weight > 0) & (weight <= room)
+    jobs = np.flatnonzero(fits.any(axis=1))
+    which = np.flatnonzero(fits.any(axis=0))
+    weight = weight[jobs]
+    if len(which) > len(jobs):
+        alike, _ = distinct([*weight[:, which]], len(which))
+        by_room = np.lexsort((which, -room[which], alike))
+        # Of each sort so many slots as there are jobs.
+        begins = np.flatnonzero(np.diff(alike[by_room], prepend=-1))
+        rank = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
+        which = np.sort(which[by_room[rank < len(jobs)]])
+    problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
+    return WindowProblem(problem, jobs.tolist(), slots.first[which].tolist())
