@@ -79,6 +79,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "runtime_models": {
         "recorded": "cpsched.simulation.runtime_models:Recorded",
         "gpu-scaling": "cpsched.simulation.runtime_models:GpuScaling",
+        "locality": "cpsched.simulation.locality:Locality",
     },
     "predictors": {},
     "formats": {},

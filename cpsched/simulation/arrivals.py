@@ -30,6 +30,8 @@ class Arrivals:
 
     Attributes
     ----------
+    system
+        Where they run.
     workload
         All jobs, rejected ones included.
     rows
@@ -42,6 +44,7 @@ class Arrivals:
     def __init__(self, fitted: Fitted) -> None:
         workload, system = fitted.workload, fitted.system
         workload.check_order()
+        self.system = system
         self.workload = workload
         accepted = np.ones(len(workload), dtype=np.bool_)
         accepted[[row for row, _ in fitted.rejected]] = False

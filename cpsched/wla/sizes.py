@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
     from cpsched.wla.machine_slots import MachineSlots
 
+_OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES, c.SHAPE_BOX]
 _DEMAND = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
 
 
@@ -45,8 +46,8 @@ class Sizes:
         """
         Return how many neighbouring nodes of each sort jobs need, shape ``(n, number of sorts)``.
 
-        0 for nodes that a job may not use, and where even the whole machine has no run of them that
-        is long enough.
+        0 for nodes that a job may not use, where even the whole machine has no run of them that is
+        long enough, and for jobs that say themselves how they are to lie (segments, switches, box).
         """
         columns = view.waiting.store.columns
         code, first = JobTable(view.waiting.store, rows).distinct()
@@ -60,6 +61,9 @@ class Sizes:
 
     def _find(self, view: View, row: int) -> IntArray:
         found = np.zeros(self._machine.num_sorts, dtype=np.int64)
+        store = view.waiting.store
+        if store.shapes[store.columns[row, c.SHAPE], _OWN_PLACES].any():
+            return found
         for sort, longest in enumerate(self._longest.tolist()):
             nodes = self._machine.sort == sort
             free = np.where(nodes[:, None], self._allocator.capacity, 0)

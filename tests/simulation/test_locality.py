@@ -1,0 +1,141 @@
+"""How long jobs run on nodes that are close together, and on others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Decision, Start
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.topology import Topology
+from cpsched.spec import build
+
+#: Eight nodes, two under a leaf switch, four under the next.
+TREE = Topology(8, (2, 4))
+
+
+class On(Dispatcher):
+    """Starts one job after the other on given nodes, one core on each."""
+
+    name = "on"
+
+    def __init__(self, *nodes: list[int]) -> None:
+        self._nodes = nodes
+
+    def decide(self, view: Any) -> Decision:
+        if len(view.running) or not len(view.waiting):
+            return Decision()
+        handle = int(view.waiting.handle[0])
+        node = np.array(self._nodes[handle % len(self._nodes)])
+        ones = np.ones(len(node), dtype=np.int64)
+        return Decision(actions=(Start(handle, Allocation(node, ones, ones[:, None])),))
+
+
+def seconds(
+    model: str, *nodes: list[int], runtime: int = 100, topology: Topology | None = None,
+    repeat: int = 1, **settings: Any,
+) -> list[int]:  # fmt: skip
+    """Simulate jobs of one core a node and return how long each ran."""
+    settings = {"overrun": "extend", **settings}
+    system = replace(machine(*[(1,)] * 8), topology=topology or Topology(8))
+    rows = [(0, len(taken), runtime) for taken in nodes] * repeat
+    schedule = run(jobs(*rows), system, On(*nodes), runtime_model=model, **settings).schedule
+    return (schedule.end - schedule.start).tolist()
+
+
+def test_the_log_is_of_neighbouring_nodes():
+    """With alpha = 0.2 a job of 100 s takes 125 s on scattered nodes: 125 (1 - 0.2) = 100."""
+    model = "locality:alpha=0.2,beta=1"
+    assert seconds(model, [0, 1, 2], [0, 1, 3], [5]) == [100, 125, 100]
+
+
+def test_the_log_is_of_scattered_nodes():
+    model = "locality:alpha=0.2,beta=1,log=scattered"
+    assert seconds(model, [0, 1, 2], [0, 1, 3], [5]) == [80, 100, 80]
+
+
+def test_seconds_are_rounded_up_only_where_they_are_not_whole():
+    """0.7 times 30 is 21 s though floats make 0.1 + 0.2 of it; 0.7 times 31 is 21.7, 22 s."""
+    model = "locality:alpha=0.3,beta=1,log=scattered"
+    assert seconds(model, [0, 1], runtime=30) == [21]
+    assert seconds(model, [0, 1], runtime=31) == [22]
+    assert seconds("locality:alpha=0.1,beta=1", [0, 2], runtime=90) == [100]
+    assert seconds("locality:alpha=0.9,beta=1", [0, 2], runtime=0) == [0]
+
+
+def test_who_is_not_sensitive_runs_as_recorded():
+    assert seconds("locality:alpha=0.5,beta=0", [0, 2], [0, 1]) == [100, 100]
+
+
+def sensitive(beta: float, seed: int = 0) -> np.ndarray:
+    found = seconds(f"locality:alpha=0.5,beta={beta}", [0, 2], repeat=300, seed=seed)
+    return np.array(found) == 200
+
+
+def test_who_is_sensitive_follows_from_the_seed():
+    """A share of beta, others with another seed; those of a small share are among a larger one's."""
+    few, many = sensitive(0.2), sensitive(0.5)
+    assert 40 <= few.sum() <= 80
+    assert 125 <= many.sum() <= 175
+    assert (few <= many).all()
+    assert (sensitive(0.2) == few).all()
+    assert (sensitive(0.2, seed=1) != few).any()
+
+
+def test_levels_grade_what_is_lost():
+    """
+    Two leaves of two under each of two switches: levels 0, 1 and 2 lose 0, 1/2 and 1 for two nodes.
+
+    Four nodes need a switch of level 1, so only level 2 loses, and that all; eight lose nothing.
+    """
+    model = "locality:alpha=0.4,beta=1,log=scattered,by=levels"
+    two = seconds(model, [0, 1], [1, 2], [3, 4], topology=TREE)
+    assert two == [60, 80, 100]
+    assert seconds(model, [0, 1, 2, 3], [2, 3, 4, 5], list(range(8)), topology=TREE) == [
+        60,
+        100,
+        60,
+    ]
+
+
+def test_groups_grade_what_is_lost():
+    """One of one group, of two and of three: 1 - 1/1, 1 - 1/2, and for three nodes 1 - 2/3."""
+    model = "locality:alpha=0.3,beta=1,log=scattered,by=groups"
+    assert seconds(model, [0, 1], [1, 2], [0, 2, 4], topology=TREE) == [70, 85, 80]
+
+
+def test_a_job_on_scattered_nodes_is_killed_at_its_requested_time():
+    """What the docs say of --overrun kill: the 125 s end at the 100 s asked for."""
+    schedule = run(
+        jobs((0, 2, 100)), machine(*[(1,)] * 8), On([0, 2]),
+        runtime_model="locality:alpha=0.2,beta=1",
+    ).schedule  # fmt: skip
+    assert schedule.end.tolist() == [100]
+    assert schedule.outcome.tolist() == [JobOutcome.TIMEOUT]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("locality:alpha=1", "alpha: 1.0 is not between 0 and 1, 1 excluded"),
+        ("locality:beta=1.5", "beta: 1.5 is not between 0 and 1"),
+        ("locality:log=both", "log is 'both', must be contiguous or scattered"),
+        ("locality:by=hops", "by is 'hops', must be one of runs, levels, groups"),
+    ],
+)
+def test_bad_options_are_one_line(spec: str, message: str):
+    with pytest.raises(ConfigError, match="^locality") as error:
+        build("runtime_models", spec)
+    assert message in str(error.value)
+
+
+def test_levels_need_switches():
+    with pytest.raises(ConfigError, match="system tiny: by=levels needs a machine with switches"):
+        seconds("locality:by=levels", [0, 1])
