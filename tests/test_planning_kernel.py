@@ -295,7 +295,8 @@ def begins(state):
     _, args = arguments(state, "first-fit", 1, 1)
     (_, _, queue, _, _, cols, shapes, eligible, capacity, _, free, rows, node, amount) = args
     found = group_starts(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
-    return np.flatnonzero(found).tolist()
+    octets = found.astype("<i8").view(np.uint8)
+    return np.flatnonzero(np.unpackbits(octets, bitorder="little")).tolist()
 
 
 def test_groups_are_runs_of_nodes_in_the_same_state():

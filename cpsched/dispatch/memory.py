@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.kernels import pass_state
+from cpsched.kernels.runs import packed_bits
 
 if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.model.view import View
 
 _FEWEST_CLASSES = 256
@@ -54,15 +55,11 @@ class Memory:
         tables[pass_state.CAPACITY] = capacity
         self._work: IntArray = tables[pass_state.WORK]
         self.main[pass_state.SUMMED] = bool((capacity.sum(axis=0, dtype=float) < 2**62).all())
-        first = pass_state.first_list(num_nodes, num_kinds)
+        first = pass_state.first_bits(num_nodes, num_kinds)
         last = pass_state.first_slot(num_nodes, num_kinds)
-        lists = self.main[first:last].reshape(pass_state.NUM_LISTS, num_nodes)
+        self._bits: IntArray = self.main[first:last].reshape(pass_state.NUM_BITS, -1)
         self._slots: IntArray = self.main[last : last + pass_state.SLOTS]
-        self._open: IntArray = lists[pass_state.OPEN]
-        self._alike: IntArray = lists[pass_state.ALIKE]
-        self._same: IntArray = lists[pass_state.SAME]
-        self._same_capacity = np.zeros(num_nodes, dtype=np.bool_)
-        self._same_capacity[1:] = (capacity[1:] == capacity[:-1]).all(axis=1)
+        self._capacity = capacity
         self._store: JobStore | None = None
         self._columns: object = None
         self._shapes: object = None
@@ -70,13 +67,11 @@ class Memory:
         self._reordered = 0
 
     @property
-    def open_nodes(self) -> IntArray:
-        """
-        Nodes on which something was free at the last pass, in their order.
-
-        Valid until the next pass; on some of them nothing may be free.
-        """
-        return self._open[: self.main.item(pass_state.NUM_OPEN)]
+    def run_starts(self) -> BoolArray:
+        """Where runs of nodes that were alike at the last pass begin, by node."""
+        octets = self._bits[pass_state.RUNS].astype("<i8").view(np.uint8)
+        starts = np.unpackbits(octets, count=len(self._work), bitorder="little")
+        return starts.astype(np.bool_)
 
     def prepare(self, view: View) -> None:
         """Forget what does not hold for a view."""
@@ -110,10 +105,9 @@ class Memory:
         if masks is not known and not np.array_equal(masks[: len(known)], known):
             self._forget_room()
         if masks is not known:
-            self._alike[:] = self._same_capacity
-            self._alike[1:] &= (masks[:, 1:] == masks[:, :-1]).all(axis=0)
-            self._same[:] = self._alike
-            self._same[1:] &= (self._work[1:] == self._work[:-1]).all(axis=1)
+            apart = _differs(self._capacity) | _differs(masks.T)
+            self._bits[pass_state.APART] = packed_bits(apart)
+            self._bits[pass_state.RUNS] = packed_bits(apart | _differs(self._work))
         self._store, self._reordered = store, store.reordered
         self._columns, self._shapes, self._eligible = store.columns, store.shapes, masks
 
@@ -130,3 +124,10 @@ class Memory:
         self.job_classes[:, pass_state.ROOM] = -1
         self.main[pass_state.TRACKED] = 0
         self._slots[:] = 0
+
+
+def _differs(rows: AnyArray) -> BoolArray:
+    """Say of each row whether it differs from the one before it."""
+    differs: BoolArray = np.ones(len(rows), dtype=np.bool_)
+    differs[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return differs

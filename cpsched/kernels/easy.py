@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, NONE, ZERO, filled, sort_by
+from cpsched.kernels.arrays import FAR, ZERO, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.list_pass import start_now
@@ -27,7 +27,7 @@ from cpsched.kernels.pass_state import (
     MOST,
     PASS,
     ROOM,
-    SAME,
+    RUNS,
     SLOT,
     SLOTS,
     SUMMED,
@@ -45,6 +45,8 @@ from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
     SPARE,
+    group_from,
+    group_places,
     grouped,
     groups_of,
     mark_allocations,
@@ -52,6 +54,7 @@ from cpsched.kernels.profile import (
     take_off,
 )
 from cpsched.kernels.rooms import MANY, amount_on, request_of, room_on, within_bounds
+from cpsched.kernels.runs import begin_at
 from cpsched.kernels.start_log import note_start, packed
 from cpsched.model.columns import (
     ALLOC_COUNT,
@@ -90,7 +93,7 @@ def _starts_by_end(now, cols, log, used):
 
 
 @leaf
-def _mark_starts(begins, log, used):
+def _mark_starts(begins, num_nodes, log, used):
     """Mark where what starts now begins and ends, as ``mark_allocations`` does for what runs."""
     at = 0
     while at < used:
@@ -98,26 +101,24 @@ def _mark_starts(begins, log, used):
         for k in range(at + 2, end, 2):
             node = log[k]
             if k == at + 2 or log[k - 2] != node - 1 or log[k - 1] != log[k + 1]:
-                begins[node] = True
-            if (k + 2 == end or log[k + 2] != node + 1) and node + 1 < len(begins):
-                begins[node + 1] = True
+                begin_at(begins, node)
+            if (k + 2 == end or log[k + 2] != node + 1) and node + 1 < num_nodes:
+                begin_at(begins, node + 1)
         at = end
 
 
 @inner
-def _profile_now(now, work, same, cols, running, arena_node, arena_amount, log, used):
+def _profile_now(now, work, runs, cols, running, arena_node, arena_amount, log, used):
     """
     Return the profile of two segments in which what is free stays so.
 
     Its groups are alike in what runs of some running jobs, and in what the log says starts.
     """
     num_nodes, num_kinds = work.shape
-    begins = np.empty(num_nodes, dtype=np.bool_)
-    for n in range(num_nodes):
-        begins[n] = same[n] == 0
-    mark_allocations(begins, cols, running, arena_node, arena_amount)
-    _mark_starts(begins, log, used)
-    profile = grouped(now, begins, np.zeros(num_nodes, dtype=np.bool_), work, _SEGMENTS, SPARE)
+    begins = runs.copy()
+    mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
+    _mark_starts(begins, num_nodes, log, used)
+    profile = grouped(now, begins, np.zeros(0, dtype=np.bool_), work, _SEGMENTS, SPARE)
     profile.num[SEGMENTS] = 2
     profile.rows[THEN] = THEN
     for g in range(profile.num[GROUPS]):
@@ -158,9 +159,7 @@ def _first_second(
     then = profile.levels[THEN]
     gained = np.zeros((num_groups, num_kinds), dtype=np.int64)
     rooms = np.empty(num_groups, dtype=np.int64)
-    group_at = filled(num_nodes, NONE)
-    for g in range(num_groups):
-        group_at[first[g]] = g
+    begin_of = group_places(first, num_groups, num_nodes)
     places, ends = _starts_by_end(now, cols, log, used)
     # Groups are looked at only once there is enough in all: until then the total is not known.
     total = -1
@@ -190,7 +189,8 @@ def _first_second(
             else:
                 break
             for k in range(low, high, step):
-                g = group_at[arena_node[k] if done < 0 else log[k]]
+                node = arena_node[k] if done < 0 else log[k]
+                g = group_from(first, num_groups, begin_of, node)
                 if g < 0:
                     continue
                 for r in range(num_kinds):
@@ -241,11 +241,11 @@ def _reserve(machine, state, request, now, running, arena_node, arena_amount, lo
     cols = state.cols
     sums = state.head[HEADER : HEADER + len(machine.scarce)]
     summed = state.head[SUMMED] != 0
-    work, same = state.node_tables[WORK], state.node_lists[SAME]
+    work, runs = state.node_tables[WORK], state.bits[RUNS]
     count = _FIRST_ENDS
     while True:
         some = running[: min(count, len(running))]
-        profile = _profile_now(now, work, same, cols, some, arena_node, arena_amount, log, used)
+        profile = _profile_now(now, work, runs, cols, some, arena_node, arena_amount, log, used)
         until = FAR
         if len(some) < len(running):
             until = max(cols[running[len(some)], EXPECTED_END], now + 1)

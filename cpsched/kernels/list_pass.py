@@ -11,31 +11,32 @@ from cpsched.kernels.pass_state import (
     CAPACITY,
     MOST,
     ROOM,
+    RUNS,
     SLOT,
     WORK,
-    asks_for_something,
     begin_pass,
     machine_of,
     may_fit,
-    open_nodes,
     room_now,
+    room_runs,
     roomiest_hold,
     state_of,
     take,
     top_room,
 )
 from cpsched.kernels.placing import FIRST_FIT, choose
-from cpsched.kernels.rooms import MANY, Groups, request_of, room_on, single_nodes
+from cpsched.kernels.rooms import MANY, request_of, room_on
+from cpsched.kernels.runs import run_end
 from cpsched.kernels.start_log import begin_entry, note_start, packed
 from cpsched.model.columns import SHAPE, SHAPE_CONTIGUOUS, SHAPE_SPLIT, UNITS
 
 
 @leaf
-def _fill_first(work, capacity, eligible, shapes, request, line, counts, log, used):
+def _fill_first(work, capacity, eligible, shapes, runs, request, counts, log, used):
     """
     Log nodes and units of a job that is filled along the line; return the log's length.
 
-    As :func:`cpsched.kernels.placing.fill_in_order` does, on single nodes whose room is found on
+    As :func:`cpsched.kernels.placing.fill_in_order` does, on runs of nodes whose room is found on
     the way, so that it stops where the job is full. 0 where that does not do.
 
     Parameters
@@ -47,9 +48,13 @@ def _fill_first(work, capacity, eligible, shapes, request, line, counts, log, us
     left = request.units
     num = 0
     top = MOST
-    for node in line:
+    node = 0
+    while node < len(work):
+        end = run_end(runs, node, len(work))
         room = room_on(work, node, node, capacity, eligible, shapes, request.shape, MANY)
-        if room > 0:
+        if room == 0:
+            node = end
+        for n in range(node, end):
             units = min(room, left - max(request.nodes_min - num - 1, 0))
             if len(counts) > 0:
                 counts[room] -= 1
@@ -57,14 +62,15 @@ def _fill_first(work, capacity, eligible, shapes, request, line, counts, log, us
                 rest = left - units
                 if rest > 0 and not roomiest_hold(counts, top, request.nodes_max - num - 1, rest):
                     continue
-            log[used] = node
+            log[used] = n
             log[used + 1] = units
             used += 2
             left -= units
             num += 1
             if left == 0 or num == request.nodes_max:
-                break
-    return used if left == 0 and num >= request.nodes_min else 0
+                return used if left == 0 and num >= request.nodes_min else 0
+        node = end
+    return 0
 
 
 @inner
@@ -74,10 +80,8 @@ def start_now(policy, state, row, log, used):
     if request.units < request.nodes_min or not may_fit(state, row):
         return log, used
     work, shapes, shape = state.node_tables[WORK], state.shapes, request.shape
-    some = asks_for_something(shapes, shape, work.shape[1])
     loose = shapes[shape, SHAPE_SPLIT] == 0 and shapes[shape, SHAPE_CONTIGUOUS] == 0
     if policy == FIRST_FIT and loose:
-        line = open_nodes(state) if some else single_nodes(len(work)).line
         longest = min(min(request.units, request.nodes_max), len(work))
         log, first = begin_entry(log, used, row, longest, 2 * longest)
         counts = np.empty(0, dtype=np.int64)
@@ -85,8 +89,8 @@ def start_now(policy, state, row, log, used):
         if longest < request.units and slot >= 0 and state.counts[slot, MOST] == 0:
             counts = state.counts[slot].copy()
         end = _fill_first(
-            work, state.node_tables[CAPACITY], state.eligible, shapes, request, line, counts, log,
-            first,
+            work, state.node_tables[CAPACITY], state.eligible, shapes, state.bits[RUNS], request,
+            counts, log, first,
         )  # fmt: skip
         if end > 0:
             log[first - 1] = (end - first) // 2
@@ -94,10 +98,8 @@ def start_now(policy, state, row, log, used):
             return log, end
         if request.nodes_max >= request.units:
             return log, used
-    groups = single_nodes(len(work))
-    if some:
-        groups = Groups(groups.first, groups.size, open_nodes(state))
-    pieces = choose(machine_of(policy, state), work, groups, request)
+    groups, level = room_runs(state, shape)
+    pieces = choose(machine_of(policy, state), level, groups, request)
     if len(pieces) == 0:
         return log, used
     log, end = note_start(log, used, row, groups.first, pieces)

@@ -6,7 +6,7 @@ it is a cache, and without it the same comes out, slower. Three arrays hold it, 
 handed to a kernel costs time:
 
 ``memory``
-    The head (``PASS`` to ``NUM_FREE``), then numbers by kind, tables of nodes and kinds, lists of
+    The head (``PASS`` to ``SUMMED``), then numbers by kind, tables of nodes and kinds, runs of
     nodes, and nodes counted by room; see :func:`state_of`.
 ``job_classes``
     A row for each *class* of jobs and one for each *shape*, side by side. A shape is a distinct
@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cpsched.kernels.arrays import ONE
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.rooms import MANY, Machine, amount_on, room_on
+from cpsched.kernels.rooms import MANY, Groups, Machine, amount_on, room_on
+from cpsched.kernels.runs import begin_at, begins_at, join_at, num_runs, num_words, run_end, words
 from cpsched.model.columns import (
     EXPECTED_WAIT,
     NODES_MAX,
@@ -37,11 +39,10 @@ from cpsched.model.columns import (
     UNITS,
 )
 
-# The head: passes so far, shapes whose room is kept up, classes known, whether there were more,
-# whether the sums over all nodes are within 64 bits, how many nodes are listed as open, and on how
-# many something is free.
-PASS, TRACKED, CLASSES, FULL, SUMMED, NUM_OPEN, NUM_FREE = range(7)
-HEADER = 7
+# The head: passes so far, shapes whose room is kept up, classes known, whether there were more, and
+# whether the sums over all nodes are within 64 bits.
+PASS, TRACKED, CLASSES, FULL, SUMMED = range(5)
+HEADER = 5
 
 # Columns of ``job_classes``. Of a class: its seven columns of the job store, the pass in which it
 # was found not to fit, how many more of it are worth looking at and in which pass they were
@@ -61,8 +62,6 @@ SLOTS, MOST = 64, np.int64(129)
 
 #: Shapes nobody has asked for in so many passes are not kept up any longer.
 _PATIENCE = 64
-#: Nodes are listed anew where so many times more are listed as open than are.
-_STALE = 2
 #: Entries compared at once.
 _BLOCK = 64
 
@@ -70,11 +69,10 @@ _BLOCK = 64
 # are.
 WORK, CAPACITY = range(2)
 NUM_TABLES = 2
-# Lists of nodes: the open ones, on which something is free, in their order, with some among them
-# perhaps on which nothing is any more. And of each node whether it is like the one before it: has
-# the same and is open to the same jobs; and whether the same is free on it besides.
-OPEN, ALIKE, SAME = range(3)
-NUM_LISTS = 3
+# Runs of nodes, see :mod:`cpsched.kernels.runs`: of nodes that are the same, with the same capacity
+# and open to the same jobs (where a run begins they are apart); and with the same free besides.
+APART, RUNS = range(2)
+NUM_BITS = 2
 
 
 class PassState(NamedTuple):
@@ -87,8 +85,10 @@ class PassState(NamedTuple):
         The head of ``memory``, and behind it what is free in all of each kind.
     scarce
         What every node has of each kind: more than that is scarce.
-    node_tables, node_lists
-        Shapes ``(NUM_TABLES, N, R)`` and ``(NUM_LISTS, N)``.
+    node_tables
+        Shape ``(NUM_TABLES, N, R)``.
+    bits
+        Where runs of nodes begin, shape ``(NUM_BITS, words(N))``.
     slots, counts
         Which places for counting nodes are taken; and how many nodes have room for so many units
         of a shape, now in the first and beside the reservation in the second ``SLOTS`` rows, shape
@@ -100,7 +100,7 @@ class PassState(NamedTuple):
     head: Any
     scarce: Any
     node_tables: Any
-    node_lists: Any
+    bits: Any
     slots: Any
     counts: Any
     job_classes: Any
@@ -114,14 +114,14 @@ def first_table(num_kinds: int) -> int:
     return HEADER + 2 * num_kinds
 
 
-def first_list(num_nodes: int, num_kinds: int) -> int:
-    """Return where in ``memory`` the lists of nodes begin."""
+def first_bits(num_nodes: int, num_kinds: int) -> int:
+    """Return where in ``memory`` the runs of nodes begin."""
     return first_table(num_kinds) + NUM_TABLES * num_nodes * num_kinds
 
 
 def first_slot(num_nodes: int, num_kinds: int) -> int:
     """Return where in ``memory`` the places for counting nodes begin, with the counts behind."""
-    return first_list(num_nodes, num_kinds) + NUM_LISTS * num_nodes
+    return first_bits(num_nodes, num_kinds) + NUM_BITS * num_words(num_nodes)
 
 
 def memory_size(num_nodes: int, num_kinds: int) -> int:
@@ -135,12 +135,12 @@ def state_of(memory, job_classes, free, cols, shapes, eligible):
     num_nodes, num_kinds = free.shape
     one = HEADER + 2 * num_kinds
     two = one + NUM_TABLES * num_nodes * num_kinds
-    three = two + NUM_LISTS * num_nodes
+    three = two + NUM_BITS * words(num_nodes)
     return PassState(
         memory[: HEADER + num_kinds],
         memory[HEADER + num_kinds : one],
         memory[one:two].reshape((NUM_TABLES, num_nodes, num_kinds)),
-        memory[two:three].reshape((NUM_LISTS, num_nodes)),
+        memory[two:three].reshape((NUM_BITS, words(num_nodes))),
         memory[three : three + SLOTS],
         memory[three + SLOTS : three + SLOTS * (2 * MOST + 3)].reshape((2 * SLOTS, MOST + 1)),
         job_classes, cols, shapes, eligible,
@@ -154,9 +154,34 @@ def machine_of(policy, state):
 
 
 @inner
-def open_nodes(state):
-    """Return the nodes on which something is free, in their order; on some it may not be."""
-    return state.node_lists[OPEN][: state.head[NUM_OPEN]]
+def room_runs(state, shape):
+    """
+    Return the runs of nodes that hold a unit of a shape or more now, as groups.
+
+    Returns
+    -------
+    groups, level
+        What is free on each node of each group.
+    """
+    work, capacity, runs = state.node_tables[WORK], state.node_tables[CAPACITY], state.bits[RUNS]
+    eligible, shapes = state.eligible, state.shapes
+    num_nodes, num_kinds = work.shape
+    most = num_runs(runs)
+    first = np.empty(most, dtype=np.int64)
+    size = np.empty(most, dtype=np.int64)
+    line = np.empty(most, dtype=np.int64)
+    level = np.empty((most, num_kinds), dtype=np.int64)
+    g = 0
+    node = 0
+    while node < num_nodes:
+        end = run_end(runs, node, num_nodes)
+        if room_on(work, node, node, capacity, eligible, shapes, shape, ONE) > 0:
+            first[g], size[g], line[g] = node, end - node, g
+            for r in range(num_kinds):
+                level[g, r] = work[node, r]
+            g += 1
+        node = end
+    return Groups(first[:g], size[:g], line[:g]), level
 
 
 # --- what is free --------------------------------------------------------------------------------
@@ -178,44 +203,23 @@ def begin_pass(state, free):
             table[kept, TRACK] = shape
             kept += 1
     head[TRACKED] = kept
-    work = state.node_tables[WORK]
-    opened = _follow(
-        head, table, state.counts, work, state.node_tables[CAPACITY], state.eligible,
-        state.shapes, state.node_lists[ALIKE], state.node_lists[SAME], free,
+    _follow(
+        head, table, state.counts, state.node_tables[WORK], state.node_tables[CAPACITY],
+        state.eligible, state.shapes, state.bits, free,
     )  # fmt: skip
-    if opened or head[NUM_OPEN] > _STALE * head[NUM_FREE]:
-        _list_open(head, work, state.node_lists[OPEN])
-
-
-@leaf
-def _list_open(head, work, open_list):
-    """List the nodes on which something is free."""
-    num_nodes, num_kinds = work.shape
-    count = 0
-    for node in range(num_nodes):
-        for r in range(num_kinds):
-            if work[node, r] > 0:
-                open_list[count] = node
-                count += 1
-                break
-    head[NUM_OPEN] = count
 
 
 @inner
-def _follow(head, table, counts, work, capacity, eligible, shapes, alike, same, free):
-    """Take over what is free; say whether something is on a node on which nothing was."""
+def _follow(head, table, counts, work, capacity, eligible, shapes, bits, free):
+    """Take over what is free."""
     num_nodes, num_kinds = free.shape
-    opened = False
     now = free.ravel()
     before = work.ravel()
     length = len(now)
     done = 0
     for low in range(0, length, _BLOCK):
         high = min(low + _BLOCK, length)
-        differs = 0
-        for i in range(low, high):
-            differs |= now[i] ^ before[i]
-        if differs == 0:
+        if high - low == _BLOCK and _are_same(now[low:high], before[low:high]):
             continue
         node = max(done, low // num_kinds)
         while node <= (high - 1) // num_kinds:
@@ -225,31 +229,38 @@ def _follow(head, table, counts, work, capacity, eligible, shapes, alike, same, 
             end = node + 1
             if changed:
                 # What is the same for neighbours is worked out once.
-                while end < num_nodes and _is_like(alike, work, free, end, node):
+                while end < num_nodes and _is_like(bits, work, free, end, node):
                     end += 1
-                opened |= _follow_run(
-                    head, table, counts, work, capacity, eligible, shapes, free, node, end
-                )
-                _mark_same(same, alike, work, node, end)
+                _follow_run(head, table, counts, work, capacity, eligible, shapes, free, node, end)
+                _mark_run(bits, work, node, end)
             node = end
         done = node
-    return opened
 
 
 @leaf
-def _mark_same(same, alike, work, node, end):
-    """Note at both ends of neighbours that are alike whether the next ones have the same free."""
-    for n in range(node, end):
-        same[n] = 1
+def _are_same(now, before):
+    """Say whether two blocks are the same; a fixed number of entries is compared at once."""
+    differs = 0
+    for i in range(_BLOCK):
+        differs |= now[i] ^ before[i]
+    return differs == 0
+
+
+@leaf
+def _mark_run(bits, work, node, end):
+    """Note where runs begin at both ends of neighbours that are alike."""
     for n in (node, end):
         if n < len(work):
-            same[n] = int(n > 0 and _is_like(alike, work, work, n, n - 1))
+            if n > 0 and _is_like(bits, work, work, n, n - 1):
+                join_at(bits[RUNS], n)
+            else:
+                begin_at(bits[RUNS], n)
 
 
 @leaf
-def _is_like(alike, work, free, end, node):
+def _is_like(bits, work, free, end, node):
     """Say whether a node has changed as one before it has, as all between them have."""
-    if alike[end] == 0:
+    if begins_at(bits[APART], end):
         return False
     for r in range(work.shape[1]):
         if work[end, r] != work[node, r] or free[end, r] != free[node, r]:
@@ -261,19 +272,13 @@ def _is_like(alike, work, free, end, node):
 def _follow_run(head, table, counts, work, capacity, eligible, shapes, free, node, end):
     """Do so for neighbours that are alike."""
     num_kinds = free.shape[1]
-    was = False
-    now = False
     _add_room(head, table, counts, work, capacity, eligible, shapes, node, node - end)
     for r in range(num_kinds):
-        was = was or work[node, r] > 0
-        now = now or free[node, r] > 0
         head[HEADER + r] += (free[node, r] - work[node, r]) * (end - node)
     for n in range(node, end):
         for r in range(num_kinds):
             work[n, r] = free[n, r]
     _add_room(head, table, counts, work, capacity, eligible, shapes, node, end - node)
-    head[NUM_FREE] += (np.int64(now) - np.int64(was)) * (end - node)
-    return now and not was
 
 
 @leaf
@@ -292,16 +297,13 @@ def take(state, row, log, low, high):
     """Take a job off what is free: nodes and units, by turns, from ``low`` to ``high`` of a log."""
     _take(
         state.head, state.job_classes, state.counts, state.node_tables[WORK],
-        state.node_tables[CAPACITY],
-        state.eligible, state.shapes, state.node_lists[ALIKE], state.node_lists[SAME],
+        state.node_tables[CAPACITY], state.eligible, state.shapes, state.bits,
         state.cols[row, SHAPE], log, low, high,
     )  # fmt: skip
 
 
 @leaf
-def _take(
-    head, table, counts, work, capacity, eligible, shapes, alike, same, shape, log, low, high
-):  # fmt: skip
+def _take(head, table, counts, work, capacity, eligible, shapes, bits, shape, log, low, high):
     num_kinds = work.shape[1]
     at = low
     while at < high:
@@ -309,35 +311,21 @@ def _take(
         end = node + 1
         at += 2
         while at < high and log[at] == end and log[at + 1] == units:
-            if not _is_like(alike, work, work, end, node):
+            if begins_at(bits[RUNS], end):
                 break
             end += 1
             at += 2
-        was = False
-        now = False
         _add_room(head, table, counts, work, capacity, eligible, shapes, node, node - end)
         for r in range(num_kinds):
-            was = was or work[node, r] > 0
             amount = amount_on(shapes, shape, capacity, node, units, r)
             for n in range(node, end):
                 work[n, r] -= amount
-            now = now or work[node, r] > 0
             head[HEADER + r] -= amount * (end - node)
-        head[NUM_FREE] += (np.int64(now) - np.int64(was)) * (end - node)
         _add_room(head, table, counts, work, capacity, eligible, shapes, node, end - node)
-        _mark_same(same, alike, work, node, end)
+        _mark_run(bits, work, node, end)
 
 
 # --- how much fits -------------------------------------------------------------------------------
-
-
-@leaf
-def asks_for_something(shapes, shape, num_kinds):
-    """Say whether a request asks for anything at all."""
-    for r in range(2 * num_kinds):
-        if shapes[shape, SHAPE_REQUEST + r] > 0:
-            return True
-    return False
 
 
 @leaf
@@ -347,21 +335,19 @@ def room_now(state, shape, slot):
 
     The nodes are counted by room in a slot, but for -1.
     """
-    work, capacity = state.node_tables[WORK], state.node_tables[CAPACITY]
+    work, capacity, runs = state.node_tables[WORK], state.node_tables[CAPACITY], state.bits[RUNS]
     eligible, shapes, counts = state.eligible, state.shapes, state.counts
-    opened = state.node_lists[OPEN][: state.head[NUM_OPEN]]
-    some = asks_for_something(shapes, shape, work.shape[1])
-    num = len(opened) if some else len(work)
     if slot >= 0:
         counts[slot, :] = 0
-        counts[slot, 0] = len(work) - num
     total = 0
-    for i in range(num):
-        node = opened[i] if some else i
+    node = 0
+    while node < len(work):
+        end = run_end(runs, node, len(work))
         units = room_on(work, node, node, capacity, eligible, shapes, shape, MANY)
-        total += units
+        total += units * (end - node)
         if slot >= 0:
-            counts[slot, min(units, MOST)] += 1
+            counts[slot, min(units, MOST)] += end - node
+        node = end
     return total
 
 

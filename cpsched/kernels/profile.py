@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import NONE, filled
+from cpsched.kernels.arrays import ZERO
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
+from cpsched.kernels.runs import begin_at, run_end, words
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -81,15 +82,14 @@ def groups_of(profile):
 
 @inner
 def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount):
-    """Say of each node whether it begins a group: whether it differs from the one before it."""
+    """Return where groups begin, as runs: at nodes that differ from the one before them."""
     num_nodes, num_kinds = free.shape
-    begins = np.empty(num_nodes, dtype=np.bool_)
-    for n in range(num_nodes):
-        begins[n] = n == 0
+    begins = np.zeros(words(num_nodes), dtype=np.int64)
+    begin_at(begins, ZERO)
     for n in range(1, num_nodes):
         for r in range(num_kinds):
             if free[n, r] != free[n - 1, r] or capacity[n, r] != capacity[n - 1, r]:
-                begins[n] = True
+                begin_at(begins, n)
     known = np.zeros(eligible.shape[0], dtype=np.int64)
     for job in jobs:
         k = shapes[cols[job, SHAPE], SHAPE_CLASS]
@@ -97,20 +97,20 @@ def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_no
             known[k] = 1
             for n in range(1, num_nodes):
                 if eligible[k, n] != eligible[k, n - 1]:
-                    begins[n] = True
-    mark_allocations(begins, cols, running, arena_node, arena_amount)
+                    begin_at(begins, n)
+    mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
     return begins
 
 
 @leaf
-def mark_allocations(begins, cols, running, arena_node, arena_amount):
+def mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount):
     """
     Mark where what running jobs hold begins and ends as beginnings of groups.
 
     Neighbours stay together where a job has the same of both, next to each other in its
     allocation.
     """
-    num_nodes, num_kinds = len(begins), arena_amount.shape[1]
+    num_kinds = arena_amount.shape[1]
     for job in running:
         before = -2
         first = cols[job, ALLOC_FIRST]
@@ -122,12 +122,23 @@ def mark_allocations(begins, cols, running, arena_node, arena_amount):
                     if arena_amount[k, r] != arena_amount[k - 1, r]:
                         same = False
             if not same:
-                begins[node] = True
+                begin_at(begins, node)
                 if 0 <= before < num_nodes - 1:
-                    begins[before + 1] = True
+                    begin_at(begins, before + 1)
             before = node
         if 0 <= before < num_nodes - 1:
-            begins[before + 1] = True
+            begin_at(begins, before + 1)
+
+
+@leaf
+def _group_end(begins, asleep, node, num_nodes):
+    """Return where the group ends that begins at a node: there, if the node is left out."""
+    end = run_end(begins, node, num_nodes)
+    if len(asleep) > 0:
+        for n in range(node, end):
+            if asleep[n]:
+                return n
+    return end
 
 
 @inner
@@ -138,16 +149,19 @@ def grouped(now, begins, asleep, free, segments, spare):
     Parameters
     ----------
     begins
-        Whether a node differs from the one before it.
+        Where groups begin.
     asleep
-        Whether a node is left out.
+        Whether a node is left out; of length 0 where none is.
     segments, spare
         Room for that many segments, and for that many more groups.
     """
     num_nodes, num_kinds = free.shape
     count = 0
-    for n in range(num_nodes):
-        count += not asleep[n] and (begins[n] or asleep[n - 1])
+    n = 0
+    while n < num_nodes:
+        end = _group_end(begins, asleep, n, num_nodes)
+        count += end > n
+        n = max(end, n + 1)
     width = min(num_nodes, count + spare)
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
@@ -160,12 +174,10 @@ def grouped(now, begins, asleep, free, segments, spare):
     g = 0
     n = 0
     while n < num_nodes:
-        if asleep[n]:
+        end = _group_end(begins, asleep, n, num_nodes)
+        if end == n:
             n += 1
             continue
-        end = n + 1
-        while end < num_nodes and not begins[end] and not asleep[end]:
-            end += 1
         first[g] = n
         size[g] = end - n
         line[g] = g
@@ -184,6 +196,22 @@ def grouped(now, begins, asleep, free, segments, spare):
 
 
 @inner
+def group_places(first, num_groups, num_nodes):
+    """Return at the first node of each group its number, and anything at the others."""
+    places = np.empty(num_nodes, dtype=np.int64)
+    for g in range(num_groups):
+        places[first[g]] = g
+    return places
+
+
+@leaf
+def group_from(first, num_groups, places, node):
+    """Return the group that begins at a node, -1 if none does."""
+    g = places[node]
+    return g if 0 <= g < num_groups and first[g] == node else -1
+
+
+@inner
 def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     """
     Add what running jobs give back, in order of their expected ends, to a profile of one segment.
@@ -194,9 +222,8 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     rows, size = profile.rows, profile.size
     num_kinds = room.shape[1]
     num_groups = num[GROUPS]
-    group_at = filled(num_nodes, NONE)
-    for g in range(num_groups):
-        group_at[profile.first[g]] = g
+    first_of = profile.first
+    places = group_places(first_of, num_groups, num_nodes)
     last = 0
     for job in running:
         end = max(cols[job, EXPECTED_END], times[0] + 1)
@@ -211,7 +238,7 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
                     levels[last, g, r] = levels[last - 1, g, r]
         first = cols[job, ALLOC_FIRST]
         for k in range(first, first + cols[job, ALLOC_COUNT]):
-            g = group_at[arena_node[k]]
+            g = group_from(first_of, num_groups, places, arena_node[k])
             if g >= 0:
                 for r in range(num_kinds):
                     levels[last, g, r] += arena_amount[k, r]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
+from cpsched.kernels.arrays import FAR, ONE, ZERO
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.profile import GROUPS, SEGMENTS, Profile, grouped
+from cpsched.kernels.profile import GROUPS, SEGMENTS, Profile, group_from, group_places, grouped
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -127,7 +127,7 @@ def wake(profile, begins, asleep, cols, free, running, arena_node, arena_amount,
     Parameters
     ----------
     begins
-        Whether a node differs from the one before it.
+        Where groups begin.
     spare
         Room for so many groups more.
     """
@@ -170,9 +170,7 @@ def _fill_levels(
     """Put the levels of a profile side by side with those of other groups, as jobs end on them."""
     old, new = profile.num[GROUPS], others.num[GROUPS]
     num_kinds = profile.room.shape[1]
-    group_at = filled(num_nodes, NONE)
-    for g in range(new):
-        group_at[others.first[g]] = g
+    places = group_places(others.first, new, num_nodes)
     has = others.levels[0]
     job = 0
     for i in range(profile.num[SEGMENTS]):
@@ -182,7 +180,7 @@ def _fill_levels(
                 break
             first = cols[row, ALLOC_FIRST]
             for k in range(first, first + cols[row, ALLOC_COUNT]):
-                g = group_at[arena_node[k]]
+                g = group_from(others.first, new, places, arena_node[k])
                 if g >= 0:
                     for r in range(num_kinds):
                         has[g, r] += arena_amount[k, r]

@@ -21,6 +21,7 @@ from cpsched.kernels.profile import (
     take_off,
 )
 from cpsched.kernels.rooms import FITS, Machine, group_total, request_of, shortage
+from cpsched.kernels.runs import begin_at
 from cpsched.kernels.slurm_nodes import choose_as_slurm
 from cpsched.kernels.start_bounds import asks_of, numbered, occupy_known, remember, seen_start
 from cpsched.kernels.start_log import begin_entry, note_start, packed
@@ -215,8 +216,8 @@ def slurm_pass(
     )
     if len(sizes) > 0:
         for n in range(0, num_nodes, sizes[0]):
-            begins[n] = True
-    asleep = np.zeros(num_nodes, dtype=np.bool_)
+            begin_at(begins, n)
+    asleep = np.zeros(0, dtype=np.bool_)
     profile = grouped(now, begins, asleep, free, ONE, SPARE)
     profile, log, used, placed, left = _main_pass(rows, sizes, cols, machine, profile)
     started = len(rows) - len(left)

@@ -41,7 +41,7 @@ def note_start(log, used, row, first, pieces):
     first
         The first node of each group.
     pieces
-        Its placement, see :mod:`cpsched.kernels.placing`, on whole groups.
+        Its placement, see :mod:`cpsched.kernels.placing`.
 
     Returns
     -------
@@ -49,26 +49,26 @@ def note_start(log, used, row, first, pieces):
         The log (grown if need be) and its new length.
     """
     count = ZERO
-    before = -1
+    node = np.empty(len(pieces))
+    order = np.empty(len(pieces), dtype=np.int64)
     ordered = True
     for p in range(len(pieces)):
+        order[p] = p
+        if p > 0 and pieces[p, 0] == pieces[p - 1, 0]:
+            node[p] = node[p - 1] + pieces[p - 1, 1]
+        else:
+            node[p] = first[pieces[p, 0]]
+        ordered = ordered and (p == 0 or node[p] > node[p - 1])
         if pieces[p, 2] > 0:
             count += pieces[p, 1]
-            ordered = ordered and first[pieces[p, 0]] > before
-            before = first[pieces[p, 0]]
     log, used = begin_entry(log, used, row, count, 2 * count)
-    order = np.empty(len(pieces), dtype=np.int64)
-    for p in range(len(pieces)):
-        order[p] = p
     if not ordered:
-        key = np.empty(len(pieces))
-        for p in range(len(pieces)):
-            key[p] = first[pieces[p, 0]]
-        sort_by(key, order, len(pieces))
-    for p in order:
+        sort_by(node, order, len(pieces))
+    for i in range(len(pieces)):
+        p = order[i]
         if pieces[p, 2] > 0:
-            node = first[pieces[p, 0]]
-            for n in range(node, node + pieces[p, 1]):
+            begin = np.int64(node[i])
+            for n in range(begin, begin + pieces[p, 1]):
                 log[used] = n
                 log[used + 1] = pieces[p, 2]
                 used += 2

@@ -205,11 +205,9 @@ class Again(Observer):
         rows, behind = view.waiting.rows, passes.frozen(view.waiting.rows[::-1].copy())
         fits = passes.fits_now(view, rows, self.allocator)
         assert fits.tolist() == passes.fits_now(view, rows, self.fresh()).tolist()
-        listed = self.allocator.memory.open_nodes.tolist()
-        some = np.flatnonzero((view.free > 0).any(axis=1)).tolist()
-        assert set(some) <= set(listed)
-        assert listed == sorted(set(listed))
-        assert len(listed) <= 2 * len(some)
+        both = np.hstack([view.free, view.system.capacity, view.eligible.T])
+        differs = [True, *(both[1:] != both[:-1]).any(axis=1).tolist()]
+        assert self.allocator.memory.run_starts.tolist() == differs
         for first, second in ((rows, behind), (behind, rows), (rows, rows)):
             one = passes.easy_pass(view, first, second, self.allocator)
             assert one.tolist() == passes.easy_pass(view, first, second, self.fresh()).tolist()
@@ -222,5 +220,5 @@ class Again(Observer):
 @pytest.mark.parametrize("policy", ref.POLICIES)
 @some
 def test_passes_over_one_view_do_not_see_each_other(policy, workload, system):
-    """Each finds all free that was, on the nodes that are listed as open and on no others."""
+    """Each finds all free that was, and where runs of nodes that are alike begin."""
     run(workload, system, "easy", observers=[Again(policy, system)])
