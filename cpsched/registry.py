@@ -38,6 +38,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "aucsched2": "cpsched.auction.aucsched:Aucsched2",
         "aucsched3": "cpsched.auction.aucsched:Aucsched3",
         "wla": "cpsched.wla.dispatcher:Wla",
+        "compact": "cpsched.wla.compact:Compact",
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
 
 #: Whether a job that is bigger than every slot keeps its place in the window.
-HELD = ("inside", "aside")
+INSIDE, ASIDE = "inside", "aside"
 #: Statistic: jobs that were held at a decision, being bigger than every slot.
 HELD_JOBS = "held_jobs"
 
@@ -52,8 +52,8 @@ class Wla(LearningDispatcher):
     priority
         Order of the queue.
     held
-        Whether jobs bigger than every slot stay ``inside`` the window while they are held, so that
-        fewer others are considered, or step ``aside`` for those behind them.
+        Whether jobs bigger than every slot step ``aside`` while they are held, so that the window
+        is the first jobs that fit a slot, or stay ``inside``, so that fewer others are considered.
     age_limit
         Seconds of waiting after which the oldest job starts before all others, on nodes that are
         reserved for it as soon as it has none. None: never, as in the paper.
@@ -74,20 +74,20 @@ class Wla(LearningDispatcher):
         interval: int | None = 30,
         solver: str = BRANCH_AND_BOUND,
         priority: str = "fifo",
-        held: str = "inside",
+        held: str = ASIDE,
         age_limit: int | None = None,
         limit: float = 0.01,
         allocator: str = "first-fit",
     ) -> None:
         check_least("interval", interval, 1, "none")
         check_least("age_limit", age_limit, 1, "none")
-        check_choice("held", held, HELD)
+        check_choice("held", held, (INSIDE, ASIDE))
         self.interval = interval
         self.solver = Solver(solver, window, limit)
         self.priority_rule = make_priority(priority)
         super().__init__(self.priority_rule)
         self.allocator = make_allocator(allocator)
-        self._aside = held == "aside"
+        self._aside = held == ASIDE
         self._age_limit = age_limit
 
     def reset(self, system: System, seed: int) -> None:
@@ -99,25 +99,20 @@ class Wla(LearningDispatcher):
 
     def choose(self, view: View) -> Decision:
         """Pack the window into the slots."""
-        window, late = self._window(view)
-        starting = _Starting(view, self.allocator)
-        sizes = self._sizes.of(view, window)
-        rows = view.waiting.store.columns[window]
-        ends = view.now + rows[:, c.RUNTIME_ESTIMATE]
-        left: BoolArray = np.ones(len(window), dtype=np.bool_)
-        plan = self._start_late(starting, window[:late], sizes, left)
-        for job in np.flatnonzero(left & ~sizes.any(axis=1)).tolist():
-            left[job] = False
-            starting.anywhere(int(window[job]), int(ends[job]))
-        jobs = np.flatnonzero(left)
+        starting, plan, _, window = self._prepared(view)
+        sizes, ends = self._sizes.of(view, window), expected_ends(view, window)
+        nowhere = ~sizes.any(axis=1)
+        for row, end in zip(window[nowhere].tolist(), ends[nowhere].tolist(), strict=True):
+            starting.anywhere(row, end)
+        window, sizes, ends = window[~nowhere], sizes[~nowhere], ends[~nowhere]
         slots = self._machine.available(starting.taken, starting.reserved)
-        found = problem_of(slots, sizes[jobs], ends[jobs])
-        numbers: dict[str, float] = {HELD_JOBS: len(jobs) - len(found.jobs)}
+        found = problem_of(slots, sizes, ends)
+        numbers: dict[str, float] = {HELD_JOBS: len(window) - len(found.jobs)}
         if found.jobs:
             answer, more = self.solver.solve(found.problem)
             numbers |= more
             for job, first, size in found.places(answer):
-                starting.on_run(int(window[jobs[job]]), first, first + size)
+                starting.on_run(int(window[job]), first, first + size)
         return Decision(starting.starts, plan, self._again_at(view, starting), numbers)
 
     def ranking(self, view: View) -> IntArray:
@@ -125,59 +120,67 @@ class Wla(LearningDispatcher):
         return self.priority_rule.rows(view)
 
     def considered(self, view: View) -> IntArray:
-        """Return the window."""
-        return self._window(view)[0]
+        """Return the jobs that are past the age limit and come first, and the window."""
+        _, _, late, window = self._prepared(view)
+        return np.concatenate([late, window])
 
-    def _window(self, view: View) -> tuple[IntArray, int]:
-        """Return the jobs to consider, and how many of them, the first ones, are past the limit."""
-        rows = self.ranking(view)
-        late = 0
-        if self._age_limit is not None:
-            waited = view.now - view.waiting.submit
-            oldest = view.waiting.rows[waited >= self._age_limit]
-            late = len(oldest)
-            rows = np.concatenate([oldest, rows[~np.isin(rows, oldest)]])
-        if not self._aside:
-            rows = rows[: self.solver.window]
-        store = view.waiting.store
-        classes = np.unique(store.shapes[store.columns[rows, c.SHAPE], c.SHAPE_CLASS])
+    def _prepared(self, view: View) -> tuple[_Starting, PlannedStarts | None, IntArray, IntArray]:
+        """Return what starts before all others, what is reserved, for whom, and the window."""
+        classes = np.unique(view.waiting.eligible_class)
         if self._machine.update(view, classes):
             self._sizes.forget()
+        starting = _Starting(view, self.allocator)
+        plan, late = self._start_late(starting)
+        rows = self.ranking(view)
+        rows = rows[~np.isin(rows, late)]
         if self._aside:
-            most = self._machine.longest_free()
-            sizes = self._sizes.of(view, rows)
-            fits = ((sizes > 0) & (sizes <= most)).any(axis=1)
-            # Those that no run can ever hold, and those past the limit, are no slot's to hold.
-            others = ~sizes.any(axis=1) | (np.arange(len(rows)) < late)
-            rows = rows[np.logical_or(fits, others)][: self.solver.window]
-        return frozen(rows), min(late, len(rows))
+            rows = rows[self._fits_somewhere(starting, rows)]
+        return starting, plan, late, frozen(rows[: self.solver.window])
 
-    def _start_late(
-        self, starting: _Starting, late: IntArray, sizes: IntArray, left: BoolArray
-    ) -> PlannedStarts | None:
-        """Start jobs past the age limit, the oldest first; reserve for the first that cannot."""
+    def _fits_somewhere(self, starting: _Starting, rows: IntArray) -> BoolArray:
+        """Return which jobs some slot can hold; those that no slot ever can are not held."""
+        sizes, ends = self._sizes.of(starting.view, rows), expected_ends(starting.view, rows)
+        slots = self._machine.available(starting.taken, starting.reserved)
+        fits = np.logical_not(sizes.any(axis=1))
+        for until in np.unique(slots.until).tolist():
+            longest = np.zeros(sizes.shape[1], dtype=np.int64)
+            alike = slots.until == until
+            np.maximum.at(longest, slots.sort[alike], (slots.end - slots.first)[alike])
+            fits |= (ends <= until) & ((sizes > 0) & (sizes <= longest)).any(axis=1)
+        return np.asarray(fits)
+
+    def _start_late(self, starting: _Starting) -> tuple[PlannedStarts | None, IntArray]:
+        """
+        Start jobs past the age limit, the oldest first; reserve for the first that cannot.
+
+        Returns
+        -------
+        plan, late
+            The reservation, and the jobs that have started or have it.
+        """
         view = starting.view
+        if self._age_limit is None:
+            return None, np.zeros(0, dtype=np.int64)
+        late = view.waiting.rows[view.now - view.waiting.submit >= self._age_limit]
+        sizes, ends = self._sizes.of(view, late), expected_ends(view, late)
+        until = busy_until(view) if len(late) else late
         for job, row in enumerate(late.tolist()):
-            left[job] = False
-            handle = int(view.waiting.store.columns[row, c.HANDLE])
-            if not sizes[job].any():
-                if starting.anywhere(row, MAX_TIME):
-                    continue
-                # Nothing else starts before it does.
-                starting.reserve(np.arange(len(view.free)), view.now)
-                return None
-            until = busy_until(view)
-            until[starting.taken] = MAX_TIME
             run = earliest_run(self._machine, until, sizes[job])
-            if run is not None and run.start == view.now:
-                starting.on_run(row, run.first, run.end)
-                continue
             if run is None:
-                return None
-            nodes = np.arange(run.first, run.end)
-            starting.reserve(nodes, run.start)
-            return PlannedStarts((handle,), (run.start,), {handle: nodes})
-        return None
+                # No run of nodes can ever hold it, so it needs none.
+                if not starting.anywhere(row, MAX_TIME):
+                    # Nothing else starts before it does.
+                    starting.reserve(np.arange(len(view.free)), view.now)
+                    return None, late[: job + 1]
+            elif run.start == view.now:
+                starting.on_run(row, run.first, run.end)
+            else:
+                nodes = np.arange(run.first, run.end)
+                starting.reserve(nodes, run.start)
+                handle = int(view.waiting.store.columns[row, c.HANDLE])
+                return PlannedStarts((handle,), (run.start,), {handle: nodes}), late[: job + 1]
+            until[starting.starts[-1].allocation.node] = ends[job]
+        return None, late
 
     def _again_at(self, view: View, starting: _Starting) -> int | None:
         """Return when to decide again where nothing happens until then."""
@@ -190,6 +193,12 @@ class Wla(LearningDispatcher):
             return None
         late = int(view.waiting.submit[0]) + self._age_limit
         return late if late > view.now else None
+
+
+def expected_ends(view: View, rows: IntArray) -> IntArray:
+    """Return when jobs are expected to end if they start now."""
+    ends: IntArray = view.now + view.waiting.store.columns[rows, c.RUNTIME_ESTIMATE]
+    return ends
 
 
 class _Starting:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
     from cpsched.wla.machine_slots import MachineSlots
 
-_OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES, c.SHAPE_BOX]
+#: Of a shape: what a job says itself of how it is to lie.
+OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES, c.SHAPE_BOX]
 _DEMAND = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
 
 
@@ -62,7 +63,7 @@ class Sizes:
     def _find(self, view: View, row: int) -> IntArray:
         found = np.zeros(self._machine.num_sorts, dtype=np.int64)
         store = view.waiting.store
-        if store.shapes[store.columns[row, c.SHAPE], _OWN_PLACES].any():
+        if store.shapes[store.columns[row, c.SHAPE], OWN_PLACES].any():
             return found
         for sort, longest in enumerate(self._longest.tolist()):
             nodes = self._machine.sort == sort

@@ -1,0 +1,207 @@
+"""
+``compact``: another dispatcher says which jobs start now, slots say where.
+
+What the other one starts is packed into the slots, a window of starts at a time, as ``wla`` packs
+jobs. A job is moved only from wholly free nodes to as many of the same sort, so that what is left
+is the same but for the numbers of the nodes; and onto a node that is reserved for another job only
+if it is expected to end in time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.model import columns as c
+from cpsched.model.decision import Start
+from cpsched.model.types import MAX_TIME
+from cpsched.spec import build
+from cpsched.wla.machine_slots import MachineSlots, problem_of
+from cpsched.wla.sizes import OWN_PLACES
+from cpsched.wla.solvers import CP_SAT, Solver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.dispatch.contract import Reservation, WaitReason
+    from cpsched.model.decision import Action, Decision
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+#: Statistics: jobs that were put on a run of nodes, and that stayed where they were.
+MOVED, STAYED = "moved_jobs", "jobs_not_moved"
+
+
+class Compact(Dispatcher):
+    """
+    Another dispatcher decides when jobs start, and slots decide where.
+
+    Parameters
+    ----------
+    when
+        The other dispatcher, with its options in quotes: ``compact:when="easy:priority=slowdown"``.
+    window
+        Most jobs that are packed at once, in the order in which they start.
+    solver
+        As of ``wla``.
+    limit
+        Deterministic time that ``cp-sat`` may take for a window.
+    """
+
+    name = "compact"
+    good_for = "another dispatcher's waits with most jobs on neighbouring nodes"
+    goes_wrong_when = "the machine is full: jobs that find no run of free nodes are scattered"
+
+    def __init__(
+        self, when: str = "easy", window: int = 50, solver: str = CP_SAT, limit: float = 0.01
+    ) -> None:
+        self.when: Dispatcher = build("dispatchers", when)
+        self.solver = Solver(solver, window, limit)
+        self.selects_sets = self.when.selects_sets  # type: ignore[misc]
+        self.minimises = self.when.minimises
+        self.interval = self.when.interval
+        self.acts_when_idle = self.when.acts_when_idle
+        if hasattr(self.when, "allocator"):
+            self.allocator = self.when.allocator
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        self.when.reset(system, seed)
+        self._machine = MachineSlots(system)
+
+    def decide(self, view: View) -> Decision:
+        """Ask the other dispatcher, and move what it starts."""
+        decision = self.when.decide(view)
+        starts = [action for action in decision.actions if isinstance(action, Start)]
+        if not starts:
+            return decision
+        moved = self._moved(view, starts, decision)
+        actions: list[Action] = [
+            moved.get(action.handle, action) if isinstance(action, Start) else action
+            for action in decision.actions
+        ]
+        numbers = {MOVED: len(moved), STAYED: len(starts) - len(moved)}
+        return decision._replace(actions=actions, stats={**decision.stats, **numbers})
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what the other dispatcher remembers."""
+        return self.when.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self.when.restore(state)
+
+    def ranking(self, view: View) -> IntArray | None:
+        """Return the other dispatcher's order."""
+        return self.when.ranking(view)
+
+    def considered(self, view: View) -> IntArray | None:
+        """Return the jobs that the other dispatcher considers."""
+        return self.when.considered(view)
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view that the other dispatcher's reservations go by."""
+        return self.when.reservation_view(view)
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
+        """Return what the other dispatcher reserves."""
+        return self.when.reservations(view, decision)
+
+    def wait_reason(
+        self, view: View, decision: Decision, row: int, derived: WaitReason
+    ) -> WaitReason:
+        """Return the other dispatcher's reason."""
+        return self.when.wait_reason(view, decision, row, derived)
+
+    def _moved(self, view: View, starts: Sequence[Start], decision: Decision) -> dict[int, Start]:
+        """Return the starts on runs of nodes, by handle."""
+        self._machine.update(view, np.arange(len(view.eligible)))
+        reserved = self._reserved(view, decision)
+        if reserved is None:
+            return {}
+        handle = view.waiting.handle
+        rows = dict(zip(handle.tolist(), view.waiting.rows.tolist(), strict=True))
+        # All that starts stays where it is until it has been moved.
+        uses = np.zeros(len(view.free), dtype=np.int64)
+        for start in starts:
+            uses[start.allocation.node] += 1
+        movable = [start for start in starts if self._is_movable(view, rows, start, uses)]
+        moved: dict[int, Start] = {}
+        for first in range(0, len(movable), self.solver.window):
+            window = movable[first : first + self.solver.window]
+            for start in window:
+                uses[start.allocation.node] -= 1
+            moved |= self._packed(view, rows, window, uses > 0, reserved)
+            for start in window:
+                uses[moved.get(start.handle, start).allocation.node] += 1
+        return moved
+
+    def _reserved(self, view: View, decision: Decision) -> IntArray | None:
+        """Return from when on each node is reserved; None where a job needs more than nodes."""
+        reserved = np.full(len(view.free), MAX_TIME)
+        handles, rows = view.waiting.handle, view.waiting.rows
+        store = view.waiting.store
+        for handle, start, nodes, _ in self.when.reservations(view, decision):
+            if nodes is not None:
+                reserved[nodes] = np.minimum(reserved[nodes], start)
+                continue
+            # Any nodes of its sorts will do, unless they have to lie in a way.
+            row = rows[handles == handle]
+            if store.shapes[store.columns[row, c.SHAPE]][
+                :, [c.SHAPE_CONTIGUOUS, *OWN_PLACES]
+            ].any():
+                return None
+        return reserved
+
+    def _is_movable(
+        self, view: View, rows: Mapping[int, int], start: Start, uses: IntArray
+    ) -> bool:
+        """Return whether a job has whole nodes of one sort for itself, wherever they lie."""
+        nodes = start.allocation.node
+        store = view.waiting.store
+        shape = store.shapes[store.columns[rows[start.handle], c.SHAPE]]
+        return bool(
+            not shape[OWN_PLACES].any()
+            and (uses[nodes] == 1).all()
+            and (view.free[nodes] == view.system.capacity[nodes]).all()
+            and (self._machine.sort[nodes] == self._machine.sort[nodes[0]]).all()
+        )
+
+    def _packed(
+        self,
+        view: View,
+        rows: Mapping[int, int],
+        window: Sequence[Start],
+        taken: BoolArray,
+        reserved: IntArray,
+    ) -> dict[int, Start]:
+        """
+        Return the starts of a window that slots can hold, by handle, on other nodes.
+
+        Those that no slot can hold stay where they are, and the others are packed beside them.
+        """
+        planned = self.when.reservation_view(view).waiting.store.columns
+        taken = taken.copy()
+        while window:
+            size = np.zeros((len(window), self._machine.num_sorts), dtype=np.int64)
+            for job, start in enumerate(window):
+                nodes = start.allocation.node
+                size[job, self._machine.sort[nodes[0]]] = len(nodes)
+            ends = view.now + planned[[rows[start.handle] for start in window], c.RUNTIME_ESTIMATE]
+            found = problem_of(self._machine.available(taken, reserved), size, ends)
+            answer, _ = self.solver.solve(found.problem)
+            moved = {}
+            for job, first, num in found.places(answer):
+                handle, allocation = window[job]
+                nodes = np.arange(first, first + num)
+                moved[handle] = Start(handle, allocation._replace(node=nodes))
+            if len(moved) == len(window):
+                return moved
+            for start in window:
+                if start.handle not in moved:
+                    taken[start.allocation.node] = True
+            window = [start for start in window if start.handle in moved]
+        return {}
