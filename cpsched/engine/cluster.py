@@ -28,7 +28,7 @@ from cpsched.model.arrays import immutable
 from cpsched.model.decision import Decision, Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import Status
+from cpsched.model.types import MISSING, Status
 from cpsched.model.validate import one_of
 from cpsched.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.spec import build
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View
+
+#: No job's limit of switches passes.
+_NO_ENDS = np.zeros((0, 2), dtype=np.int64)
 
 
 class Cluster:
@@ -116,6 +119,8 @@ class Cluster:
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
         self._repredicts = self.predictor.repredicts
+        #: When a job's limit of switches passes: second and row, a heap.
+        self._switch_ends: list[tuple[int, int]] = []
         #: Users of whom a job has ended since waiting jobs were last asked about again.
         self._ended_users: set[int] = set()
         #: Jobs that somebody else predicted: the predictor is not asked about them.
@@ -213,6 +218,7 @@ class Cluster:
                 machine.store.writable[row, c.STATE] = c.HELD
             else:
                 machine.enqueue(row)
+                self._await_switches(row, now)
         self._news = True
 
     def release(self, handle: int, now: int) -> None:
@@ -229,6 +235,7 @@ class Cluster:
         if not self.machine.is_in(handle, c.HELD):
             self._refuse(handle, "released", "held")
         self.machine.return_to_queue(handle)
+        self._await_switches(handle, now)
         self._news = True
 
     def start(self, starts: Sequence[Start], now: int) -> None:
@@ -358,8 +365,12 @@ class Cluster:
 
     @property
     def next_wake(self) -> int | None:
-        """The next second at which the dispatcher asked to be woken."""
-        return self._wakes[0] if self._wakes else None
+        """The next second at which the dispatcher is to be asked, whatever happens until then."""
+        ends, columns = self._switch_ends, self.machine.store.columns
+        while ends and columns.item(ends[0][1], c.STATE) == c.ENDED:
+            heappop(ends)
+        wake = self._wakes[0] if self._wakes else None
+        return wake if not ends or (wake is not None and wake <= ends[0][0]) else ends[0][0]
 
     def is_due(self, now: int) -> bool:
         """Say whether the dispatcher should be asked: something happened, or it asked for it."""
@@ -367,7 +378,26 @@ class Cluster:
         while wakes and wakes[0] <= now:
             heappop(wakes)
             self._news = True
+        while self._switch_ends and self._switch_ends[0][0] <= now:
+            self._relax_switches(heappop(self._switch_ends)[1])
         return self._news
+
+    def _await_switches(self, row: int, now: int) -> None:
+        """Note when the limit of switches of a job that may start from now on passes."""
+        store = self.machine.store
+        wait = store.columns.item(row, c.SWITCH_WAIT)
+        if wait != MISSING and store.shapes[store.columns[row, c.SHAPE], c.SHAPE_SWITCHES]:
+            heappush(self._switch_ends, (now + wait, row))
+
+    def _relax_switches(self, row: int) -> None:
+        """Let a job lie under any number of switches from now on."""
+        store, state = self.machine.store, self.machine.store.columns.item(row, c.STATE)
+        if state != c.ENDED:
+            shape = store.shape_without_switches(store.columns.item(row, c.SHAPE))
+            store.writable[row, c.SHAPE] = shape
+            # What is remembered of the job is what it asked for before.
+            store.reordered += 1
+            self._news |= state == c.WAITING
 
     def view(self, now: int) -> View:
         """Return what the dispatcher can know now; valid until something happens."""
@@ -382,7 +412,7 @@ class Cluster:
         """
         if now != self.now:
             self._tick(now)
-        if self._wakes:
+        if self._wakes or self._switch_ends:
             self.is_due(now)
         self._news = False
         machine = self.machine
@@ -486,6 +516,8 @@ class Cluster:
             "dispatcher": dict(self.dispatcher.state()),
             "predictor": dict(self.predictor.state()),
         }
+        if self._switch_ends:
+            saved["switch_ends"] = np.array(sorted(self._switch_ends), dtype=np.int64)
         if self._repredicts:
             saved["ended_users"] = np.array(sorted(self._ended_users), dtype=np.int64)
             saved["told"] = np.array(sorted(self._told), dtype=np.int64)
@@ -523,6 +555,10 @@ class Cluster:
         if wakes and wakes[0] < now:
             raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
+        ends = saved.get("switch_ends", _NO_ENDS)
+        if ends.shape[1:] != (2,) or not np.isin(ends[:, 1], range(self.machine.store.size)).all():
+            raise RunError("the state has a limit of switches of a job that is not in it")
+        self._switch_ends = sorted((second, row) for second, row in ends.tolist())
         if self._repredicts:
             self._ended_users = set(saved["ended_users"].tolist())
             self._told = set(saved["told"].tolist())

@@ -11,7 +11,8 @@ from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED, Split
+from cpsched.model.topology import MAX_SIDE, pack_box
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Split
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ class Request:
         ``any`` or ``even``: as many units on each node it touches.
     contiguous, exclusive
         Consecutive nodes only; nobody else on its nodes.
+    segment
+        Nodes in each of its segments: each lies inside one group of the topology's lowest level,
+        and its nodes are a multiple of it; 0 for none.
+    max_switches, switch_wait
+        Most groups of the lowest level it may touch, 0 for any number; and for how many seconds
+        from when it may first start that counts, None for as long as it waits.
+    box
+        Sides of the box of a torus that it must fill, any way round; empty for none.
     queue, user, name, group
         As text, '' where unknown.
     """
@@ -62,6 +71,10 @@ class Request:
     split: str = "any"
     contiguous: bool = False
     exclusive: bool = False
+    segment: int = 0
+    max_switches: int = 0
+    switch_wait: int | None = None
+    box: tuple[int, ...] = ()
     queue: str = ""
     user: str = ""
     name: str = ""
@@ -72,6 +85,11 @@ class Request:
         _check_whole("units", self.units, 1, UNBOUNDED)
         _check_whole("nodes_min", self.nodes_min, 1, UNBOUNDED)
         _check_whole("nodes_max", self.nodes_max, self.nodes_min, UNBOUNDED)
+        _check_whole("segment", self.segment, 0, UNBOUNDED)
+        _check_whole("max_switches", self.max_switches, 0, UNBOUNDED)
+        if self.switch_wait is not None:
+            _check_whole("switch_wait", self.switch_wait, 0, MAX_TIME)
+        _packed(self.box)
         for kind, amount in self.resources.items():
             _check_whole(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node.items():
@@ -133,8 +151,9 @@ class JobEncoder:
         """
         self._check_queue(request)
         shape = self._shape(request)
+        relaxed = _without_switches(shape) if request.switch_wait is not None else shape
         bounds = (request.units, request.nodes_min, request.nodes_max)
-        self._check_feasible(shape, bounds)
+        self._check_feasible(relaxed, bounds)
         expected_wait = self._system.expected_wait(request.queue or None)
         known = {
             "handle": self._store.size,
@@ -142,11 +161,13 @@ class JobEncoder:
             "requested_time": request.requested_time,
             "units": request.units,
             "shape": self._number(shape),
+            "switch_wait": MISSING if request.switch_wait is None else request.switch_wait,
             "nodes_min": request.nodes_min,
             "nodes_max": request.nodes_max,
             "expected_wait": -1 if expected_wait is None else expected_wait,
             **{label: self._code(label, getattr(request, label)) for label in LABELS},
         }
+        self._number(relaxed)
         return self._store.append(submit_rows(1, known))
 
     @property
@@ -222,7 +243,7 @@ class JobEncoder:
             _SPLITS[request.split],
             int(request.contiguous),
             int(request.exclusive),
-            *(0, 0, 0),
+            *(request.segment, request.max_switches, _packed(request.box)),
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
             *self._amounts(self._ranges(request)),
@@ -288,6 +309,9 @@ class JobEncoder:
             nodes_max=[bounds[2]],
             split=[shape[c.SHAPE_SPLIT]],
             contiguous=[bool(shape[c.SHAPE_CONTIGUOUS])],
+            segment=[shape[c.SHAPE_SEGMENT]],
+            max_switches=[shape[c.SHAPE_SWITCHES]],
+            box=[shape[c.SHAPE_BOX]],
         )
         own = np.array([shape[c.SHAPE_CLASS]])
         return infeasible(
@@ -308,7 +332,7 @@ def _check_saved(
         and shapes.ndim == submitted.ndim == 2
         and (shapes.shape[1], submitted.shape[1]) == (width, columns)
         and (shapes >= 0).all()
-        and (shapes <= MAX_AMOUNT).all()
+        and (np.delete(shapes, c.SHAPE_BOX, axis=1) <= MAX_AMOUNT).all()
         and (shapes[:, c.SHAPE_CLASS] < num_codes[0]).all()
         and np.array_equal(submitted[:, c.HANDLE], np.arange(len(submitted)))
         and all(
@@ -332,6 +356,20 @@ def _check_saved(
     )
     if not good:
         raise RunError("the state has jobs that ask for what no request can ask for")
+
+
+def _without_switches(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape that asks for the same but ``max_switches``."""
+    return (*shape[: c.SHAPE_SWITCHES], 0, *shape[c.SHAPE_SWITCHES + 1 :])
+
+
+def _packed(box: tuple[int, ...]) -> int:
+    for side in box:
+        _check_whole("box", side, 1, MAX_SIDE)
+    try:
+        return pack_box(box)
+    except ValueError as error:
+        raise ConfigError(f"is {box!r}: {error}", where=_WHERE, key="box") from None
 
 
 def _check_whole(key: str, value: object, least: int, most: int) -> None:

@@ -19,6 +19,7 @@ from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.arrays import immutable, shared
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.topology import unpack_box
 from cpsched.model.types import MAX_TIME
 from cpsched.model.view import View
 from cpsched.prediction import distribution_fault
@@ -194,6 +195,7 @@ class Machine:
             proper = False
         if not proper:
             raise DispatchError(self._improper(row, allocation))
+        self._check_places(row, node)
         count = len(node)
         first = arena.reserve(count)
         self._room_to_run(self.num_running + 1)
@@ -218,6 +220,20 @@ class Machine:
         arena.used += count
         self.num_running += 1
         self._held += count
+
+    def _check_places(self, row: int, node: IntArray) -> None:
+        """Raise if nodes are not in segments, under few switches or a box as a job asks."""
+        store = self.store
+        asked = store.shapes[store.columns.item(row, c.SHAPE), c.SHAPE_SEGMENT : c.SHAPE_REQUEST]
+        # Nodes that are not there, or twice, are for the check of everything else.
+        num_nodes = self.system.num_nodes
+        if asked.any() and len(np.unique(node[(node >= 0) & (node < num_nodes)])) == len(node):
+            segment, max_switches, box = asked.tolist()
+            complaint = self.system.topology.misfit(
+                node, segment=segment, max_switches=max_switches, box=unpack_box(box)
+            )
+            if complaint:
+                raise DispatchError(f"job {self.name(row)} {complaint}")
 
     def _room_to_run(self, num_jobs: int) -> None:
         running = self._running

@@ -18,10 +18,11 @@ from cpsched.explain.room import places
 from cpsched.explain.sentences import summary_of, why_starting
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
+from cpsched.model.topology import box_text, unpack_box
 from cpsched.model.types import MISSING, UNBOUNDED, Split
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
-from cpsched.words import brief, clock
+from cpsched.words import brief, clock, counted, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -262,6 +263,21 @@ def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> st
     return f"it may not start before {clock(int(workload.begin[row]), workload.epoch)}"
 
 
+def _locality(workload: Workload, row: int) -> list[str]:
+    """Return what a job asks of the places of its nodes, in words."""
+    segment, switches, wait, box = (
+        int(getattr(workload, name)[row])
+        for name in ("segment", "max_switches", "switch_wait", "box")
+    )
+    words = [f"in segments of {counted(segment, 'node')}"] if segment else []
+    if switches:
+        limit = f"in at most {counted(switches, 'group')} of the lowest level"
+        words.append(limit if wait == MISSING else f"{limit} for the first {seconds(wait)}")
+    if box:
+        words.append(f"in a box of {box_text(unpack_box(box))}")
+    return words
+
+
 def _asked(workload: Workload, row: int, predicted: int | None) -> Asked:
     def nonzero(values: Any) -> dict[str, int]:
         pairs = zip(workload.resources, values.tolist(), strict=True)
@@ -283,7 +299,7 @@ def _asked(workload: Workload, row: int, predicted: int | None) -> Asked:
         per_node=nonzero(workload.per_node[row]),
         nodes_min=int(workload.nodes_min[row]),
         nodes_max=None if nodes_max >= UNBOUNDED else nodes_max,
-        rules=tuple(rule for rule, holds in rules.items() if holds),
+        rules=(*(rule for rule, holds in rules.items() if holds), *_locality(workload, row)),
         requested_time=int(workload.requested_time[row]),
         predicted=predicted,
     )

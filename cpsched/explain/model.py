@@ -132,7 +132,8 @@ class Asked:
     nodes_min, nodes_max
         Bounds on the nodes it touches; None: no upper bound.
     rules
-        ``even``, ``contiguous``, ``exclusive`` where they hold.
+        ``even``, ``contiguous``, ``exclusive`` where they hold; segments, limit of switches and box
+        in words.
     predicted
         Runtime the plan reckons with, seconds; None for a job that never entered the queue.
     """

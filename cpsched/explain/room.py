@@ -10,6 +10,7 @@ from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.jobtable import JobTable
+from cpsched.model.topology import box_text, unpack_box
 from cpsched.study.nodes import fold
 from cpsched.words import amount, counted
 
@@ -46,6 +47,9 @@ class Fitting:
         self.exclusive = bool(job.exclusive)
         self.contiguous = bool(job.contiguous)
         self.even = bool(job.split)
+        self.segment: int = job.segment
+        self.max_switches: int = job.max_switches
+        self.box = unpack_box(job.box)
         self.allocator = FirstFit()
         self.allocator.reset(view.system)
 
@@ -124,10 +128,14 @@ class Fitting:
         if usable < self.nodes_min:
             return f"it needs {self.nodes_min} nodes at least, {usable} have room for a unit"
         most = min(self.nodes_max, usable)
+        one, several = self.view.system.topology.group_words
         rules = [
             f"on at most {most} nodes" if self.nodes_max < usable else "",
             "with as many units on each" if self.even else "",
             "on consecutive nodes" if self.contiguous else "",
+            f"in segments of {self.segment} nodes in one {one} each" if self.segment > 1 else "",
+            f"in at most {counted(self.max_switches, one, several)}" if self.max_switches else "",
+            f"in a box of {box_text(self.box)}" if self.box else "",
         ]
         return f"there is room for its units, but not {', '.join(filter(None, rules))}"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.mapping.locality import Locality, asks_for_locality
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
 from cpsched.model.types import Split
@@ -24,7 +25,10 @@ _MOST_UNITS = 1 << 62
 
 
 #: What a request is, next to the nodes it may use.
-_COLUMNS = ("units", "request", "per_node", "nodes_min", "nodes_max", "split", "contiguous")
+_COLUMNS = (
+    *("units", "request", "per_node", "nodes_min", "nodes_max", "split", "contiguous"),
+    *("segment", "max_switches", "switch_wait", "box"),
+)
 
 
 def infeasible(
@@ -62,6 +66,13 @@ def infeasible(
             fits[at] = _fits_line(shapes, at, system.capacity, eligible[index])
         for at in np.flatnonzero(own & ~fits).tolist():
             reasons[at] = _reason(shapes, at, kinds, counts)
+        for at in np.flatnonzero(own & fits & asks_for_locality(shapes)).tolist():
+            held = _held(shapes, np.array([at]), system.capacity, system.num_nodes)[0]
+            reason = Locality.of(shapes, at).why_never(
+                held * eligible[index], system.topology, is_pool=system.is_counted_pool
+            )
+            if reason is not None:
+                fits[at], reasons[at] = False, reason
     never = np.flatnonzero(~fits[shape_of_row])
     return {int(rows[row]): reasons[int(shape_of_row[row])] for row in never}
 

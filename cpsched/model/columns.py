@@ -19,19 +19,20 @@ USER = 9
 NAME = 10
 GROUP = 11
 NOT_BEFORE = 12
+SWITCH_WAIT = 13
 # Predicted runtimes; the requested time until a predictor has answered.
-RANKING_ESTIMATE = 13
-RUNTIME_ESTIMATE = 14
-RUNTIME_BOUND = 15
+RANKING_ESTIMATE = 14
+RUNTIME_ESTIMATE = 15
+RUNTIME_BOUND = 16
 #: Columns below this number are set at submit; those from here on by who runs the jobs.
-NUM_SUBMIT = 16
-ATTEMPTS = 16
-STATE = 17
-START = 18
-EXPECTED_END = 19
-ALLOC_FIRST = 20
-ALLOC_COUNT = 21
-NUM_COLUMNS = 22
+NUM_SUBMIT = 17
+ATTEMPTS = 17
+STATE = 18
+START = 19
+EXPECTED_END = 20
+ALLOC_FIRST = 21
+ALLOC_COUNT = 22
+NUM_COLUMNS = 23
 
 # Values of STATE.
 WAITING = 0

@@ -40,6 +40,7 @@ SUBMIT_COLUMNS = {
     "name": c.NAME,
     "group": c.GROUP,
     "not_before": c.NOT_BEFORE,
+    "switch_wait": c.SWITCH_WAIT,
     "ranking_estimate": c.RANKING_ESTIMATE,
     "runtime_estimate": c.RUNTIME_ESTIMATE,
     "runtime_bound": c.RUNTIME_BOUND,
@@ -51,6 +52,7 @@ _NEUTRAL: Mapping[str, int | str] = {
     "expected_wait": -1,
     **dict.fromkeys(LABELS, -1),
     "not_before": MISSING,
+    "switch_wait": MISSING,
     "ranking_estimate": "requested_time",
     "runtime_estimate": "requested_time",
     "runtime_bound": "requested_time",
@@ -124,7 +126,8 @@ class JobStore:
     shapes
         Distinct requests, int64, shape ``(S, SHAPE_REQUEST + 3 R)``.
     reordered
-        How often a job came into the queue elsewhere than at its end, because it was held.
+        How often a job came into the queue elsewhere than at its end, because it was held, or
+        changed while it waited.
     labels
         The strings seen so far for each of queue, user, name and group, by code.
     quantiles, ends_within
@@ -229,6 +232,22 @@ class JobStore:
         self._writable_distribution[name] = writable
         setattr(self, name, shown)
         return writable
+
+    def shape_without_switches(self, shape: int) -> int:
+        """
+        Return the shape that asks for the same as another but ``max_switches``.
+
+        Raises
+        ------
+        LookupError
+            If it has not been added.
+        """
+        wanted = self.shapes[shape].copy()
+        wanted[c.SHAPE_SWITCHES] = 0
+        found = np.flatnonzero((self.shapes == wanted).all(axis=1))
+        if not len(found):
+            raise LookupError(f"there is no shape that relaxes shape {shape}")
+        return int(found[0])
 
     def add_shapes(self, shapes: IntArray) -> None:
         """Append distinct requests; rows as in :attr:`shapes`."""

@@ -148,6 +148,8 @@ class JobTable:
     """Starts that failed so far."""
     not_before = _Column(c.NOT_BEFORE)
     """Second before which the job may not start, or ``MISSING``."""
+    switch_wait = _Column(c.SWITCH_WAIT)
+    """Seconds for which ``max_switches`` counts, or ``MISSING``: as long as the job waits."""
     shape = _Column(c.SHAPE)
     """Row of ``store.shapes`` that holds the job's request."""
     eligible_class = _OfShape(c.SHAPE_CLASS)

@@ -127,6 +127,11 @@ class Topology:
         """Number of levels of groups, the root included."""
         return len(self.level_sizes) + len(self.group_sizes) + 1
 
+    @property
+    def group_words(self) -> tuple[str, str]:
+        """What one group of the lowest level is called, and what several are."""
+        return _GROUP_WORDS[self.kind]
+
     def level_group(self, level: int) -> IntArray:
         """Return the group of every node at a level (0 = leaf switches), shape ``(N,)``."""
         if level < self.num_levels - 1:
@@ -204,6 +209,37 @@ class Topology:
             found.append(int(used.sum()))
         return tuple(found) if prod(found) == len(nodes) else None
 
+    def misfit(
+        self,
+        nodes: IntArray,
+        *,
+        segment: int = 0,
+        max_switches: int = 0,
+        box: tuple[int, ...] = (),
+    ) -> str:
+        """
+        Say how distinct nodes break what a job asks of their places, '' if they do not.
+
+        Parameters
+        ----------
+        segment, max_switches
+            As in a :class:`~cpsched.model.workload.Workload`; 0 where nothing is asked.
+        box
+            Sides, in any order; empty where none is asked for.
+        """
+        counts = np.unique(self.level_group(0)[nodes], return_counts=True)[1]
+        word, words = self.group_words
+        if segment and (counts % segment).any():
+            shown = " + ".join(map(str, counts.tolist()[:6])) + " + ..." * (len(counts) > 6)
+            return f"has {shown} nodes {word} by {word}, in segments of {segment}"
+        if max_switches and len(counts) > max_switches:
+            return f"touches {len(counts)} {words}, may touch {max_switches} at most"
+        if box:
+            found = self.box(nodes)
+            if found is None or pack_box(_long(found)) != pack_box(_long(box)):
+                return f"is on {len(nodes)} nodes that are not a box of {box_text(box)}"
+        return ""
+
     def cost(self, nodes: IntArray) -> float:
         """Return the mean distance over all pairs of distinct nodes; 0 for a single node."""
         nodes = np.asarray(nodes, dtype=np.int64)
@@ -273,6 +309,13 @@ class Topology:
         )
 
 
+_GROUP_WORDS = {
+    TopologyKind.LINE: ("machine", "machines"),
+    TopologyKind.TREE: ("leaf switch", "leaf switches"),
+    TopologyKind.BLOCK: ("block", "blocks"),
+    TopologyKind.DRAGONFLY: ("router", "routers"),
+    TopologyKind.TORUS: ("machine", "machines"),
+}
 #: Links between two nodes under one router, in one group, and in two groups.
 _DRAGONFLY_HOPS = (2, 3, 5)
 
@@ -297,6 +340,16 @@ def unpack_box(packed: int) -> tuple[int, ...]:
     """Return the sides of a packed box, longest first; empty for none."""
     sides = (int(packed) >> BOX_BITS * at & MAX_SIDE for at in range(MAX_SIDES))
     return tuple(side for side in sides if side)
+
+
+def box_text(sides: Sequence[int]) -> str:
+    """Return the sides of a box or a torus as text: ``4x4x2``."""
+    return "x".join(map(str, sides))
+
+
+def _long(sides: Sequence[int]) -> list[int]:
+    """Return the sides of a box that are longer than one node."""
+    return [side for side in sides if side > 1]
 
 
 def _check_level_sizes(sizes: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from cpsched.model import columns as c
 from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
+from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -36,6 +37,8 @@ class Arrivals:
         All jobs, rejected ones included.
     rows
         What the job store gets of each job, shape ``(A, NUM_SUBMIT)``.
+    relaxes
+        Whether some job's limit of switches passes while it waits.
     workload_row
         Row of the workload of each job that can run, shape ``(A,)``. The position here is the
         job's handle and its row in the job store.
@@ -63,20 +66,29 @@ class Arrivals:
         classes, first = by_appearance(old)
         self._classes = old[first]
         self._eligible = fitted.eligible[self._classes]
+        #: Jobs whose limit of switches passes: they bring the request that is left then, too.
+        relaxes = (jobs.max_switches > 0) & (jobs.switch_wait != MISSING)
+        self.relaxes = bool(relaxes.any())
+        job = np.repeat(np.arange(len(jobs)), 1 + relaxes)
+        last = np.cumsum(1 + relaxes) - 1
+        switches = jobs.max_switches[job]
+        switches[last[relaxes]] = 0
         flags = [
-            *(classes, jobs.split, jobs.contiguous, jobs.exclusive),
-            *(jobs.segment, jobs.max_switches, jobs.box),
+            *(column[job] for column in (classes, jobs.split, jobs.contiguous, jobs.exclusive)),
+            *(jobs.segment[job], switches, jobs.box[job]),
         ]
-        self._shapes, shape_of = distinct_shapes(
+        self._shapes, numbers = distinct_shapes(
             np.stack(flags, axis=1, dtype=np.int64, casting="unsafe"),
-            jobs.request,
-            jobs.per_node,
-            jobs.per_node_max,
+            *(amounts[job] for amounts in (jobs.request, jobs.per_node, jobs.per_node_max)),
         )
+        shape_of = numbers[last - relaxes]
         self._labels = {label: getattr(jobs, label).values for label in LABELS}
         self.rows = _submit_block(jobs, system, shape_of)
         # Highest numbers in use up to and including each job.
-        columns = [shape_of, *(getattr(jobs, label).codes for label in LABELS)]
+        columns = [
+            np.maximum(shape_of, numbers[last]),
+            *(getattr(jobs, label).codes for label in LABELS),
+        ]
         self._seen = np.maximum.accumulate(np.stack(columns, axis=1), axis=0) + 1
         # Whether a job brings a shape or string no job before it had.
         self._brings = np.ones(len(jobs), dtype=np.bool_)

@@ -302,6 +302,7 @@ class Simulator:
             and self._kills
             and self.interval is None
             and not self._has_holds
+            and not self.arrivals.relaxes
             and not self._on_instant
             and len(told) == 2
             and recorders.keys() == {AllocationRecorder, DecisionRecorder}

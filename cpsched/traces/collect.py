@@ -36,6 +36,9 @@ class Shape:
     nodes_min: int = 1
     nodes_max: int = UNBOUNDED
     exclusive: bool = False
+    segment: int = 0
+    max_switches: int = 0
+    switch_wait: int = MISSING
     constraint: str | None = None
 
 
@@ -59,7 +62,10 @@ class Job:
 
 #: Columns of a workload by the fields of a job and of its shape that they are made of.
 _OF_JOB = ("submit", "start", "runtime", "requested_time", "status", *LABEL_COLUMNS[1:])
-_OF_SHAPE = ("units", "nodes_min", "nodes_max", "exclusive", "constraint")
+_OF_SHAPE = (
+    *("units", "nodes_min", "nodes_max", "exclusive"),
+    *("segment", "max_switches", "switch_wait", "constraint"),
+)
 
 
 class NotAJobError(Exception):

@@ -6,6 +6,8 @@ Columns may come in any order; those not named here are passed over. Good to hav
     TZ=UTC sacct -a -X -P -S 2024-01-01 -E 2024-02-01 -o JobID,JobName,User,Account,Partition,\
         State,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqTRES,AllocTRES,ReqMem,NNodes,Constraints
 
+``SubmitLine`` besides tells segments and switches; a command with | in it cannot be read.
+
 =================  ==============================================================================
 ``job_id``         ``JobID`` (array task ``123_4``, part of a heterogeneous job ``123+0``: each is
                    a job of its own), else ``JobIDRaw``

@@ -14,6 +14,8 @@ A job is ``cores`` units of one core on exactly ``nodes`` nodes:
 - memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
   (``ReqMem`` without letter, ``ReqTRES`` mem, ``AllocTRES`` mem) divided by the nodes and rounded
   up, goes to the node. ``0`` (all the node's memory) cannot be known here and counts as none.
+- segments and switches: ``--segment=N`` and ``--switches=N@time`` of ``SubmitLine``, the command
+  that submitted the job. Without a time Slurm waits 300 s for so few switches, its default.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.model.types import UNBOUNDED
+from cpsched.model.types import MISSING, UNBOUNDED
 from cpsched.traces.collect import Shape
-from cpsched.traces.text import amount
+from cpsched.traces.text import amount, minutes, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +44,11 @@ _NOTHING = ("", "0", "(null)", "N/A", "None")
 #: How busy GPUs were; nothing a job holds.
 _MEASURED = ("gres/gpumem", "gres/gpuutil")
 _SOCKETS = re.compile(r"\([^)]*\)")
+_SEGMENT = re.compile(r"(?:^|\s)--segment[=\s]\s*(\S+)")
+_SWITCHES = re.compile(r"(?:^|\s)--switches[=\s]\s*(\S+)")
+#: Seconds for which a limit of switches counts that names no time (max_switch_wait of Slurm).
+_SWITCH_WAIT = 300
+_ENDLESS = ("INFINITE", "UNLIMITED")
 _OLD_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::([A-Za-z_][\w.\-]*))?(?::([0-9]\w*))?")
 
 
@@ -92,14 +99,40 @@ def shape(row: Mapping[str, str], place: Place) -> Shape:
         request["mem"] = memory
     elif memory:
         on_node["mem"] = memory if each == "node" else _share(memory, nodes, "mem", place)
+    segment, max_switches, switch_wait = _locality(row.get("submitline", ""), place)
     return Shape(
         units=cores,
         request=request,
         per_node=on_node,
         nodes_min=nodes or 1,
         nodes_max=nodes or UNBOUNDED,
+        segment=segment,
+        max_switches=max_switches,
+        switch_wait=switch_wait,
         constraint=row.get("constraints"),
     )
+
+
+def _locality(command: str, place: Place) -> tuple[int, int, int]:
+    """Return segment, most switches and seconds to wait for them, from the submitting command."""
+    match = _SEGMENT.search(command)
+    segment = place.parse(_count, "SubmitLine --segment", match[1]) if match else 0
+    match = _SWITCHES.search(command)
+    if match is None:
+        return segment, 0, MISSING
+    count, _, text = match[1].partition("@")
+    switches = place.parse(_count, "SubmitLine --switches", count)
+    if text.upper() in _ENDLESS:
+        return segment, switches, MISSING
+    wait = place.parse(minutes, "SubmitLine --switches", text) if text else _SWITCH_WAIT
+    return segment, switches, wait
+
+
+def _count(text: str) -> int:
+    number = whole(text)
+    if not 0 <= number <= UNBOUNDED:
+        raise ValueError(f"must be from 0 to {UNBOUNDED}")
+    return number
 
 
 def tres(text: str, column: str, place: Place) -> Tres:

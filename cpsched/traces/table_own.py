@@ -7,6 +7,8 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 
 - ``per_node.gpu``, ``per_node_max.gpu``, ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``,
   ``exclusive``, ``constraint``: how the job lies on nodes;
+- ``segment``, ``max_switches``, ``switch_wait``, ``box`` (``4x4x2``): where the nodes lie in the
+  topology;
 - ``queue``, ``partition``, ``user``, ``name``, ``group``;
 - ``job_type``, ``units_min``, ``units_max``, ``urgent``, ``deadline``, ``begin``, ``dependency``
   (the ``job_id`` that must end first), ``requested_time_assumed``;
@@ -26,6 +28,7 @@ import numpy as np
 
 from cpsched import arrow
 from cpsched.errors import TraceError
+from cpsched.model.topology import box_text, unpack_box
 from cpsched.model.types import (
     MAX_AMOUNT,
     MAX_TIME,
@@ -61,6 +64,12 @@ _CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
 }
 #: Times that may be unknown.
 _TIMES = ("deadline", "begin", "recorded_start")
+#: Columns of numbers in which an empty cell stands for one of them.
+_BLANKS = {
+    **dict.fromkeys((*_TIMES, "switch_wait"), MISSING),
+    **dict.fromkeys(("segment", "max_switches"), 0),
+    "nodes_max": UNBOUNDED,
+}
 _KNOWN = (*(name for name in COLUMNS if name not in _AMOUNTS), "cores")
 
 
@@ -177,6 +186,9 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "nodes_max": cells.whole("nodes_max", 1, UNBOUNDED, UNBOUNDED),
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
+        **{name: cells.whole(name, 0, UNBOUNDED, 0) for name in ("segment", "max_switches")},
+        "switch_wait": cells.seconds("switch_wait", blank=MISSING),
+        "box": cells.box("box"),
         **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
         **{name: cells.flag(name) for name in FLAG_COLUMNS},
         **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
@@ -230,9 +242,9 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
     if name in _CHOICES:
         words = {int(choice): choice.name.lower() for choice in _CHOICES[name][0]}
         return arrow.strings([words[code] for code in value.tolist()])
-    if name in _TIMES:
-        return _gaps(value, MISSING)
-    return _gaps(value, UNBOUNDED) if name == "nodes_max" else arrow.numbers(value)
+    if name == "box":
+        return arrow.strings([box_text(unpack_box(box)) or None for box in value.tolist()])
+    return _gaps(value, _BLANKS[name]) if name in _BLANKS else arrow.numbers(value)
 
 
 def _gaps(values: IntArray, blank: int) -> pa.Array:

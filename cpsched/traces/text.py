@@ -229,6 +229,11 @@ def duration(value: str) -> int:
     return seconds_within(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 
+def minutes(value: str) -> int:
+    """Read a length of time as Slurm's options take it, as seconds: a number alone is minutes."""
+    return duration(f"{value}:0" if value.isascii() and value.isdigit() else value)
+
+
 def seconds_within(value: int, least: int = 0) -> int:
     """Return a time or length of time if it is at least ``least`` and can be believed."""
     if not least <= value <= MAX_TIME:

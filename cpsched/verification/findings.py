@@ -50,6 +50,13 @@ class Rule(StrEnum):
     """Units split evenly where the job asks for that."""
     CONTIGUOUS = "contiguous"
     """Nodes are consecutive where the job asks for that."""
+    SEGMENT = "segment"
+    """Each segment of a job lies inside one group of the topology's lowest level."""
+    MAX_SWITCHES = "max-switches"
+    """A job touches at most ``max_switches`` groups of the lowest level, unless it has waited for
+    ``switch_wait``."""
+    BOX = "box"
+    """A job that asks for a box of a torus fills one."""
     ELIGIBLE = "eligible"
     """The job's queue and constraint allow the nodes."""
     AMOUNT = "amount"

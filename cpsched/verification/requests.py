@@ -1,18 +1,19 @@
-"""Rules about what a job asked for: units, bounds, split, contiguity, amounts."""
+"""Rules about what a job asked for: units, bounds, split, contiguity, locality, amounts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.model.types import JobType, Split
+from cpsched.model.topology import unpack_box
+from cpsched.model.types import MISSING, JobType, Split
 from cpsched.verification.findings import Findings, Rule
 from cpsched.verification.phases import Phases, inside, node_name
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import BoolArray, IntArray
 
 #: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.
 _MOST = float(1 << 62)
@@ -23,6 +24,7 @@ def check_requests(schedule: Schedule, findings: Findings, phases: Phases) -> No
     _check_units(schedule, findings, phases)
     _check_bounds(schedule, findings, phases)
     _check_shape(schedule, findings, phases)
+    _check_locality(schedule, findings, phases)
     _check_amount(schedule, findings, phases)
 
 
@@ -81,6 +83,47 @@ def _check_shape(schedule: Schedule, findings: Findings, phases: Phases) -> None
         ),
         job,
     )
+
+
+def _check_locality(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+    """Check segments, limits of switches and boxes against the topology."""
+    workload, segments, job = schedule.workload, schedule.segments, phases.job
+    topology = schedule.system.topology
+    end = np.append(phases.first[1:], len(phases.order))
+    limit = np.where(_outwaited(schedule), 0, workload.max_switches)
+    good = inside(schedule)
+
+    def misfit(at: int, **asked: Any) -> str:
+        own = phases.order[phases.first[at] : end[at]]
+        own = own[good[own]]
+        runs = zip(segments.node[own], segments.count[own], strict=True)
+        nodes = [np.arange(first, first + count) for first, count in runs]
+        return topology.misfit(np.unique(np.concatenate(nodes)), **asked) if nodes else ""
+
+    for rule, column, name in (
+        (Rule.SEGMENT, workload.segment, "segment"),
+        (Rule.MAX_SWITCHES, limit, "max_switches"),
+        (Rule.BOX, workload.box, "box"),
+    ):
+        said: dict[int, str] = {}
+        for at in np.flatnonzero(column[job]).tolist():
+            value = int(column[job[at]])
+            said[at] = misfit(at, **{name: unpack_box(value) if name == "box" else value})
+        wrong = np.zeros(len(job), dtype=np.bool_)
+        wrong[[at for at, words in said.items() if words]] = True
+        findings.add(rule, wrong, said.__getitem__, job)
+
+
+def _outwaited(schedule: Schedule) -> BoolArray:
+    """Tell which jobs have waited as long as their limit of switches counts, shape ``(J,)``."""
+    workload = schedule.workload
+    eligible = np.maximum(workload.submit, workload.begin)
+    rows = np.flatnonzero(workload.dependency >= 0)
+    eligible[rows] = np.maximum(eligible[rows], schedule.end[workload.dependency[rows]])
+    waits: BoolArray = (workload.switch_wait != MISSING) & (
+        schedule.start >= eligible + workload.switch_wait
+    )
+    return waits
 
 
 def _check_amount(schedule: Schedule, findings: Findings, phases: Phases) -> None:

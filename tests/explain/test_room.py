@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import jobs, machine
 
 from cpsched.explain.room import Fitting
 from cpsched.mapping import fit
+from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.planning.instance import cluster_of
 
 
@@ -75,3 +78,25 @@ def test_consecutive_nodes():
     room = room_of(machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True])
     assert room.obstacle == "there is room for its units, but not on consecutive nodes"
     assert [(place.nodes, place.units) for place in room.places] == [("n[0,2]", 1)]
+
+
+@pytest.mark.parametrize(
+    ("topology", "columns", "obstacle"),
+    [
+        (Topology(4, (2,)), {"segment": [2]}, "in segments of 2 nodes in one leaf switch each"),
+        (
+            Topology(4, (2,), kind=TopologyKind.BLOCK),
+            {"max_switches": [1]},
+            "in at most 1 block",
+        ),
+        (Topology(4, sides=(2, 2)), {"box": [pack_box((2, 1))]}, "in a box of 2x1"),
+    ],
+)
+def test_places_that_are_asked_for_are_named(topology, columns, obstacle):
+    """The kernel's answer aside: what is said where a job does not fit."""
+    workload = jobs((0, 2, 5), nodes_min=[2], nodes_max=[2], **columns)
+    view = cluster_of(
+        fit(workload, replace(machine(*[(1,)] * 4), topology=topology)), "requested"
+    ).view(0)
+    fitting = Fitting(view, 0)
+    assert obstacle in fitting._shape_obstacle(np.array([1, 0, 0, 1]))

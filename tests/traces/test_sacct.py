@@ -269,3 +269,37 @@ def test_no_node_allocated_is_not_divided_by(log) -> None:
         traces.read(log("a.sacct", lines(nobody)))
     workload = traces.read(log("a.sacct", lines(nobody, {"JobID": "8"})), skip_bad_lines=True)
     assert (workload.job_id.tolist(), dict(workload.set_aside)) == (["8"], {"bad line": 1})
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("sbatch job.sh", (0, 0, MISSING)),
+        ("sbatch --switches=2 job.sh", (0, 2, 300)),
+        ("srun -N 4 --switches 1@10:00 ./a", (0, 1, 600)),
+        ("sbatch --switches=1@90 --segment=12 job.sh", (12, 1, 5400)),
+        ("sbatch --switches=1@1-0 job.sh", (0, 1, 86400)),
+        ("sbatch --switches=3@UNLIMITED --segment 4 job.sh", (4, 3, MISSING)),
+        ("sbatch job.sh my--switches=2", (0, 0, MISSING)),
+    ],
+)
+def test_segments_and_switches_are_in_the_command(command, asked, tmp_path) -> None:
+    (path := tmp_path / "a.sacct").write_text(lines({"SubmitLine": command}))
+    workload = traces.read(path)
+    found = (workload.segment[0], workload.max_switches[0], workload.switch_wait[0])
+    assert found == asked
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("sbatch --switches=few job.sh", "SubmitLine --switches .*'few'.* is not a whole number"),
+        ("sbatch --switches=1@soon job.sh", "SubmitLine --switches .*'soon'.* is not a length of"),
+        ("sbatch --segment=-1 job.sh", "SubmitLine --segment .*'-1'.* must be from 0"),
+    ],
+)
+def test_a_command_that_cannot_be_read_is_one_line(command, complaint, tmp_path) -> None:
+    (path := tmp_path / "a.sacct").write_text(lines({"SubmitLine": command}))
+    with pytest.raises(TraceError) as error:
+        traces.read(path)
+    assert re.search(complaint, str(error.value))

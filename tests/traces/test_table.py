@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from cpsched import traces
 from cpsched.errors import TraceError
+from cpsched.model.topology import pack_box
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split, Status
 from cpsched.model.workload import Workload
 
@@ -71,6 +72,16 @@ def test_text_that_looks_like_nothing_stays_text(log) -> None:
     assert workload.job_id.tolist() == ["NA", "None"]
     assert workload.user.decode() == ["nan", None]
     assert workload.name.decode() == ["a,b", "two\nlines"]
+
+
+def test_requests_for_places_are_read(log) -> None:
+    header = f"{HEADER},segment,max_switches,switch_wait,box"
+    path = log("a.csv", f"{header}\nx,0,1,24,9,12,2,300,2X4x1\ny,0,1,1,9,,,,\n")
+    workload = traces.read(path)
+    assert workload.segment.tolist() == [12, 0]
+    assert workload.max_switches.tolist() == [2, 0]
+    assert workload.switch_wait.tolist() == [300, MISSING]
+    assert workload.box.tolist() == [pack_box((4, 2, 1)), 0]
 
 
 def test_gzip_and_windows_line_ends_are_read(log) -> None:
@@ -139,6 +150,12 @@ BAD_CELLS = {
     ("split", "uneven"): "is not one of any, even",
     ("job_type", "soft"): "is not one of rigid, moldable, malleable, evolving",
     ("nodes_min", "0"): "must be from 1 to",
+    ("segment", "-1"): "must be from 0 to",
+    ("max_switches", "two"): "is not a whole number",
+    ("switch_wait", "-5"): "must be from 0 to",
+    ("box", "4x0"): "is not a box such as 4x4x2, of 1 to 5 sides from 1 to 4095",
+    ("box", "4*4"): "is not a box such as 4x4x2",
+    ("box", "1x1x1x1x1x1"): "is not a box such as 4x4x2",
     ("request.core", "-1"): "must be from 0 to",
     ("per_node.gpu", "99999999999999999"): "must be from 0 to",
     ("request.mem", str(MAX_AMOUNT)): "times the request must be at most",
@@ -410,6 +427,10 @@ def workloads(draw: st.DrawFn) -> Workload:
             UNBOUNDED if more is None else low + more
             for low, more in zip(nodes_min, spread, strict=True)
         ],
+        "segment": column(st.integers(0, 20)),
+        "max_switches": column(st.integers(0, 3)),
+        "switch_wait": column(st.one_of(st.just(MISSING), st.integers(0, MAX_TIME))),
+        "box": [pack_box(box) for box in column(st.lists(st.integers(1, 4095), max_size=5))],
         "split": column(st.sampled_from(Split)),
         "job_type": column(st.sampled_from(JobType)),
         "status": column(st.sampled_from(Status)),

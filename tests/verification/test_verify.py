@@ -11,6 +11,7 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.model.types import MISSING, JobType
 from cpsched.model.workload import Labels
 from cpsched.verification import Rule, Violation, verify
@@ -105,6 +106,16 @@ def column(name: str, **values: Any) -> Corrupt:
         return replace(schedule, workload=workload.with_columns(**columns))
 
     return change
+
+
+def on(topology: Topology) -> Corrupt:
+    """Lay the nodes in a topology."""
+    return lambda schedule: replace(schedule, system=replace(schedule.system, topology=topology))
+
+
+def both(first: Corrupt, then: Corrupt) -> Corrupt:
+    """Change two things."""
+    return lambda schedule: then(first(schedule))
 
 
 def rules(schedule: Schedule, **options: Any) -> list[Rule]:
@@ -392,6 +403,33 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
             column("empty", units=5, units_max=5)(schedule)
         ),
     ),
+    (
+        "segment-on-two-switches",
+        Rule.SEGMENT,
+        "job even has 1 + 1 nodes leaf switch by leaf switch, in segments of 2",
+        both(on(Topology(6, (2,))), column("even", segment=2)),
+    ),
+    (
+        "too-many-switches",
+        Rule.MAX_SWITCHES,
+        "job even touches 2 leaf switches, may touch 1 at most",
+        both(on(Topology(6, (2,))), column("even", max_switches=1)),
+    ),
+    (
+        "too-many-switches-before-the-wait-is-over",
+        Rule.MAX_SWITCHES,
+        "job even touches 2 blocks, may touch 1 at most",
+        both(
+            on(Topology(6, (2,), kind=TopologyKind.BLOCK)),
+            column("even", max_switches=1, switch_wait=1),
+        ),
+    ),
+    (
+        "no-box",
+        Rule.BOX,
+        "job even is on 2 nodes that are not a box of 2x2",
+        both(on(Topology(6, sides=(3, 2))), column("even", box=pack_box((2, 2)))),
+    ),
 ]
 
 
@@ -405,6 +443,28 @@ def test_one_corruption_breaks_one_rule(
     assert {violation.rule for violation in found} == {rule}, found
     assert message in [violation.message for violation in found]
     assert {violation.total for violation in found} == {len(found)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "good"),
+    [
+        # Submitted at 1, it starts at 7 under two switches.
+        ({"switch_wait": 6}, True),
+        ({"switch_wait": 7}, False),
+        # What it waits for besides does not count.
+        ({"switch_wait": 4, "begin": 3}, True),
+        ({"switch_wait": 5, "begin": 3}, False),
+        ({"switch_wait": 0, "dependency": ROW["gpu"]}, True),
+        ({"switch_wait": 1, "dependency": ROW["gpu"]}, False),
+        ({"max_switches": 2}, True),
+        ({}, False),
+        ({"max_switches": 0, "segment": 1}, True),
+    ],
+)
+def test_a_limit_of_switches_counts_until_the_job_has_waited(schedule: Schedule, asked, good):
+    change = both(on(Topology(6, (2,))), column("even", **({"max_switches": 1} | asked)))
+    found = rules(both(moved("even", 7, 12), change)(schedule))
+    assert found == ([] if good else [Rule.MAX_SWITCHES])
 
 
 def test_every_rule_is_tested():

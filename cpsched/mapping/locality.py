@@ -1,0 +1,264 @@
+"""Whether a job's segments, limit of switches or box fit the empty machine; exact."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.model.topology import box_text, unpack_box
+from cpsched.model.types import MISSING, Split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from cpsched.model.topology import Topology
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.workload import Workload
+
+
+def asks_for_locality(shapes: Workload) -> BoolArray:
+    """Tell which jobs ask for segments, a limit of switches that never passes, or a box."""
+    asked: BoolArray = (shapes.segment > 0) | (_lasting_switches(shapes) > 0) | (shapes.box > 0)
+    return asked
+
+
+class Locality(NamedTuple):
+    """
+    What one job asks of the places of its nodes.
+
+    Attributes
+    ----------
+    units, fewest, most
+        Number of units, and bounds on the number of nodes.
+    even, contiguous
+        As many units on each node; consecutive nodes.
+    segment
+        Nodes in a segment, 1 where the job has none.
+    switches
+        Most groups of the lowest level, 0 for any number.
+    box
+        Sides, empty for none.
+    """
+
+    units: int
+    fewest: int
+    most: int
+    even: bool
+    contiguous: bool
+    segment: int
+    switches: int
+    box: tuple[int, ...]
+
+    @classmethod
+    def of(cls, shapes: Workload, at: int) -> Self:
+        """Return what one job of a workload asks for."""
+        return cls(
+            units=int(shapes.units[at]),
+            fewest=int(shapes.nodes_min[at]),
+            most=int(shapes.nodes_max[at]),
+            even=bool(shapes.split[at] == Split.EVEN),
+            contiguous=bool(shapes.contiguous[at]),
+            segment=max(int(shapes.segment[at]), 1),
+            switches=int(_lasting_switches(shapes)[at]),
+            box=unpack_box(int(shapes.box[at])),
+        )
+
+    def why_never(self, held: IntArray, topology: Topology, *, is_pool: bool) -> str | None:
+        """
+        Return why the job fits nowhere, though its units would; None if it fits.
+
+        Parameters
+        ----------
+        held
+            Units of the job that each node holds when empty, shape ``(N,)``.
+        topology
+            Of the machine.
+        is_pool
+            Whether nodes are counted pools rather than places.
+        """
+        if is_pool:
+            return f"asks to lie {self._words(topology)}, the machine is counted pools, not nodes"
+        if self.box:
+            return self._no_box(held, topology)
+        if not self._counts(int((held > 0).sum())):
+            most = min(self.most, self.units, int((held > 0).sum()))
+            return (
+                f"asks for segments of {self.segment} nodes, which {self.fewest} to {most} nodes"
+                " are not a multiple of"
+            )
+        group = topology.level_group(0)
+        fits = self._fits_window if self.contiguous else self._fits_groups
+        if fits(held, group):
+            return None
+        sizes = np.bincount(group, minlength=1)
+        if self.segment > sizes.max():
+            return (
+                f"asks for segments of {self.segment} nodes, no {topology.group_words[0]} has more"
+                f" than {sizes.max()}"
+            )
+        return f"its {self.units} units do not fit {self._words(topology)}"
+
+    def _words(self, topology: Topology) -> str:
+        """Say what is asked for."""
+        parts = []
+        one, several = topology.group_words
+        if self.box:
+            parts.append(f"in a box of {box_text(self.box)}")
+        if self.segment > 1:
+            parts.append(f"in segments of {self.segment} nodes, each in one {one}")
+        if self.switches:
+            parts.append(f"in at most {self.switches} {one if self.switches == 1 else several}")
+        if self.contiguous:
+            parts.append("on consecutive nodes")
+        return " and ".join(parts) or f"in segments of {self.segment} node"
+
+    def _counts(self, usable: int) -> range:
+        """Return the numbers of nodes that bounds, units and segments allow."""
+        first = -(-self.fewest // self.segment) * self.segment
+        return range(first, min(self.most, self.units, usable) + 1, self.segment)
+
+    def _shares(self, usable: int) -> Iterator[tuple[int, int]]:
+        """Yield numbers of nodes with the units each must hold at least."""
+        for num in self._counts(usable):
+            if not self.even:
+                yield num, 1
+            elif self.units % num == 0:
+                yield num, self.units // num
+
+    def _fits_groups(self, held: IntArray, group: IntArray) -> bool:
+        """Say whether the job fits on nodes that may lie anywhere in their groups."""
+        if self.even:
+            return any(
+                self._most_chunks(held >= share, group) * self.segment >= num
+                for num, share in self._shares(len(held))
+            )
+        counts = self._counts(int((held > 0).sum()))
+        low, high = counts[0] // self.segment, counts[-1] // self.segment
+        values = _chunk_values(held, group, self.segment)
+        groups = self.switches or len(values)
+        if groups >= len(values):
+            # The best chunks of a group are its first: those of all groups, best first.
+            best = np.sort(np.concatenate([*values, np.zeros(0, dtype=np.int64)]))[::-1][:high]
+            return len(best) >= low and int(best.sum()) >= self.units
+        if len(np.unique(held[held > 0])) == 1:
+            num = min(self._most_chunks(held > 0, group), high)
+            return num >= low and num * self.segment * int(held.max()) >= self.units
+        return bool((_best_units(values, groups, high)[low:] >= self.units).any())
+
+    def _most_chunks(self, usable: BoolArray, group: IntArray) -> int:
+        """Return how many segments the allowed number of groups holds on usable nodes."""
+        chunks = np.sort(np.bincount(group[usable], minlength=1) // self.segment)[::-1]
+        return int(chunks[: self.switches or None].sum())
+
+    def _fits_window(self, held: IntArray, group: IntArray) -> bool:
+        """Say whether the job fits on consecutive nodes."""
+        sizes = np.bincount(group)
+        ends = np.cumsum(sizes)
+        torn = np.concatenate([[0], np.cumsum(sizes % self.segment != 0)])
+        sums = np.concatenate([[0], np.cumsum(held)])
+        for num, share in self._shares(len(held)):
+            begin = np.arange(len(held) - num + 1)
+            first, last = group[begin], group[begin + num - 1]
+            usable = np.concatenate([[0], np.cumsum(held >= share)])
+            good = usable[begin + num] - usable[begin] == num
+            if not self.even:
+                good &= sums[begin + num] - sums[begin] >= self.units
+            if self.switches:
+                good &= last - first < self.switches
+            # Each border inside must be between two segments: the first one, then all groups
+            # from it to the last, which are inside as a whole.
+            whole = torn[np.maximum(last, first + 1)] == torn[first + 1]
+            good &= (first == last) | (((ends[first] - begin) % self.segment == 0) & whole)
+            if good.any():
+                return True
+        return False
+
+    def _no_box(self, held: IntArray, topology: Topology) -> str | None:
+        """Return why the job fits in no box of the torus, None if it fits."""
+        box, sides, num = box_text(self.box), topology.sides, prod(self.box)
+        if not sides:
+            return f"asks for a box of {box} nodes, the machine is not a torus"
+        if self.contiguous:
+            return "asks for a box and for consecutive nodes at once; it can have one of them"
+        if not self.fewest <= num <= self.most:
+            return f"a box of {box} has {num} nodes, it may touch {self.fewest} to {self.most}"
+        if num > self.units:
+            return f"a box of {box} has {num} nodes, it has {self.units} units"
+        if num % self.segment:
+            return f"asks for segments of {self.segment} nodes, a box of {box} has {num}"
+        if self.even and self.units % num:
+            return f"its {self.units} units are not as many on each node of a box of {box}"
+        turned = _rotations(self.box, sides)
+        if not turned:
+            return f"a box of {box} does not fit in a torus of {box_text(sides)}"
+        grid = np.zeros(sides, dtype=np.int64)
+        grid[tuple(topology.cells.T)] = held
+        share = self.units // num if self.even else 1
+        for box_sides in turned:
+            good = _box_sums((grid >= share).astype(np.int64), box_sides) == num
+            if not self.even:
+                good &= _box_sums(grid, box_sides) >= self.units
+            if good.any():
+                return None
+        return f"its {self.units} units do not fit in a box of {box}"
+
+
+def _lasting_switches(shapes: Workload) -> IntArray:
+    """Return the limits of switches that never pass; a job outwaits the others."""
+    return np.where(shapes.switch_wait == MISSING, shapes.max_switches, 0)
+
+
+def _chunk_values(held: IntArray, group: IntArray, segment: int) -> list[IntArray]:
+    """Return what each group's best segment holds, its second best and so on."""
+    values = []
+    for number in range(int(group[-1]) + 1):
+        own = np.sort(held[(group == number) & (held > 0)])[::-1]
+        whole = len(own) // segment * segment
+        if whole:
+            values.append(own[:whole].reshape(-1, segment).sum(axis=1))
+    return values
+
+
+def _best_units(values: list[IntArray], groups: int, most: int) -> IntArray:
+    """Return the most units that so many segments of so few groups hold, shape ``(most + 1,)``."""
+    never = np.iinfo(np.int64).min // 2
+    best = np.full((groups + 1, most + 1), never, dtype=np.int64)
+    best[:, 0] = 0
+    used: dict[bytes, int] = {}
+    for value in values:
+        # More groups that are alike than may be touched change nothing.
+        key = value.tobytes()
+        used[key] = used.get(key, 0) + 1
+        if used[key] > groups:
+            continue
+        before = best.copy()
+        for num, units in enumerate(np.cumsum(value[:most]).tolist(), start=1):
+            part = before[:-1, : most + 1 - num] + units
+            best[1:, num:] = np.maximum(best[1:, num:], part)
+    found: IntArray = best[-1]
+    return found
+
+
+def _rotations(box: tuple[int, ...], sides: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the ways to lay a box that the sides of a torus allow."""
+    long = tuple(side for side in box if side > 1)
+    if len(long) > len(sides):
+        return []
+    padded = long + (1,) * (len(sides) - len(long))
+    turned = dict.fromkeys(permutations(padded))
+    return [way for way in turned if all(own <= side for own, side in zip(way, sides, strict=True))]
+
+
+def _box_sums(grid: IntArray, box: tuple[int, ...]) -> IntArray:
+    """Return the sum over the box that begins at each cell and goes round."""
+    for axis, side in enumerate(box):
+        around = np.concatenate([grid, np.take(grid, range(side), axis=axis)], axis=axis)
+        total = np.cumsum(around, axis=axis)
+        size = grid.shape[axis]
+        end = np.take(total, range(side - 1, side - 1 + size), axis=axis)
+        grid = end - np.take(total, range(size), axis=axis) + grid
+    return grid

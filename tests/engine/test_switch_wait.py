@@ -1,0 +1,199 @@
+"""A limit of switches that counts for a while only, and what the engine checks of places."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.api import (
+    Cluster,
+    ConfigError,
+    Decision,
+    DispatchError,
+    InfeasibleRequestError,
+    Request,
+    Status,
+)
+from cpsched.dispatch.rules import Fifo
+from cpsched.mapping import fit
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Start
+from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.verification import verify
+
+
+class OneSwitch(Fifo):
+    """Starts the first job, on every other node; one with a limit of switches never."""
+
+    def decide(self, view):
+        waiting = view.waiting
+        for job in waiting:
+            if job.max_switches == 0 and job.box == 0:
+                node = np.flatnonzero(view.free[:, 0])[::2][: job.units]
+                if len(node) == job.units:
+                    one = np.ones(len(node), dtype=np.int64)
+                    return Decision((Start(job.handle, Allocation(node, one, one[:, None])),))
+        return Decision(())
+
+
+def tree(num=8, size=2, **more):
+    return replace(machine(*[(1,)] * num), topology=Topology(num, (size,), **more))
+
+
+def request(units, **more):
+    return Request(units=units, nodes_min=units, nodes_max=units, requested_time=10, **more)
+
+
+def waiting_switches(cluster, now):
+    return cluster.view(now).waiting.max_switches.tolist()
+
+
+def test_the_dispatcher_is_woken_when_the_limit_has_passed():
+    cluster = Cluster(tree(), OneSwitch())
+    cluster.submit(request(2, max_switches=1, switch_wait=30), 10)
+    cluster.submit(request(2, max_switches=1), 10)
+    assert cluster.decide(10).actions == ()
+    assert cluster.next_wake == 40
+    assert not cluster.is_due(39)
+    assert waiting_switches(cluster, 39) == [1, 1]
+    assert cluster.is_due(40)
+    assert waiting_switches(cluster, 40) == [0, 1]
+    (start,) = cluster.decide(40).actions
+    cluster.start([start], 40)
+    assert cluster.next_wake is None
+
+
+def test_a_held_job_waits_from_its_release_on():
+    cluster = Cluster(tree(), OneSwitch())
+    handle = cluster.submit(request(2, max_switches=1, switch_wait=30), 0, held=True)
+    assert cluster.next_wake is None
+    cluster.release(handle, 50)
+    assert cluster.next_wake == 80
+
+
+def test_a_job_that_has_ended_wakes_nobody():
+    cluster = Cluster(tree(), "fifo")
+    gone, there = (
+        cluster.submit(request(2, max_switches=1, switch_wait=wait), 0) for wait in (30, 60)
+    )
+    cluster.cancel(gone, 5)
+    assert cluster.next_wake == 60
+    cluster.cancel(there, 5)
+    assert cluster.next_wake is None
+
+
+def test_a_start_that_failed_comes_back_without_the_limit_that_passed_meanwhile():
+    cluster = Cluster(tree(), "fifo")
+    cluster.submit(request(2, max_switches=1, switch_wait=30), 0)
+    cluster.start(cluster.decide(0).actions, 0)
+    assert not cluster.is_due(30)
+    cluster.failed(0, 35)
+    assert waiting_switches(cluster, 35) == [0]
+
+
+def test_limits_that_will_pass_are_saved():
+    cluster = Cluster(tree(), OneSwitch())
+    cluster.submit(request(2, max_switches=1, switch_wait=30), 10)
+    again = Cluster(tree(), OneSwitch())
+    saved = cluster.state()
+    again.restore(saved)
+    assert again.next_wake == 40
+    assert again.is_due(40)
+    assert waiting_switches(again, 40) == [0]
+    saved["switch_ends"] = saved["switch_ends"] + 5
+    with pytest.raises(Exception, match="a limit of switches of a job that is not in it"):
+        Cluster(tree(), OneSwitch()).restore(saved)
+
+
+def test_the_simulator_goes_to_the_second_at_which_a_limit_passes():
+    """Nothing else happens at 7: the job starts then, on two switches."""
+    workload = jobs(
+        (0, 2, 5), (2, 2, 5), nodes_min=[2, 2], nodes_max=[2, 2], max_switches=[0, 1],
+        switch_wait=[300, 5],
+    )  # fmt: skip
+    found = run(workload, tree(), OneSwitch())
+    assert found.schedule.start.tolist() == [0, 7]
+    assert verify(found.schedule) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"segment": 2}, "job 0 has 1 \\+ 1 nodes leaf switch by leaf switch, in segments of 2"),
+        ({"max_switches": 1}, "job 0 touches 2 leaf switches, may touch 1 at most"),
+    ],
+)
+def test_nodes_that_are_not_as_asked_are_refused(asked, complaint):
+    cluster = Cluster(tree(), "fifo")
+    cluster.submit(request(2, **asked), 0)
+    one = np.ones(2, dtype=np.int64)
+    with pytest.raises(DispatchError, match=complaint):
+        cluster.start([Start(0, Allocation(np.array([0, 2]), one, one[:, None]))], 0)
+    cluster.start([Start(0, Allocation(np.array([2, 3]), one, one[:, None]))], 0)
+
+
+def test_a_box_is_checked():
+    torus = replace(machine(*[(1,)] * 8), topology=Topology(8, sides=(4, 2)))
+    cluster = Cluster(torus, "fifo")
+    cluster.submit(request(4, box=(2, 2)), 0)
+    assert cluster.view(0).waiting.box.tolist() == [pack_box((2, 2))]
+    corner, four = (
+        {tuple(c): n for n, c in enumerate(torus.topology.cells.tolist())},
+        np.ones(4, int),
+    )
+    for cells, good in (
+        (((0, 0), (1, 0), (2, 0), (3, 0)), False),
+        (((0, 0), (0, 1), (3, 0), (3, 1)), True),
+    ):
+        node = np.sort([corner[cell] for cell in cells])
+        start = [Start(0, Allocation(node, four, four[:, None]))]
+        if good:
+            cluster.start(start, 0)
+        else:
+            with pytest.raises(
+                DispatchError, match="job 0 is on 4 nodes that are not a box of 2x2"
+            ):
+                cluster.start(start, 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"segment": 3}, "no block has more than 2"),
+        ({"max_switches": 1}, "its 3 units do not fit in at most 1 block"),
+        ({"box": (3, 1)}, "the machine is not a torus"),
+    ],
+)
+def test_what_can_never_be_met_is_refused_at_submit(asked, reason):
+    cluster = Cluster(tree(kind=TopologyKind.BLOCK), "fifo")
+    with pytest.raises(InfeasibleRequestError, match=reason):
+        cluster.submit(request(3, **asked), 0)
+    cluster.submit(request(3, max_switches=1, switch_wait=0), 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"segment": -1}, "segment: is -1, must be a whole number from 0"),
+        ({"max_switches": 1.5}, "max_switches: is 1.5, must be"),
+        ({"switch_wait": -1}, "switch_wait: is -1, must be"),
+        ({"box": (2, 0)}, "box: is 0, must be a whole number from 1 to 4095"),
+        ({"box": (1,) * 6}, r"box: .*a box has 1 to 5 sides"),
+    ],
+)
+def test_requests_that_are_none_are_refused(asked, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        request(2, **asked)
+
+
+def test_the_log_brings_what_is_left_of_a_request():
+    """The engine finds both shapes; a log that ends there has no others."""
+    workload = jobs((0, 2, 5), (0, 2, 5), max_switches=[1, 0], switch_wait=[5, 5])
+    fitted = fit(workload, tree())
+    assert dict(fitted.rejected) == {}
+    found = run(fitted, tree(), OneSwitch())
+    assert found.schedule.start.tolist() == [5, 0]
+    assert [int(status) for status in fitted.workload.status] == [Status.UNKNOWN] * 2

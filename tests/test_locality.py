@@ -1,0 +1,176 @@
+"""Jobs that ask for segments, few switches or a box: which can never run, and why."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpsched import systems
+from cpsched.mapping import fit
+from cpsched.model.topology import Topology, pack_box
+from cpsched.model.types import Split
+from cpsched.model.workload import Workload
+
+
+def machine(topology: str, cores: list[int], processors: str = "anywhere") -> Any:
+    entries = "".join(f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n' for core in cores)
+    return systems.parse(
+        f'resources = ["core"]\n{entries}\n[topology]\n{topology}\n'
+        f'[log]\nprocessors = "{processors}"',
+        name="m",
+    )
+
+
+def jobs(num: int = 1, **columns: Any) -> Workload:
+    nothing: dict[str, Any] = {"units": [1] * num, "requested_time": [60] * num}
+    return Workload.build(
+        title="", job_id=[str(i) for i in range(num)], submit=np.zeros(num), runtime=np.ones(num),
+        request=[[1]] * num, resources=["core"], **(nothing | columns),
+    )  # fmt: skip
+
+
+def whole(nodes: int, **columns: Any) -> Workload:
+    """A job of so many nodes."""
+    return jobs(units=[nodes], nodes_min=[nodes], nodes_max=[nodes],
+                **{name: [value] for name, value in columns.items()})  # fmt: skip
+
+
+BLOCKS = ("block_size = 17", [1] * 51)
+TREE = ("switches = [[4, 6, 10, 10], [10, 20]]", [1] * 30)
+TORUS = ("sides = [4, 4, 2]", [1] * 32)
+
+REASONS: list[tuple[Any, Workload, str | None]] = [
+    # Slurm's known answer: 12 + 12 + 12.
+    (BLOCKS, whole(36, segment=12), None),
+    (BLOCKS, whole(48, segment=12), "its 48 units do not fit in segments of 12 nodes, each in one"),
+    (BLOCKS, whole(36, segment=18), "asks for segments of 18 nodes, no block has more than 17"),
+    (BLOCKS, whole(30, segment=12), "asks for segments of 12 nodes, which 30 to 30 nodes are not"),
+    (TREE, whole(10, max_switches=1), None),
+    (TREE, whole(11, max_switches=1), "its 11 units do not fit in at most 1 leaf switch"),
+    (TREE, whole(20, max_switches=2), None),
+    (TREE, whole(21, max_switches=2), "its 21 units do not fit in at most 2 leaf switch"),
+    # What passes is outwaited.
+    (TREE, whole(21, max_switches=2, switch_wait=60), None),
+    # Six switches end at 4, 10, 20: a run under two of them begins in the third.
+    (TREE, whole(16, max_switches=2, contiguous=True), None),
+    (TREE, whole(20, segment=5, contiguous=True), None),
+    (TREE, whole(28, segment=4, contiguous=True), "its 28 units do not fit in segments of 4 nodes"),
+    (TREE, whole(20, segment=4), None),
+    (TORUS, whole(8, box=pack_box((2, 4))), None),
+    (TORUS, whole(8, box=pack_box((1, 2, 4))), None),
+    (TORUS, whole(27, box=pack_box((3, 3, 3))), "a box of 3x3x3 does not fit in a torus of 4x4x2"),
+    (TORUS, whole(5, box=pack_box((5,))), "a box of 5 does not fit in a torus of 4x4x2"),
+    (TORUS, whole(9, box=pack_box((2, 4))), "a box of 4x2 has 8 nodes, it may touch 9 to 9"),
+    (TORUS, whole(8, box=pack_box((2, 4)), segment=3), "asks for segments of 3 nodes, a box of 4"),
+    (TORUS, whole(8, box=pack_box((4, 2)), contiguous=True), "asks for a box and for consecutive"),
+    (TREE, whole(4, box=pack_box((2, 2))), "asks for a box of 2x2 nodes, the machine is not a to"),
+    # Without groups the whole machine is one.
+    (("", [1] * 8), whole(8, segment=4, max_switches=1), None),
+    (("", [1] * 8), whole(6, segment=4), "asks for segments of 4 nodes, which 6 to 6 nodes are"),
+    # Bounds may leave a choice: 8 units on 6 nodes (two a node where there is room), not on 5 or 7.
+    (("block_size = 3", [2] * 9), jobs(units=[8], nodes_min=[5], nodes_max=[7], segment=[3]), None),
+    # Unlike nodes: one switch holds 9 units on three nodes, the other 4 on four.
+    (("switches = [[3, 4]]", [3] * 3 + [1] * 4), jobs(units=[9], max_switches=[1]), None),
+    (("switches = [[3, 4]]", [3] * 3 + [1] * 4), jobs(units=[9], nodes_min=[4], max_switches=[1]),
+     "its 9 units do not fit in at most 1 leaf switch"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("system", "workload", "reason"), REASONS)
+def test_reason_says_what_cannot_be_met(system, workload, reason):
+    found = dict(fit(workload, machine(*system)).rejected).get(0)
+    assert (found is None) == (reason is None), found
+    assert reason is None or found.startswith(reason), found
+
+
+def test_counted_pools_are_not_places():
+    workload = jobs(units=[4], segment=[2], layout="processors")
+    assert fit(workload, machine("block_size = 4", [4] * 8, "pool")).rejected == (
+        (0, "asks to lie in segments of 2 nodes, each in one machine, the machine is counted pools,"
+         " not nodes"),
+    )  # fmt: skip
+
+
+def holds(nodes: tuple[int, ...], job: dict[str, Any], topology: Topology) -> bool:
+    """Say whether nodes are as a job asks, by the words of the request."""
+    group = topology.level_group(0)
+    touched = {int(group[node]) for node in nodes}
+    if job["contiguous"] and any(b - a != 1 for a, b in pairwise(nodes)):
+        return False
+    if job["segment"] and any(
+        sum(int(group[node]) == own for node in nodes) % job["segment"] for own in touched
+    ):
+        return False
+    if job["max_switches"] and len(touched) > job["max_switches"]:
+        return False
+    if not job["box"]:
+        return True
+    if not topology.sides:
+        return False
+    cells = {tuple(topology.cells[node].tolist()) for node in nodes}
+    padded = job["box"] + (1,) * (len(topology.sides) - len(job["box"]))
+    for way in set(permutations(padded)):
+        for corner in product(*map(range, topology.sides)):
+            box = {
+                tuple(
+                    (a + d) % side for a, d, side in zip(corner, more, topology.sides, strict=True)
+                )
+                for more in product(*map(range, way))
+            }
+            if box == cells and all(a <= b for a, b in zip(way, topology.sides, strict=True)):
+                return True
+    return False
+
+
+def brute_force(cores: list[int], job: dict[str, Any], topology: Topology) -> bool:
+    units = job["units"]
+    for num in range(job["nodes_min"], min(job["nodes_max"], len(cores), units) + 1):
+        for nodes in combinations(range(len(cores)), num):
+            own = [cores[node] for node in nodes]
+            if job["split"] == Split.EVEN:
+                room = units % num == 0 and min(own) >= units // num
+            else:
+                room = sum(own) >= units
+            if room and holds(nodes, job, topology):
+                return True
+    return False
+
+
+JOB = st.fixed_dictionaries(
+    {
+        "units": st.integers(1, 9),
+        "nodes_min": st.integers(1, 5),
+        "nodes_max": st.integers(1, 8),
+        "split": st.sampled_from([Split.ANY, Split.EVEN]),
+        "contiguous": st.sampled_from([False, False, True]),
+        "segment": st.sampled_from([0, 0, 1, 2, 3]),
+        "max_switches": st.sampled_from([0, 1, 2]),
+        "box": st.sampled_from([(), (), (2,), (2, 2), (3, 2)]),
+    }
+)
+PLACES = ["", "level_sizes = [2, 4]", "switches = [[1, 3, 2, 2]]", "block_size = 3",
+          "sides = [4, 2]", "sides = [2, 2, 2]"]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    place=st.sampled_from(PLACES),
+    cores=st.lists(st.integers(1, 3), min_size=8, max_size=8),
+    wanted=st.lists(JOB, min_size=1, max_size=4),
+)
+def test_rejected_are_exactly_the_jobs_no_placement_fits(place, cores, wanted):
+    system = machine(place, cores)
+    for job in wanted:
+        job["nodes_max"] = max(job["nodes_max"], job["nodes_min"])
+        job["contiguous"] &= not job["box"]
+    columns = {name: [job[name] for job in wanted] for name in wanted[0]}
+    columns["box"] = [pack_box(box) for box in columns["box"]]
+    found = dict(fit(jobs(len(wanted), **columns), system).rejected)
+    for row, job in enumerate(wanted):
+        fits = brute_force(cores, job, system.topology)
+        assert (row not in found) == fits, (job, found.get(row))
