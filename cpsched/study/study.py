@@ -21,7 +21,7 @@ _LONGEST = 80
 @dataclass(frozen=True, slots=True)
 class Choice:
     """
-    A dispatcher or predictor of a study.
+    A dispatcher, predictor or runtime model of a study.
 
     Attributes
     ----------
@@ -79,6 +79,8 @@ class StudyWorkload:
         Names or TOML files.
     predictors, dispatchers
         Those that make sense for it; dispatchers: all of the study, where there are none.
+    runtime_model
+        How long its jobs run; None: as the study's settings say.
     """
 
     label: str
@@ -89,6 +91,7 @@ class StudyWorkload:
     first: int | None = None
     start: int | str | None = None
     end: int | str | None = None
+    runtime_model: str | None = None
 
     def __post_init__(self) -> None:
         check_part(self.start, self.end)

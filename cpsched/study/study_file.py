@@ -45,13 +45,13 @@ _ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".
 #: At the top of a study.
 _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
-    *("seeds", "jitter", "run", "baseline"),
+    *("runtime_models", "seeds", "jitter", "run", "baseline"),
 )
 #: Of a workload; the last two for files and for generators only.
 _OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
 _WORKLOAD_KEYS = (
-    *("file", "generator", "name", "systems", "predictors", "dispatchers", "first", "from", "to"),
-    *(*_OF_FILES, *_OF_GENERATORS),
+    *("file", "generator", "name", "systems", "predictors", "dispatchers", "runtime_models"),
+    *("first", "from", "to", *_OF_FILES, *_OF_GENERATORS),
 )
 
 
@@ -133,9 +133,17 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     dispatchers = _placing(top, _choices(top, "dispatchers", "dispatchers", file))
     predictors = _choices(top, "predictors", "predictors", file, default=("requested",))
     shared = _systems(top, file)
+    models = (
+        _choices(top, "runtime_models", "runtime_models", file) if "runtime_models" in top else ()
+    )
     workloads = [
-        _workload(section, file, shared, predictors, dispatchers)
+        workload
         for section in top.tables("workloads")
+        for workload in _under_each(
+            section,
+            _workload(section, file, shared, predictors, dispatchers),
+            _named(section, "runtime_models", models) or models,
+        )
     ]
     if not workloads:
         raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
@@ -151,19 +159,19 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
         dispatchers=dispatchers,
         seeds=seeds,
         jitter=jitter,
-        settings=_settings(top.table("run")),
+        settings=_settings(top.table("run"), models),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
     )
 
 
 def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Choice:
     """
-    Return a dispatcher or predictor, checked by making it once.
+    Return a dispatcher, predictor or runtime model, checked by making it once.
 
     Parameters
     ----------
     group
-        ``dispatchers`` or ``predictors``; a predictor may be named by a file of its model.
+        What it is registered under; a predictor may be named by a file of its model.
     folder
         What paths of model files are relative to.
     """
@@ -193,7 +201,7 @@ def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Ch
 def _choices(
     section: StudySection, key: str, group: str, file: Path, default: Sequence[str] = ()
 ) -> tuple[Choice, ...]:
-    """Read dispatchers or predictors: a list of specifications, or a table of labels."""
+    """Read dispatchers, predictors or runtime models: a list, or a table of labels."""
     found = []
     for label, spec in section.labelled(key, default):
         try:
@@ -267,8 +275,22 @@ def _workload(
     return workload
 
 
+def _under_each(
+    section: StudySection, workload: StudyWorkload, models: tuple[Choice, ...]
+) -> list[StudyWorkload]:
+    """Return a workload once for each runtime model, which its label then names."""
+    if not models:
+        return [workload]
+    labels = [f"{workload.label}, {model.label}" for model in models]
+    try:
+        found = zip(map(check_label, labels), models, strict=True)
+        return [replace(workload, label=name, runtime_model=one.spec) for name, one in found]
+    except ConfigError as error:
+        raise section.error("name", str(error)) from error
+
+
 def _named(section: StudySection, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Read labels of dispatchers or predictors that the study has."""
+    """Read labels of dispatchers, predictors or runtime models that the study has."""
     known = {one.label: one for one in there}
     named = section.texts(key)
     for label in named:
@@ -319,7 +341,9 @@ def _generated(section: StudySection, name: str) -> Generated:
     return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
 
-def _settings(section: StudySection) -> Settings:
+def _settings(section: StudySection, models: tuple[Choice, ...]) -> Settings:
+    if models and "runtime_model" in section:
+        raise section.error("runtime_model", "is there beside runtime_models; give one of the two")
     settings = Settings(
         overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
         correction=section.choice("correction", ("requested", "double"), "requested")

@@ -83,7 +83,8 @@ def tasks_of(study: Study) -> list[Task]:
                 workload.dispatchers or study.dispatchers, workload.predictors
             ):
                 labels = (workload.label, system_label(system), dispatcher.label, predictor.label)
-                settings = replace(study.settings, seed=seed)
+                model = workload.runtime_model or study.settings.runtime_model
+                settings = replace(study.settings, seed=seed, runtime_model=model)
                 task = _task(labels, made_of, dispatcher.spec, predictor.spec, settings)
                 if task.identity in tasks:
                     twin = tasks[task.identity]

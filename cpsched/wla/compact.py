@@ -194,7 +194,7 @@ class Compact(Dispatcher):
             found = problem_of(self._machine.available(taken, reserved), size, ends)
             answer, _ = self.solver.solve(found.problem)
             moved = {}
-            for job, first, num in found.places(answer):
+            for job, first, num in found.places(answer, tight=True):
                 handle, allocation = window[job]
                 nodes = np.arange(first, first + num)
                 moved[handle] = Start(handle, allocation._replace(node=nodes))

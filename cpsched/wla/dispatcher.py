@@ -54,6 +54,9 @@ class Wla(LearningDispatcher):
     held
         Whether jobs bigger than every slot step ``aside`` while they are held, so that the window
         is the first jobs that fit a slot, or stay ``inside``, so that fewer others are considered.
+    tight
+        Whether the jobs of a slot go to the smallest slot that holds them; no, as in the paper:
+        with fewer jobs than slots, to one of the largest.
     age_limit
         Seconds of waiting after which the oldest job starts before all others, on nodes that are
         reserved for it as soon as it has none. None: never, as in the paper.
@@ -75,6 +78,7 @@ class Wla(LearningDispatcher):
         solver: str = BRANCH_AND_BOUND,
         priority: str = "fifo",
         held: str = ASIDE,
+        tight: bool = False,
         age_limit: int | None = None,
         limit: float = 0.01,
         allocator: str = "first-fit",
@@ -88,6 +92,7 @@ class Wla(LearningDispatcher):
         super().__init__(self.priority_rule)
         self.allocator = make_allocator(allocator)
         self._aside = held == ASIDE
+        self._tight = tight
         self._age_limit = age_limit
 
     def reset(self, system: System, seed: int) -> None:
@@ -111,7 +116,7 @@ class Wla(LearningDispatcher):
         if found.jobs:
             answer, more = self.solver.solve(found.problem)
             numbers |= more
-            for job, first, size in found.places(answer):
+            for job, first, size in found.places(answer, tight=self._tight):
                 starting.on_run(int(window[job]), first, first + size)
         return Decision(starting.starts, plan, self._again_at(view, starting), numbers)
 

@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.model.distinct import distinct
 from cpsched.model.types import MAX_TIME
-from cpsched.wla.knapsack import Knapsack
+from cpsched.wla.knapsack import LEFT_OUT, Knapsack
 from cpsched.wla.slots import SlotList, cut
 
 if TYPE_CHECKING:
@@ -138,27 +138,61 @@ class WindowProblem(NamedTuple):
     ----------
     jobs
         Their positions among the jobs it was made of.
-    first
-        The first node of each slot.
+    slots
+        The slots it was made of.
+    which
+        The positions of its slots among these.
     """
 
     problem: Knapsack
     jobs: list[int]
-    first: list[int]
+    slots: Slots
+    which: IntArray
 
-    def places(self, answer: list[int]) -> list[tuple[int, int, int]]:
+    def places(self, answer: list[int], *, tight: bool) -> list[tuple[int, int, int]]:
         """
         Return the job, the first node and the number of nodes of each job that is selected.
 
         By slot; the jobs of a slot lie side by side from its first node on, in their order.
+
+        Parameters
+        ----------
+        answer
+            Slot of each job, or ``LEFT_OUT``.
+        tight
+            Whether the jobs of a slot go to the smallest slot that holds them all, instead.
         """
+        used = sorted({slot for slot in answer if slot != LEFT_OUT})
+        into = {slot: int(self.which[slot]) for slot in used}
+        if tight:
+            into = self._tight(answer, into)
+        first = {slot: int(self.slots.first[at]) for slot, at in into.items()}
         found = []
-        first = list(self.first)
-        for at, slot in sorted(enumerate(answer), key=lambda pair: (pair[1], pair[0])):
-            if slot >= 0:
-                size = self.problem.weight[at][slot]
-                found.append((self.jobs[at], first[slot], size))
-                first[slot] += size
+        for slot in sorted(used, key=first.__getitem__):
+            for job, own in enumerate(answer):
+                if own == slot:
+                    size = self.problem.weight[job][slot]
+                    found.append((self.jobs[job], first[slot], size))
+                    first[slot] += size
+        return found
+
+    def _tight(self, answer: list[int], into: dict[int, int]) -> dict[int, int]:
+        """Return the smallest slot that holds each slot's jobs, the fullest first."""
+        load = dict.fromkeys(into, 0)
+        for job, slot in enumerate(answer):
+            if slot != LEFT_OUT:
+                load[slot] += self.problem.weight[job][slot]
+        room = self.slots.end - self.slots.first
+        free = np.ones(len(room), dtype=np.bool_)
+        found = {}
+        for slot in sorted(into, key=lambda slot: (-load[slot], slot)):
+            own = into[slot]
+            alike = (self.slots.sort == self.slots.sort[own]) & (
+                self.slots.until == self.slots.until[own]
+            )
+            enough = np.flatnonzero(free & alike & (room >= load[slot]))
+            found[slot] = int(enough[np.argmin(room[enough])])
+            free[found[slot]] = False
         return found
 
 
@@ -192,4 +226,4 @@ def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
         rank = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
         which = np.sort(which[by_room[rank < len(jobs)]])
     problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
-    return WindowProblem(problem, jobs.tolist(), slots.first[which].tolist())
+    return WindowProblem(problem, jobs.tolist(), slots, which)

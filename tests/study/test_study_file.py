@@ -154,6 +154,28 @@ def test_the_runtime_model_is_the_same_for_all_runs(read):
     assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
 
 
+MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alpha=0.2"\n'
+
+
+def test_workloads_are_run_under_each_runtime_model(read):
+    """And are called by both; a workload may name some of them."""
+    study = read(TOP + MODELS + LOG + LOG + 'name = "other"\nruntime_models = ["0.2"]\n')
+    assert [(one.label, one.runtime_model) for one in study.workloads] == [
+        ("log, 0.1", "locality:alpha=0.1"),
+        ("log, 0.2", "locality:alpha=0.2"),
+        ("other, 0.2", "locality:alpha=0.2"),
+    ]
+    tasks = tasks_of(read(TOP + MODELS + LOG))
+    assert [task.settings.runtime_model for task in tasks] == [
+        "locality:alpha=0.1",
+        "locality:alpha=0.1",
+        "locality:alpha=0.2",
+        "locality:alpha=0.2",
+    ]
+    # What is not varied is as the settings say.
+    assert tasks_of(read(TOP + LOG))[0].settings.runtime_model == "recorded"
+
+
 def test_the_studies_of_co_allocation_are_those_of_the_papers():
     """
     IPSCHED: six experiments and two with random sizes, seven seeds.
@@ -254,6 +276,10 @@ def test_a_part_of_all_workloads(study):
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has a seed of its own in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
         (TOP + '[run]\nruntime_model = "gpu"\n' + LOG, "run.runtime_model: no runtime model is called 'gpu'"),
+        (TOP + 'runtime_models = ["gpu"]\n' + LOG, "runtime_models: no runtime model is called 'gpu'"),
+        (TOP + MODELS + LOG + 'runtime_models = ["0.3"]\n', "runtime_models: '0.3' is not one of: 0.1, 0.2"),
+        (TOP + MODELS + '[run]\nruntime_model = "recorded"\n' + LOG, "run.runtime_model: is there beside runtime_models"),
+        (TOP + MODELS + LOG + f'name = "{"n" * 78}"\n', "cannot stand in a table"),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
             r"workloads\[1\].options.job: there is no such key; .*Did you mean 'jobs'",

@@ -132,6 +132,17 @@ def test_the_window_moves_on_where_nothing_happens():
     assert line(*[(0, 1, 100)] * 6, dispatcher="wla")[1][5] == 30
 
 
+def test_with_fewer_jobs_than_slots_the_smallest_are_left_out():
+    """
+    Runs of two and of three nodes are free: the paper's problem of one job has the larger alone.
+
+    ``tight`` puts the job into the smallest slot that holds it.
+    """
+    rows = ((0, 2, 10), (0, 1, 50), (0, 3, 10), (20, 2, 10))
+    assert line(*rows)[0][3] == [4, 5]
+    assert line(*rows, dispatcher="wla:interval=none,tight=yes")[0][3] == [1, 2]
+
+
 #: A stream of jobs of two nodes keeps five from ever being free together.
 STREAM = (*((0, 2, 10 + 5 * at) for at in range(3)), (1, 5, 10), *((2, 2, 15) for _ in range(12)))
 
