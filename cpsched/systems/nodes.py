@@ -12,6 +12,7 @@ from cpsched.model.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
 
     from cpsched.model.types import IntArray
     from cpsched.systems.section import Section
@@ -60,6 +61,16 @@ class Nodes:
     names: tuple[str, ...]
     groups: tuple[str, ...]
     features: tuple[frozenset[str], ...]
+
+    def take(self, order: IntArray) -> Self:
+        """Return the nodes at the given positions, in that order."""
+        where = order.tolist()
+        return type(self)(
+            capacity=self.capacity[order],
+            names=tuple(self.names[at] for at in where),
+            groups=tuple(self.groups[at] for at in where),
+            features=tuple(self.features[at] for at in where),
+        )
 
 
 def read_nodes(

@@ -49,6 +49,8 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     kinds = _resources(top)
     nodes = _nodes(top, kinds)
     queues = _queues(top, nodes)
+    order, topology = read_topology(top.table("topology"), nodes.names)
+    nodes = nodes.take(order)
     name = top.text("name", name)
     return System(
         name=name,
@@ -60,7 +62,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         node_groups=nodes.groups,
         features=nodes.features,
         queues=queues,
-        topology=read_topology(top.table("topology"), len(nodes.names)),
+        topology=topology,
         default_expected_wait=top.seconds("default_expected_wait"),
         default_time=top.seconds("default_time"),
         log=_log(top.table("log"), queues, has_memory="mem" in kinds),

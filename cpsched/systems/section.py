@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, did_you_mean
@@ -95,6 +96,10 @@ class Section:
         if twice is not None:
             raise self.error(key, f"{twice!r} is listed twice")
         return tuple(value)
+
+    def beside(self, key: str) -> Path:
+        """Return a file whose path is given relative to the file of this table."""
+        return Path(self._where).parent / self.text(key)
 
     def choice(self, key: str, options: Collection[str], default: str | None) -> str | None:
         """Return one of the options."""

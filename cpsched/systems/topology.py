@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cpsched.model.curves import CURVES
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.systems.slurm_topology import is_yaml, read_slurm_topology
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
+    from cpsched.model.types import IntArray
     from cpsched.systems.section import Section
 
 #: The keys of each kind of topology; the first of each says which kind it is.
@@ -20,18 +25,27 @@ _KINDS = {
     "block_sizes": (),
     "router_size": ("group_size",),
     "sides": ("order",),
+    "slurm": ("slurm_topology",),
 }
 
 
-def read_topology(section: Section, num_nodes: int) -> Topology:
+def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
     """
     Return the topology that a section describes; an empty one is a plain line.
+
+    Returns
+    -------
+    order, topology
+        Positions of the nodes in the order of the topology, shape ``(N,)``: only a file of Slurm's
+        gives another order than that of the system file.
 
     Raises
     ------
     ConfigError
         If it names keys of two kinds, or sizes that do not fit the number of nodes.
     """
+    num_nodes = len(node_names)
+    order = np.arange(num_nodes, dtype=np.int64)
     named = [key for key in _KINDS if key in section]
     section.expect(*_KINDS, *(key for more in _KINDS.values() for key in more))
     if len(named) > 1:
@@ -42,10 +56,16 @@ def read_topology(section: Section, num_nodes: int) -> Topology:
             if key in section and owner != main:
                 raise section.error(key, f"goes with {owner}, which is not given")
     if main is None:
-        return Topology(num_nodes)
+        return order, Topology(num_nodes)
+    if main == "slurm":
+        file = section.beside(main)
+        name = section.text("slurm_topology") if "slurm_topology" in section else None
+        if name is not None and not is_yaml(file):
+            raise section.error("slurm_topology", f"{file.name} has one topology; only YAML names")
+        return read_slurm_topology(file, node_names, name)
     arguments = _arguments(section, main)
     try:
-        return Topology(num_nodes, **arguments)
+        return order, Topology(num_nodes, **arguments)
     except ValueError as error:
         raise section.error(main, str(error)) from error
 

@@ -1,0 +1,60 @@
+"""Slurm's lists of hosts: ``tux[0-3,12,18-20],login1`` as names."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from math import prod
+
+_PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
+def expand(text: str, limit: int) -> list[str]:
+    """
+    Return the names that a list of hosts stands for, in its order.
+
+    Numbers are as wide as the first of their range is written (``n[01-12]``); a name may have
+    several brackets (``r[1-2]n[1-4]``, the last counts fastest).
+
+    Raises
+    ------
+    ValueError
+        If it is not such a list, or has more than ``limit`` names.
+    """
+    names: list[str] = []
+    at = 0
+    while True:
+        part = _PART.match(text, at)
+        if part is None:
+            raise ValueError("is not a list of hosts such as n[01-16,20],m1")
+        pieces = _BRACKETS.split(part[0])
+        numbers = [_numbers(piece, limit) for piece in pieces[1::2]]
+        if len(names) + prod(map(len, numbers)) > limit:
+            raise ValueError(f"has more than {limit} names")
+        fixed = pieces[::2]
+        names.extend(
+            fixed[0] + "".join(a + b for a, b in zip(chosen, fixed[1:], strict=True))
+            for chosen in product(*numbers)
+        )
+        at = part.end()
+        if at == len(text):
+            return names
+        if text[at] != ",":
+            raise ValueError("is not a list of hosts such as n[01-16,20],m1")
+        at += 1
+
+
+def _numbers(text: str, limit: int) -> list[str]:
+    """Return the numbers between brackets."""
+    found: list[str] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if match is None or first > last:
+            raise ValueError(f"has {part!r} in brackets, which must be a number or a range")
+        if last - first + len(found) >= limit:
+            raise ValueError(f"has more than {limit} names")
+        found.extend(f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
+    return found

@@ -1,0 +1,240 @@
+"""Machines whose topology is one of Slurm's files."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError
+from cpsched.model.system import System
+from cpsched.model.topology import Topology, TopologyKind
+from cpsched.systems.hostlist import expand
+from cpsched.systems.slurm_topology import read_slurm_topology
+
+#: Nodes n01 to n08, the odd ones thin.
+SYSTEM = """
+resources = ["core"]
+[[nodes]]
+group = "thin"
+ids = "1,3,5,7"
+names = "n{:02d}"
+core = 4
+[[nodes]]
+group = "fat"
+ids = "2,4,6,8"
+names = "n{:02d}"
+core = 16
+[topology]
+slurm = "FILE"
+"""
+
+TREE = """\
+# Three leaves under a spine of two heights
+SwitchName=spine Switches=mid,s3   # root
+switchname=mid switches=s[1-2] LinkSpeed=100
+SwitchName=s1 Nodes=n0[5-6]
+SwitchName=s2 \\
+    Nodes=n01,n07
+SwitchName=s3 Nodes=n[02-04,08]
+"""
+
+YAML = """\
+- topology: first
+  tree:
+    switches:
+      - switch: all
+        nodes: n[01-08]
+- topology: blocks
+  cluster_default: true
+  block:
+    block_sizes: [2, 4]
+    blocks:
+      - block: b1
+        nodes: n[05-06]
+      - block: b2
+        nodes: n[01-02]
+      - block: b3
+        nodes: n[03-04,07-08]
+- topology: plain
+  flat: true
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Write a system with a Slurm file beside it, and read it."""
+
+    def read(text: str, name: str = "topology.conf", more: str = "") -> System:
+        (tmp_path / name).write_text(text)
+        (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", name) + more)
+        return systems.load(path)
+
+    return read
+
+
+def test_a_tree_puts_the_nodes_in_its_order(load):
+    system = load(TREE)
+    # Depth-first: mid (s1, s2), then s3, whatever the order in the file is.
+    names = ["n05", "n06", "n01", "n07", "n02", "n03", "n04", "n08"]
+    assert list(system.node_names) == names
+    assert system.capacity[:, 0].tolist() == [4 if int(name[1:]) % 2 else 16 for name in names]
+    assert system.node_groups[1:3] == ("fat", "thin")
+    # s3 is as high as mid at the second level: the spine is the root.
+    assert system.topology == Topology(8, group_sizes=((2, 2, 4), (4, 4)))
+    assert System.from_dict(system.to_dict()).digest() == system.digest()
+
+
+def test_one_switch_is_one_group(load):
+    topology = load("SwitchName=s Nodes=n[01-08]").topology
+    assert topology.kind is TopologyKind.TREE
+    assert topology.level_group(0).tolist() == [0] * 8
+
+
+def test_a_block_file(load):
+    conf = "BlockName=b2 Nodes=n0[3-5]\nBlockName=b1 Nodes=n0[1-2,6]\nBlockName=b3 Nodes=n07,n08\n"
+    system = load(conf + "BlockSizes=2,4")
+    assert system.node_names[:3] == ("n03", "n04", "n05")
+    sizes = ((3, 3, 2), (6, 2))
+    assert system.topology == Topology(8, kind=TopologyKind.BLOCK, group_sizes=sizes)
+    assert load(conf).topology.num_levels == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "topology", "first"),
+    [
+        ("", Topology(8, kind=TopologyKind.BLOCK, group_sizes=((2, 2, 4), (4, 4))), "n05"),
+        ('slurm_topology = "first"', Topology(8, group_sizes=((8,),)), "n01"),
+        ('slurm_topology = "plain"', Topology(8), "n01"),
+    ],
+)
+def test_the_default_topology_of_a_yaml_file_or_the_one_named(load, more, topology, first):
+    system = load(YAML, "topology.yaml", more)
+    assert system.topology == topology
+    assert system.node_names[0] == first
+
+
+def test_without_a_default_the_first_topology_counts(load):
+    assert load(YAML.replace("true", "false"), "t.yml").topology.kind is TopologyKind.TREE
+
+
+#: From what Slurm's manual shows, to a file and line and what is wrong there.
+BAD_CONF = {
+    "SwitchName=a Nodes=n[01-07]": "topology.conf: node 'n08' of the system is not in it",
+    "SwitchName=a Nodes=n[01-09]": ":1: a: has a node 'n09', which the system does not have",
+    "SwitchName=a Nodes=n[01-08]\nSwitchName=b Nodes=n08\nSwitchName=c Switches=a,b":
+        ":2: b: has a node 'n08', which is in 'a' too",
+    "SwitchName=a Nodes=n[01-04]\nSwitchName=b Nodes=n[05-08]":
+        ":2: b: is not connected to 'a'; a switch above both is needed",
+    "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=c\nSwitchName=c Switches=b":
+        ":2: b: is below itself",
+    "SwitchName=b Switches=c\nSwitchName=c Switches=b": ":1: b: is below itself",
+    "SwitchName=b Switches=b": ":1: b: is below itself",
+    "SwitchName=a Nodes=n[01-08]\n\nSwitchName=b Switches=a,x":
+        ":3: b: has a switch 'x', which the file does not describe",
+    "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=a\nSwitchName=c Switches=a":
+        ":3: c: has a switch 'a', which is below 'b' too",
+    "SwitchName=a Nodes=n[01-08]\nSwitchName=a Nodes=n01":
+        ":2: a: is in the file already, on line 1",
+    "SwitchName=a Nodes=n[01-08] Switches=b": ":1: SwitchName: 'a' needs either Nodes or Switches",
+    "SwitchName=a": ":1: SwitchName: 'a' needs either Nodes or Switches",
+    "SwitchName= Nodes=n01": ":1: SwitchName: 'Nodes=n01' needs either",
+    "SwitchName=a Nodes=n[01-08": ":1: Nodes: 'n[01-08' is not a list of hosts such as",
+    "SwitchName=a Nodes=n[8-1]": ":1: Nodes: 'n[8-1]' has '8-1' in brackets, which must be",
+    "SwitchName=a Nodes=n[1-999999999]": ":1: Nodes: 'n[1-999999999]' has more than 1000000 names",
+    "SwitchName=a Node=n01": r":1: Node: there is no such key; .*Did you mean 'Nodes'\?",
+    "SwitchName=a Nodes=n01 Nodes=n02": ":1: Nodes: is given twice",
+    "SwitchName=a and more": ":1: 'and more' is not of the form Name=value",
+    "Nodes=n01": ":1: Nodes: needs a SwitchName or a BlockName",
+    "SwitchName=a Nodes=n[01-08]\nBlockName=b Nodes=n01":
+        ":2: SwitchName: switches and blocks cannot be in one file",
+    "# nothing": "topology.conf: has neither a SwitchName nor a BlockName",
+    "BlockName=a Nodes=n[01-08]\nBlockSizes=4,6": ":2: BlockSizes: '4,6': each must be a power of",
+    "BlockName=a Nodes=n[01-08]\nBlockSizes=x": ":2: BlockSizes: 'x' must be whole numbers",
+    "BlockName=a Nodes=n[01-06]\nBlockName=b Nodes=n[07-08]\nBlockSizes=4":
+        ":2: b: has 2 nodes, the base block size is 4",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD_CONF)
+def test_what_is_wrong_with_a_file_is_one_line(load, text):
+    with pytest.raises(ConfigError) as error:
+        load(text)
+    message = str(error.value)
+    assert "\n" not in message
+    expected = BAD_CONF[text]
+    assert re.search(expected if ".*" in expected else re.escape(expected), message), message
+
+
+BAD_YAML = {
+    "a: [": "t.yaml:1: is not valid YAML",
+    "": "topologies: must be a list with at least one entry",
+    "- 3": ":1: topology: must have keys below it",
+    "- tree:": "topology: is missing",
+    "- topology: a": ":1: topology: needs one of: tree, block, flat",
+    "- topology: a\n  tree: 3": ":2: tree: must have keys below it",
+    "- topology: a\n  tree:\n    swiches: []": ":3: switches: is missing",
+    "- topology: a\n  tree:\n    switches:\n    - switch: s": ":4: switch: 's' needs either nodes or",
+    "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n01]":
+        ":5: nodes: must be a text or a number",
+    "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[x]":
+        ":5: nodes: 'n[x]' has 'x' in brackets",
+    "- topology: a\n  block:\n    block_sizes: [4, 5]\n    blocks:\n    - block: s\n      nodes: n01":
+        ":3: block_sizes: '4,5': each must be a power of two",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD_YAML)
+def test_what_is_wrong_with_a_yaml_file_is_one_line(load, text):
+    with pytest.raises(ConfigError) as error:
+        load(text, "t.yaml")
+    assert BAD_YAML[text] in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_topology_that_is_not_in_the_file_is_named(load):
+    with pytest.raises(ConfigError, match="there is no topology 'x'; there are: first, blocks, pl"):
+        load(YAML, "t.yaml", 'slurm_topology = "x"')
+    with pytest.raises(
+        ConfigError, match=r"m\.toml:\d+: topology\.slurm_topology: topology\.conf has"
+    ):
+        load(TREE, more='slurm_topology = "x"')
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", "none.conf"))
+    with pytest.raises(ConfigError, match=r"none\.conf: cannot be read: No such file"):
+        systems.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a", ["a"]),
+        ("n[1-3]", ["n1", "n2", "n3"]),
+        ("n[08-10,2],m", ["n08", "n09", "n10", "n2", "m"]),
+        ("r[1-2]n[1-2]x", ["r1n1x", "r1n2x", "r2n1x", "r2n2x"]),
+    ],
+)
+def test_hosts_are_listed(text, names):
+    assert expand(text, 9) == names
+
+
+@pytest.mark.parametrize("text", ["", ",a", "a,", "a,,b", "n[]", "n[1", "n1]", "n[1-2]]", "a b"])
+def test_lists_of_hosts_that_are_none(text):
+    with pytest.raises(ValueError, match=r"is not a list of hosts|in brackets"):
+        expand(text, 9)
+
+
+def test_a_large_tree_is_read_in_no_time(tmp_path):
+    lines = ["SwitchName=root Switches=m[1-16]"]
+    lines += [f"SwitchName=m{m} Switches=s{m}x[1-16]" for m in range(1, 17)]
+    lines += [f"SwitchName=s{m}x{s} Nodes=n{m}x{s}x[1-16]"
+              for m in range(1, 17) for s in range(1, 17)]  # fmt: skip
+    (path := tmp_path / "topology.conf").write_text("\n".join(lines[::-1]))
+    names = [f"n{m}x{s}x{n}" for m in range(1, 17) for s in range(1, 17) for n in range(1, 17)]
+    order, topology = read_slurm_topology(path, names)
+    assert np.array_equal(order, np.arange(4096))
+    assert topology == Topology(4096, group_sizes=((16,) * 256, (256,) * 16))
