@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
@@ -20,7 +21,7 @@ from cpsched.model import columns as c
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.types import MAX_TIME
 from cpsched.priority import make_priority
-from cpsched.wla.machine_slots import MachineSlots, problem_of
+from cpsched.wla.machine_slots import MachineSlots, Slots, problem_of
 from cpsched.wla.reservation import busy_until, earliest_run
 from cpsched.wla.sizes import Sizes
 from cpsched.wla.solvers import BRANCH_AND_BOUND, Solver
@@ -104,13 +105,17 @@ class Wla(LearningDispatcher):
 
     def choose(self, view: View) -> Decision:
         """Pack the window into the slots."""
-        starting, plan, _, window = self._prepared(view)
+        starting, plan, _, window, slots = self._prepared(view)
+        if not len(window):
+            again = self._again_at(view, starting)
+            return Decision(starting.starts, plan, again, {stats.SKIPPED_NONE_FIT: 1})
         sizes, ends = self._sizes.of(view, window), expected_ends(view, window)
         nowhere = ~sizes.any(axis=1)
-        for row, end in zip(window[nowhere].tolist(), ends[nowhere].tolist(), strict=True):
-            starting.anywhere(row, end)
-        window, sizes, ends = window[~nowhere], sizes[~nowhere], ends[~nowhere]
-        slots = self._machine.available(starting.taken, starting.reserved)
+        if nowhere.any():
+            for row, end in zip(window[nowhere].tolist(), ends[nowhere].tolist(), strict=True):
+                starting.anywhere(row, end)
+            window, sizes, ends = window[~nowhere], sizes[~nowhere], ends[~nowhere]
+            slots = self._slots_beside(starting)
         found = problem_of(slots, sizes, ends)
         numbers: dict[str, float] = {HELD_JOBS: len(window) - len(found.jobs)}
         if found.jobs:
@@ -126,28 +131,35 @@ class Wla(LearningDispatcher):
 
     def considered(self, view: View) -> IntArray:
         """Return the jobs that are past the age limit and come first, and the window."""
-        _, _, late, window = self._prepared(view)
+        _, _, late, window, _ = self._prepared(view)
         return np.concatenate([late, window])
 
-    def _prepared(self, view: View) -> tuple[_Starting, PlannedStarts | None, IntArray, IntArray]:
-        """Return what starts before all others, what is reserved, for whom, and the window."""
+    def _prepared(
+        self, view: View
+    ) -> tuple[_Starting, PlannedStarts | None, IntArray, IntArray, Slots]:
+        """Return what starts first, what is reserved, for whom, the window, and the slots."""
         classes = np.unique(view.waiting.eligible_class)
         if self._machine.update(view, classes):
             self._sizes.forget()
         starting = _Starting(view, self.allocator)
         plan, late = self._start_late(starting)
         rows = self.ranking(view)
-        rows = rows[~np.isin(rows, late)]
+        if len(late):
+            rows = rows[~np.isin(rows, late)]
+        slots = self._slots_beside(starting)
         if self._aside:
-            rows = rows[self._fits_somewhere(starting, rows)]
-        return starting, plan, late, frozen(rows[: self.solver.window])
+            rows = rows[self._fits_somewhere(view, rows, slots)]
+        return starting, plan, late, frozen(rows[: self.solver.window]), slots
 
-    def _fits_somewhere(self, starting: _Starting, rows: IntArray) -> BoolArray:
+    def _slots_beside(self, starting: _Starting) -> Slots:
+        taken = starting.taken if starting.starts else None
+        return self._machine.available(taken, starting.reserved)
+
+    def _fits_somewhere(self, view: View, rows: IntArray, slots: Slots) -> BoolArray:
         """Return which jobs some slot can hold; those that no slot ever can are not held."""
-        sizes, ends = self._sizes.of(starting.view, rows), expected_ends(starting.view, rows)
-        slots = self._machine.available(starting.taken, starting.reserved)
+        sizes, ends = self._sizes.of(view, rows), expected_ends(view, rows)
         fits = np.logical_not(sizes.any(axis=1))
-        for until in np.unique(slots.until).tolist():
+        for until in set(slots.until.tolist()):
             longest = np.zeros(sizes.shape[1], dtype=np.int64)
             alike = slots.until == until
             np.maximum.at(longest, slots.sort[alike], (slots.end - slots.first)[alike])

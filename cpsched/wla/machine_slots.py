@@ -56,7 +56,7 @@ class MachineSlots:
     sort
         Nodes of one sort have the same capacity and are open to the same jobs, shape ``(N,)``.
     begins
-        Whether a node is of another sort than the node before it, shape ``(N,)``.
+        The nodes that are of another sort than the node before them, node 0 included.
     num_sorts
         How many sorts there are.
 
@@ -78,7 +78,7 @@ class MachineSlots:
         self._eligible: BoolArray | None = None
         self._classes: list[int] = []
         self.sort: IntArray = np.zeros(0, dtype=np.int64)
-        self.begins: BoolArray = np.zeros(0, dtype=np.bool_)
+        self.begins: IntArray = np.zeros(0, dtype=np.int64)
         self.num_sorts = 0
 
     def update(self, view: View, classes: IntArray) -> bool:
@@ -96,36 +96,31 @@ class MachineSlots:
         self._eligible, self._classes = view.eligible, classes.tolist()
         columns = [*self._capacity.T, *view.eligible[classes]]
         self.sort, first = distinct(columns, len(self._capacity))
-        self.begins = np.diff(self.sort, prepend=-1) != 0
+        self.begins = np.flatnonzero(np.diff(self.sort, prepend=-1))
         self.num_sorts = len(first)
         return True
 
-    def longest_free(self) -> IntArray:
-        """Return the length of the longest slot of each sort of nodes."""
-        first, end = cut(*self.slots.arrays(), self.begins)
-        longest = np.zeros(self.num_sorts, dtype=np.int64)
-        np.maximum.at(longest, self.sort[first], end - first)
-        return longest
-
-    def available(self, taken: BoolArray, reserved: IntArray | None) -> Slots:
+    def available(self, taken: BoolArray | None, reserved: IntArray | None) -> Slots:
         """
         Return the slots there are beside some nodes, each of one sort and reserved alike.
 
         Parameters
         ----------
         taken
-            Nodes that others start on now, shape ``(N,)``.
+            Nodes that others start on now, shape ``(N,)``; None: none.
         reserved
             The second from which on each node is reserved, ``MAX_TIME`` where it is not; None:
             nothing is.
         """
         first, end = self.slots.arrays()
-        begins = self.begins | (np.diff(taken, prepend=False) != 0)
-        if reserved is not None:
-            begins |= np.diff(reserved, prepend=0) != 0
-        first, end = cut(first, end, begins)
-        free = ~taken[first]
-        first, end = first[free], end[free]
+        at = self.begins
+        for differing in (taken, reserved):
+            if differing is not None:
+                at = np.union1d(at, np.flatnonzero(differing[1:] != differing[:-1]) + 1)
+        first, end = cut(first, end, at)
+        if taken is not None:
+            left = ~taken[first]
+            first, end = first[left], end[left]
         until = np.full(len(first), MAX_TIME) if reserved is None else reserved[first]
         return Slots(first, end, self.sort[first], until)
 

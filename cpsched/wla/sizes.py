@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.wla.machine_slots import MachineSlots
@@ -30,18 +30,20 @@ class Sizes:
 
     def __init__(self, allocator: Allocator, machine: MachineSlots) -> None:
         self._allocator, self._machine = allocator, machine
-        self._known: dict[tuple[int, ...], IntArray] = {}
-        self._longest: IntArray = np.zeros(0, dtype=np.int64)
         self.forget()
 
     def forget(self) -> None:
         """Take up other sorts of nodes."""
-        self._known.clear()
         machine = self._machine
-        first = np.flatnonzero(machine.begins)
+        first = machine.begins
         self._longest = np.zeros(machine.num_sorts, dtype=np.int64)
-        length = np.diff(first, append=len(machine.begins))
+        length = np.diff(first, append=len(machine.sort))
         np.maximum.at(self._longest, machine.sort[first], length)
+        self._number: dict[tuple[int, ...], int] = {}
+        self._sizes: IntArray = np.zeros((0, machine.num_sorts), dtype=np.int64)
+        # The number of each row's request, -1 where it has not been looked at.
+        self._of_row: IntArray = np.zeros(0, dtype=np.int64)
+        self._store: JobStore | None = None
 
     def of(self, view: View, rows: IntArray) -> IntArray:
         """
@@ -50,15 +52,20 @@ class Sizes:
         0 for nodes that a job may not use, where even the whole machine has no run of them that is
         long enough, and for jobs that say themselves how they are to lie (segments, switches, box).
         """
-        columns = view.waiting.store.columns
-        code, first = JobTable(view.waiting.store, rows).distinct()
-        sizes = np.zeros((len(first), self._machine.num_sorts), dtype=np.int64)
-        for at, row in enumerate(rows[first].tolist()):
-            demand = tuple(columns[row, _DEMAND].tolist())
-            if demand not in self._known:
-                self._known[demand] = self._find(view, row)
-            sizes[at] = self._known[demand]
-        return sizes[code]
+        store = view.waiting.store
+        if store is not self._store:
+            self.forget()
+            self._store = store
+        more = len(store.columns) - len(self._of_row)
+        if more:
+            self._of_row = np.append(self._of_row, np.full(more, -1))
+        for row in rows[self._of_row[rows] < 0].tolist():
+            demand = tuple(store.columns[row, _DEMAND].tolist())
+            if demand not in self._number:
+                self._number[demand] = len(self._number)
+                self._sizes = np.vstack([self._sizes, self._find(view, row)])
+            self._of_row[row] = self._number[demand]
+        return self._sizes[self._of_row[rows]]
 
     def _find(self, view: View, row: int) -> IntArray:
         found = np.zeros(self._machine.num_sorts, dtype=np.int64)

@@ -95,7 +95,7 @@ class SlotList:
         self._end[at : at + 1] = [finish for _, finish in left]
 
 
-def cut(first: IntArray, end: IntArray, begins: BoolArray) -> tuple[IntArray, IntArray]:
+def cut(first: IntArray, end: IntArray, at: IntArray) -> tuple[IntArray, IntArray]:
     """
     Split slots wherever a node may not be in one slot with the node before it.
 
@@ -103,17 +103,16 @@ def cut(first: IntArray, end: IntArray, begins: BoolArray) -> tuple[IntArray, In
     ----------
     first, end
         Disjoint intervals in order.
-    begins
-        True for such nodes, shape ``(N,)``.
+    at
+        Such nodes, in any order, each once.
 
     Returns
     -------
     first, end
         Of the parts, in order.
     """
-    if not len(first):
+    if not len(first) or not len(at):
         return first, end
-    at = np.flatnonzero(begins)
     slot = np.searchsorted(first, at, side="right") - 1
     at = at[(slot >= 0) & (at > first[slot]) & (at < end[slot])]
     return np.sort(np.append(first, at)), np.sort(np.append(end, at))

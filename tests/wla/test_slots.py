@@ -65,7 +65,7 @@ def test_the_list_is_what_a_look_at_all_nodes_finds(lines: list[list[bool]]):
 @given(st.lists(st.booleans(), min_size=12, max_size=12), st.lists(st.integers(0, 3), min_size=12, max_size=12))  # fmt: skip
 def test_parts_are_of_one_sort(line: list[bool], sorts: list[int]):
     free, sort = np.array(line), np.array(sorts)
-    begins = np.diff(sort, prepend=-1) != 0
+    begins = np.flatnonzero(np.diff(sort, prepend=-1))
     parts = [part for one in range(4) for part in rebuilt(free & (sort == one))]
     first, end = cut(*runs(free), begins)
     assert list(zip(first.tolist(), end.tolist(), strict=True)) == sorted(parts)

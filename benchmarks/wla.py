@@ -1,0 +1,345 @@
+"""
+WLA: what a decision costs, how far the greedy is from the best, which windows of logs, the tables.
+
+    python benchmarks/wla.py speed [--jobs N]
+    python benchmarks/wla.py gap [--problems N]
+    python benchmarks/wla.py windows FOLDER
+    python benchmarks/wla.py tables DIR [--map FILE.svg]
+    python benchmarks/wla.py beyond DIR
+
+``speed`` lets jobs of 1 to 4,096 nodes wait on a line of 40,960, all from the start, and times
+every decision with a whole window. ``gap`` solves random problems. ``windows`` finds the parts of
+the logs in FOLDER that ``wla.toml`` names. ``tables`` reads the folder of the study ``wla.toml``,
+and prints tables I to VI beside the paper's; ``beyond`` that of ``wla-beyond.toml``.
+
+Improvements are per cent of the default's figure, the mean over the seeds: of utilization (equation
+11, from the first submit to the last end) by how much it is higher, of waits and responses lower.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import campaign
+import measure
+import numpy as np
+import pyarrow.parquet as pq
+from wla_paper import ALPHA, BETA, PAPER
+
+from cpsched import systems, traces
+from cpsched.mapping import fit
+from cpsched.model.workload import Workload
+from cpsched.simulation.simulate import simulate
+from cpsched.spec import build
+from cpsched.wla.branch_and_bound import branch_and_bound
+from cpsched.wla.greedy import greedy
+from cpsched.wla.knapsack import Knapsack
+
+if TYPE_CHECKING:
+    from cpsched.model.decision import Decision
+    from cpsched.model.view import View
+
+NODES = 40_960
+SPEED = (
+    "wla",
+    "wla:solver=greedy",
+    "wla:solver=cp-sat,window=20",
+    "wla:solver=greedy,window=50",
+    "wla:solver=cp-sat,window=50",
+    "wla:solver=cp-sat,window=50,tight=yes,age_limit=3600",
+)
+
+
+def speed(args: argparse.Namespace) -> None:
+    """Print the CPU time of decisions."""
+    rows = [_decisions(spec, args.jobs) for spec in SPEED]
+    measure.table(
+        f"Decisions with a whole window on {NODES:,} nodes, ms CPU",
+        ["dispatcher", "decisions", "slots, mean", "median", "p99", "max"],
+        rows,
+    )
+
+
+def _decisions(spec: str, num_jobs: int) -> tuple[object, ...]:
+    rng = np.random.default_rng(5)
+    size = np.exp(rng.uniform(0, np.log(4096), num_jobs)).astype(np.int64)
+    length = rng.integers(600, 36_000, num_jobs)
+    workload = Workload.build(
+        title="line",
+        job_id=[str(job) for job in range(num_jobs)],
+        submit=np.zeros(num_jobs, dtype=np.int64),
+        runtime=length // rng.integers(1, 4, num_jobs),
+        requested_time=length,
+        units=size,
+        request=np.ones((num_jobs, 1), dtype=np.int64),
+        resources=("core",),
+    )
+    system = systems.parse(
+        f'resources = ["core"]\n[[nodes]]\ngroup = "node"\ncount = {NODES}\ncore = 1\n',
+        where="line",
+    )
+    dispatcher: Any = build("dispatchers", spec)
+    decide, window = dispatcher.decide, dispatcher.solver.window
+    seconds, slots = [], []
+
+    def timed(view: View) -> Decision:
+        begin = time.process_time()
+        decision: Decision = decide(view)
+        if len(view.waiting) >= window:
+            seconds.append(time.process_time() - begin)
+            slots.append(len(dispatcher._machine.slots))
+        return decision
+
+    dispatcher.decide = timed
+    simulate(fit(workload, system), dispatcher=dispatcher, predictor="requested")
+    # The first one imports the solver.
+    ms = 1000 * np.array(seconds[1:])
+    figures = (np.median(ms), np.percentile(ms, 99), ms.max())
+    return (spec, len(ms), round(float(np.mean(slots)), 1), *(round(float(x), 2) for x in figures))
+
+
+def gap(args: argparse.Namespace) -> None:
+    """Print how far the greedy solution is from the best."""
+    rng = random.Random(1)
+    rows = []
+    for jobs, slots in ((5, 2), (5, 5), (10, 4), (10, 10)):
+        lost = []
+        for _ in range(args.problems):
+            # Slots and jobs of 1 to 4,096 nodes, evenly over their logarithms.
+            sizes, capacity = (
+                [int(4096 ** rng.random()) for _ in range(num)] for num in (jobs, slots)
+            )
+            problem = Knapsack(weight=[[size] * slots for size in sizes], capacity=capacity)
+            best = problem.value(branch_and_bound(problem).slots)
+            lost.append(1 - problem.value(greedy(problem)) / best if best else 0.0)
+        rows.append(
+            (jobs, slots, f"{np.mean(np.array(lost) > 0):.1%}", f"{np.mean(lost):.2%}",
+             f"{np.percentile(lost, 99):.1%}", f"{max(lost):.1%}")
+        )  # fmt: skip
+    measure.table(
+        f"Nodes that the greedy leaves free beyond branch and bound, {args.problems} problems each",
+        ["jobs", "slots", "problems with a loss", "mean", "p99", "max"],
+        rows,
+    )
+
+
+def windows(args: argparse.Namespace) -> None:
+    """Print the parts of the logs by load."""
+    for system_name, file, num in (
+        ("sdsc-blue", "SDSC-BLUE-2000-4.2-cln.swf.gz", 4830),
+        ("anl-intrepid", "ANL-Intrepid-2009-1.swf.gz", 2612),
+    ):
+        system = systems.load(system_name)
+        jobs = fit(traces.read(args.folder / file), system).workload
+        area = (jobs.units * jobs.runtime).astype(float)
+
+        def load(part: slice, jobs: Any = jobs, area: Any = area, system: Any = system) -> float:
+            span = int(jobs.submit[part][-1] - jobs.submit[part][0])
+            return float(area[part].sum()) / span / system.num_nodes
+
+        whole = load(slice(None))
+        parts = [slice(first, first + num) for first in range(0, len(jobs) - num + 1, num)]
+        loads = np.array([load(part) for part in parts])
+        print(f"\n{file}: {len(jobs)} jobs, load {whole:.3f}, {len(parts)} windows of {num}")
+        for what, at in (
+            ("nearest the mean", int(np.argmin(abs(loads - whole)))),
+            ("first", 0),
+            ("fullest", int(np.argmax(loads))),
+        ):
+            first = int(jobs.submit[parts[at]][0])
+            print(f"  {what}: window {at}, from = {first}, load {loads[at]:.3f}")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one run: seconds, shares of 1."""
+
+    wait: float
+    longest: float
+    response: float
+    utilization: float
+    contiguous: float
+
+    def improvement(self, base: Figures, what: str) -> float:
+        """Return the improvement over the default in per cent."""
+        own, other = getattr(self, what), getattr(base, what)
+        if not other:
+            return 0.0
+        return 100 * (own / other - 1 if what == "utilization" else 1 - own / other)
+
+
+#: Figures of each run by workload and runtime model, dispatcher, and seed.
+Runs = dict[tuple[str, str], dict[str, dict[int, Figures]]]
+
+
+def runs_of(folder: Path) -> Runs:
+    """Read the finished runs of a study."""
+    found: Runs = {}
+    for place, run in campaign.finished(folder):
+        workload, _, model = place["workload"].partition(", ")
+        by_seed = found.setdefault((workload, model), {}).setdefault(place["dispatcher"], {})
+        by_seed[place["seed"]] = figures_of(run)
+    return found
+
+
+def figures_of(run: Path) -> Figures:
+    """Read one run."""
+    summary = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    jobs = pq.read_table(run / "jobs.parquet", columns=["submit", "start", "end"])
+    submit, start, end = (column.to_numpy() for column in jobs.columns)
+    ran = ~np.isnan(end.astype(float))
+    # One row for each run of neighbouring nodes.
+    owner = pq.read_table(run / "allocations.parquet", columns=["job"])["job"].to_numpy()
+    pieces = np.unique(owner, return_counts=True)[1]
+    return Figures(
+        wait=float((start - submit)[ran].mean()),
+        longest=float((start - submit)[ran].max()),
+        response=float((end - submit)[ran].mean()),
+        utilization=float(summary["utilization"]["core"]),
+        contiguous=float((pieces == 1).mean()),
+    )
+
+
+def improvements(runs: Runs, key: tuple[str, str], dispatcher: str, what: str) -> list[float]:
+    """Return the improvement over ``easy`` for each seed that both have."""
+    own, base = (runs.get(key, {}).get(name, {}) for name in (dispatcher, "easy"))
+    return [own[seed].improvement(base[seed], what) for seed in sorted(own.keys() & base.keys())]
+
+
+SOLVERS = {"wla": "branch-and-bound", "wla:solver=greedy": "greedy"}
+LOGS = ("SDSC-BLUE", "ANL-Intrepid")
+MEASURES = ("utilization", "wait", "response")
+#: How models are called whose log is of scattered nodes.
+SCATTERED = " scattered"
+
+
+def tables(args: argparse.Namespace) -> None:
+    """Print tables I to VI beside the paper's."""
+    runs = runs_of(args.folder)
+    for log, what, scattered in product(LOGS, MEASURES, ("", SCATTERED)):
+        rows = []
+        for beta in BETA:
+            row = [f"{beta} %"]
+            for alpha in ALPHA:
+                key = (log, f"a{alpha} b{beta}{scattered}")
+                cells = [improvements(runs, key, one, what) for one in SOLVERS]
+                ours = " / ".join(f"{np.mean(one):.1f}" if one else "-" for one in cells)
+                paper = " / ".join(
+                    f"{PAPER[log, what, solver][alpha, beta]:.1f}" for solver in SOLVERS.values()
+                )
+                row.append(f"{ours} ({paper})")
+            rows.append(row)
+        measure.table(
+            f"{log}: improvement of {what} in per cent, B&B / greedy (the paper's);"
+            f" log {scattered.strip() or 'contiguous'}",
+            ["beta", *(f"alpha {alpha} %" for alpha in ALPHA)],
+            rows,
+        )
+    others = sorted({workload for workload, _ in runs})
+    rows = []
+    for workload, alpha in product(others, ALPHA):
+        key = (workload, f"a{alpha} b{alpha}")
+        if key in runs:
+            found = [np.mean(improvements(runs, key, "wla", what) or [np.nan]) for what in MEASURES]
+            share = [one.contiguous for one in runs[key].get("easy", {}).values()] or [np.nan]
+            rows.append([workload, f"{alpha} %", *map(float, found), 100 * float(np.mean(share))])
+    measure.table(
+        "Other windows: improvements in per cent, B&B, log contiguous",
+        ["window", "alpha = beta", *MEASURES, "contiguous under easy, %"],
+        rows,
+    )
+    if args.map:
+        heat_maps(runs, args.map)
+
+
+def heat_maps(runs: Runs, path: Path) -> None:
+    """Draw the improvements by branch and bound, ours and the paper's."""
+    from matplotlib import pyplot as plt
+
+    sides = ("the paper", "ours, log contiguous", "ours, log scattered")
+    picture, axes = plt.subplots(
+        len(LOGS) * len(MEASURES), len(sides), figsize=(9, 15), layout="constrained"
+    )
+    for row, (log, what) in enumerate(product(LOGS, MEASURES)):
+        grids = [
+            [
+                [PAPER[log, what, "branch-and-bound"][alpha, beta] for alpha in ALPHA]
+                for beta in BETA
+            ]
+        ]
+        for scattered in ("", SCATTERED):
+            keys = [[(log, f"a{alpha} b{beta}{scattered}") for alpha in ALPHA] for beta in BETA]
+            grids.append(
+                [[float(np.mean(improvements(runs, key, "wla", what) or [np.nan])) for key in line]
+                 for line in keys]
+            )  # fmt: skip
+        most = np.nanmax(np.abs(grids))
+        for axis, grid, side in zip(axes[row], grids, sides, strict=True):
+            image = axis.imshow(grid, cmap="RdBu", vmin=-most, vmax=most, origin="lower")
+            axis.set_title(f"{log}, {what}: {side}", fontsize=7)
+            axis.set_xticks(range(len(ALPHA)), [f"{alpha}" for alpha in ALPHA], fontsize=6)
+            axis.set_yticks(range(len(BETA)), [f"{beta}" for beta in BETA], fontsize=6)
+            axis.set_xlabel("alpha, %", fontsize=6)
+            axis.set_ylabel("beta, %", fontsize=6)
+            for y, x in product(range(len(BETA)), range(len(ALPHA))):
+                axis.text(x, y, f"{grid[y][x]:.1f}", ha="center", va="center", fontsize=6)
+        picture.colorbar(image, ax=axes[row].tolist(), label="%")
+    picture.savefig(path)
+
+
+def beyond(args: argparse.Namespace) -> None:
+    """Print what other windows, limits and dispatchers come to."""
+    for (workload, model), by_dispatcher in sorted(runs_of(args.folder).items()):
+        rows = []
+        for name, by_seed in by_dispatcher.items():
+            seeds = list(by_seed.values())
+
+            def mean(what: str, seeds: list[Figures] = seeds) -> float:
+                return float(np.mean([getattr(one, what) for one in seeds]))
+
+            rows.append(
+                (name, len(seeds), mean("wait") / 3600, mean("longest") / 3600,
+                 mean("response") / 3600, 100 * mean("utilization"), 100 * mean("contiguous"))
+            )  # fmt: skip
+        measure.table(
+            f"{workload}, {model}: means over the seeds",
+            ["dispatcher", "seeds", "wait, h", "longest, h", "response, h", "utilization, %",
+             "contiguous, %"],
+            rows,
+        )  # fmt: skip
+
+
+def arguments() -> argparse.Namespace:
+    assert __doc__
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parts = parser.add_subparsers(dest="part", required=True)
+    one = parts.add_parser("speed")
+    one.add_argument("--jobs", type=int, default=2000, help="that wait at first [2000]")
+    one = parts.add_parser("gap")
+    one.add_argument("--problems", type=int, default=1000, help="of each size [1000]")
+    one = parts.add_parser("windows")
+    one.add_argument("folder", type=Path, help="where the logs are")
+    one = parts.add_parser("tables")
+    one.add_argument("folder", type=Path, help="of the study wla.toml")
+    one.add_argument("--map", type=Path, help="write heat maps to this file")
+    one = parts.add_parser("beyond")
+    one.add_argument("folder", type=Path, help="of the study wla-beyond.toml")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
+    globals()[args.part](args)
+
+
+if __name__ == "__main__":
+    main()
