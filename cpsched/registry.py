@@ -46,6 +46,10 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "consolidate": "cpsched.dispatch.allocators:Consolidate",
         "balanced": "cpsched.dispatch.allocators:Balanced",
         "frugal": "cpsched.dispatch.allocators:Frugal",
+        "lowest-switch": "cpsched.dispatch.allocators:LowestSwitch",
+        "fewest-groups": "cpsched.dispatch.allocators:FewestGroups",
+        "contiguous": "cpsched.dispatch.allocators:Contiguous",
+        "box": "cpsched.dispatch.allocators:Box",
     },
     "priorities": {
         name: f"cpsched.priority:{attribute}"

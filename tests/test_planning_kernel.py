@@ -20,6 +20,7 @@ from cpsched.model.types import UNBOUNDED
 
 # Parts of kernels, compiled so that Python can call them.
 amount_on, shortage = njit(rooms.amount_on.py_func), njit(rooms.shortage.py_func)
+machine_at = njit(rooms.machine_at.py_func)
 group_starts, grouped, groups_of = (
     njit(part.py_func) for part in (profile.group_starts, profile.grouped, profile.groups_of)
 )
@@ -39,6 +40,7 @@ def arguments(state, policy, depth, full):
     return view, (
         allocator.policy, view.now, frozen(view.waiting.rows.copy()), depth, full,
         store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
+        allocator.memory.places,
         view.free, running.rows, running.arena.node, running.arena.amount,
     )  # fmt: skip
 
@@ -101,7 +103,7 @@ def test_plan_is_the_reference(state, policy, depth):
 
 def node_by_node(args):
     """Plan as plan_pass does, second by second and node by node, with ``placing.place``."""
-    (policy, now, queue, depth, full, cols, shapes, eligible, capacity, scarce, free,
+    (policy, now, queue, depth, full, cols, shapes, eligible, capacity, scarce, places, free,
      running, arena_node, arena_amount) = args  # fmt: skip
     num_nodes, num_kinds = free.shape
     last = max([cols[job, c.EXPECTED_END] for job in running], default=now)
@@ -118,7 +120,7 @@ def node_by_node(args):
         for second in range(horizon - length + 1 if reserved < depth or full else 1):
             low = np.ascontiguousarray(line[second : second + length].min(axis=0))
             if not placing.place(
-                policy, cols, row, shapes, eligible, capacity, scarce, frozen(low), takes
+                policy, cols, row, shapes, eligible, capacity, scarce, places, frozen(low), takes
             ):
                 continue
             planned[i] = now + second
@@ -253,7 +255,7 @@ def _whole(node, capacity, free, end):
 
 def edge_of(args):
     """Return up to when how many nodes sleep."""
-    _, now, queue, _, _, cols, shapes, _, _, _, free, running, arena_node, amount = args
+    _, now, queue, _, _, cols, shapes, _, _, _, _, free, running, arena_node, amount = args
     edge = sleep.horizon(now, queue, cols, shapes, free, running, amount)
     distinct = np.unique(cols[queue, c.SHAPE])
     asleep, edge = sleep.sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
@@ -293,8 +295,8 @@ def core(units, num, **more):
 def begins(state):
     """Return which nodes begin a group."""
     _, args = arguments(state, "first-fit", 1, 1)
-    (_, _, queue, _, _, cols, shapes, eligible, capacity, _, free, rows, node, amount) = args
-    found = group_starts(queue, cols, shapes, eligible, capacity, free, rows, node, amount)
+    policy, _, queue, _, _, cols, *of_machine, free, rows, node, amount = args
+    found = group_starts(queue, cols, machine_at(policy, *of_machine), free, rows, node, amount)
     octets = found.astype("<i8").view(np.uint8)
     return np.flatnonzero(np.unpackbits(octets, bitorder="little")).tolist()
 
@@ -420,10 +422,10 @@ def test_shortage_says_how_much_there_is():
         now=0, capacity=((4,),) * 3, free=((4,), (1,), (0,)), running=(), waiting=(core(1, 3),)
     )
     _, args = arguments(state, "first-fit", 1, 1)
-    (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, free, *rest) = args
-    nodes = group_starts(queue, cols, shapes, eligible, capacity, free, *rest)
+    (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, places, free, *rest) = args
+    of_machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
+    nodes = group_starts(queue, cols, of_machine, free, *rest)
     line = grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
-    of_machine = rooms.Machine(policy, shapes, eligible, capacity, scarce)
     room = np.empty(3, dtype=np.int64)
 
     def short(units, nodes_min=1, nodes_max=UNBOUNDED):

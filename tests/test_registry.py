@@ -51,7 +51,8 @@ def test_every_built_in_can_be_loaded(group):
 def test_names_are_sorted():
     """However they were found."""
     assert registry.names("allocators") == [
-        "balanced", "best-fit", "consolidate", "first-fit", "frugal",
+        "balanced", "best-fit", "box", "consolidate", "contiguous", "fewest-groups", "first-fit",
+        "frugal", "lowest-switch",
     ]  # fmt: skip
 
 

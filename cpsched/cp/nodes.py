@@ -101,6 +101,7 @@ class Timeline:
             at = planning.first_window(
                 allocator.policy, row, length, 0, count, times, segments, levels, room, count,
                 store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
+                allocator.memory.places,
                 low, takes[job],
             )  # fmt: skip
             if at < 0:

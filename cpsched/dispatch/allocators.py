@@ -4,7 +4,8 @@ Allocators: on which of the nodes that would do a job's units go.
 Each is an order of nodes; the kernels fill nodes in that order and pass over one only if with it
 the job would no longer fit within its bounds on the number of nodes, so that no allocator refuses
 a job which any choice of nodes can hold. Jobs that need consecutive nodes know no such order: all
-allocators give them the shortest run, the first along the line.
+allocators give them the shortest run, the first along the line. A job with a limit on switches gets
+the fewest groups of the topology's lowest level, and one that needs a box the first that is free.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy as np
 
 from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
-from cpsched.kernels import placing
+from cpsched.kernels import parts, placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
+from cpsched.model.topology import unpack_box
 from cpsched.model.types import Split
 from cpsched.spec import build
 
@@ -53,10 +55,11 @@ class Allocator:
     def reset(self, system: System) -> None:
         """Prepare for a system."""
         self.capacity: IntArray = system.capacity
+        self._topology = system.topology
         #: What every node has of each kind, shape ``(R,)``: more than that is scarce, and worth
         #: keeping for the jobs that need it.
         self.scarce: AnyArray = self.capacity.min(axis=0)
-        self.memory = Memory(self.capacity, self.scarce)
+        self.memory = Memory(self.capacity, self.scarce, system.topology)
 
     def place(self, view: View, row: int, free: IntArray) -> Allocation | None:
         """
@@ -86,6 +89,7 @@ class Allocator:
             view.eligible,
             self.capacity,
             self.scarce,
+            self.memory.places,
             free,
             takes,
         )
@@ -132,11 +136,15 @@ class Allocator:
                 f"a plan has units {units} of a job of {columns.item(row, c.UNITS)} units"
             )
         shape = view.waiting.store.shapes[columns.item(row, c.SHAPE)]
+        segment, switches, box = shape[c.SHAPE_SEGMENT : c.SHAPE_REQUEST].tolist()
         allowed = (
             columns.item(row, c.NODES_MIN) <= len(nodes) <= columns.item(row, c.NODES_MAX)
             and view.eligible[shape[c.SHAPE_CLASS], nodes].all()
             and (shape[c.SHAPE_SPLIT] != Split.EVEN or (units == units[0]).all())
             and (not shape[c.SHAPE_CONTIGUOUS] or np.ptp(nodes) + 1 == len(nodes))
+            and not self._topology.misfit(
+                nodes, segment=segment, max_switches=switches, box=unpack_box(box)
+            )
         )
         if not allowed:
             return None
@@ -188,3 +196,46 @@ class Frugal(Allocator):
 
     name = "frugal"
     policy = placing.FRUGAL
+
+
+class LowestSwitch(Allocator):
+    """
+    Nodes under the lowest switch that holds the job, the fullest of several.
+
+    Under it as ``fewest-groups``. Groups are switches, blocks or dragonfly groups, of any sizes;
+    without any it is ``contiguous``.
+    """
+
+    name = "lowest-switch"
+    policy = int(parts.LOWEST_SWITCH)
+
+
+class FewestGroups(Allocator):
+    """
+    Nodes in as few groups of the topology's lowest level as hold the job.
+
+    The group with the least room that is enough; the largest first where none is. Groups are
+    switches, blocks or routers, of any sizes; without any it is ``contiguous``.
+    """
+
+    name = "fewest-groups"
+    policy = int(parts.FEWEST_GROUPS)
+
+
+class Contiguous(Allocator):
+    """The shortest run of free nodes that holds the job, else the fewest runs."""
+
+    name = "contiguous"
+    policy = int(parts.CONTIGUOUS)
+
+
+class Box(Allocator):
+    """
+    A free box of a torus near a cube, else consecutive nodes as ``contiguous`` has them.
+
+    Of the boxes with exactly the job's number of nodes 16 shapes are tried, those with the smallest
+    sum of sides first. Without a torus it is ``contiguous``.
+    """
+
+    name = "box"
+    policy = int(parts.BOX)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.kernels import pass_state
+from cpsched.kernels.rooms import packed_places
 from cpsched.kernels.runs import packed_bits
 
 if TYPE_CHECKING:
     from cpsched.model.jobstore import JobStore
+    from cpsched.model.topology import Topology
     from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.model.view import View
 
@@ -38,14 +40,19 @@ class Memory:
 
     Attributes
     ----------
+    places
+        The topology, see :func:`cpsched.kernels.rooms.packed_places`.
     main, job_classes, class_of
         The arrays for the kernels, valid for the last view given to :meth:`prepare`.
     """
 
-    def __init__(self, capacity: IntArray, scarce: IntArray) -> None:
+    def __init__(self, capacity: IntArray, scarce: IntArray, topology: Topology) -> None:
         num_nodes, num_kinds = capacity.shape
-        size = pass_state.memory_size(num_nodes, num_kinds)
-        self.main: IntArray = np.zeros(size, dtype=np.int64)
+        place = pass_state.first_place(num_nodes, num_kinds)
+        self.main: IntArray = np.concatenate(
+            [np.zeros(place, dtype=np.int64), packed_places(topology)]
+        )
+        self.places: IntArray = self.main[place:]
         self.job_classes: IntArray = np.zeros((0, pass_state.CLASS_WIDTH), dtype=np.int64)
         self.class_of: IntArray = np.zeros(0, dtype=np.int64)
         first = pass_state.first_table(num_kinds)
@@ -59,7 +66,7 @@ class Memory:
         last = pass_state.first_slot(num_nodes, num_kinds)
         self._bits: IntArray = self.main[first:last].reshape(pass_state.NUM_BITS, -1)
         self._slots: IntArray = self.main[last : last + pass_state.SLOTS]
-        self._capacity = capacity
+        self._apart = _differs(np.hstack([capacity, topology.levels[:1].T]))
         self._store: JobStore | None = None
         self._columns: object = None
         self._shapes: object = None
@@ -105,7 +112,7 @@ class Memory:
         if masks is not known and not np.array_equal(masks[: len(known)], known):
             self._forget_room()
         if masks is not known:
-            apart = _differs(self._capacity) | _differs(masks.T)
+            apart = self._apart | _differs(masks.T)
             self._bits[pass_state.APART] = packed_bits(apart)
             self._bits[pass_state.RUNS] = packed_bits(apart | _differs(self._work))
         self._store, self._reordered = store, store.reordered

@@ -119,6 +119,7 @@ def plan_pass(
         view.eligible,
         allocator.capacity,
         allocator.scarce,
+        allocator.memory.places,
         view.free,
         running.rows,
         running.arena.node,

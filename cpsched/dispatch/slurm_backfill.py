@@ -19,6 +19,8 @@ from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels import slurm
+from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
+from cpsched.kernels.rooms import packed_places
 from cpsched.model import columns as c
 from cpsched.model.decision import PlannedStarts
 from cpsched.priority import Basic, Fifo, make_priority
@@ -96,9 +98,10 @@ class SlurmBackfill(LearningDispatcher):
         ConfigError
             If the tree has no switches, or a reservation would keep a whole counted pool.
         """
-        if self.tree and not system.topology.level_sizes:
+        if self.tree and system.topology.num_levels < 2:
             raise ConfigError(
-                "topology=tree needs switches: set level_sizes in [topology], or topology=line",
+                "topology=tree needs switches or blocks: describe them in [topology], or set"
+                " topology=line",
                 where=f"system {system.name}",
             )
         if self.close and system.is_counted_pool:
@@ -108,28 +111,28 @@ class SlurmBackfill(LearningDispatcher):
                 where=f"system {system.name}",
             )
         super().reset(system, seed)
-        sizes = system.topology.level_sizes if self.tree else ()
-        self._sizes: IntArray = np.array(sizes, dtype=np.int64)
+        self._places = packed_places(system.topology)
         self._capacity: IntArray = system.capacity
-        self._scarce = np.zeros(system.capacity.shape[1], dtype=np.bool_)
+        self._scarce = np.zeros(system.capacity.shape[1], dtype=np.int64)
         self._due = _NEVER
 
     def choose(self, view: View) -> Decision:
         """Run the main pass, and the backfill pass where it is due."""
         backfill = self._is_due(view.now)
         packed, left, planned = slurm.slurm_pass(
+            LOWEST_SWITCH if self.tree else CONTIGUOUS,
             view.now,
             self.ranking(view),
             backfill,
             self.depth,
             self.window,
             self.close,
-            self._sizes,
             view.waiting.store.columns,
             view.waiting.store.shapes,
             view.eligible,
             self._capacity,
             self._scarce,
+            self._places,
             view.free,
             view.running.rows,
             view.running.arena.node,

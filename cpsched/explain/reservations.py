@@ -95,6 +95,7 @@ class _Future:
             self._view.eligible,
             allocator.capacity,
             allocator.scarce,
+            allocator.memory.places,
             low,
             np.maximum(low - self.levels[0], 0),
             takes,

@@ -7,6 +7,7 @@ import numpy as np
 from cpsched.kernels.arrays import NONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.parts import is_confined
 from cpsched.kernels.pass_state import (
     CAPACITY,
     MOST,
@@ -80,8 +81,9 @@ def start_now(policy, state, row, log, used):
     if request.units < request.nodes_min or not may_fit(state, row):
         return log, used
     work, shapes, shape = state.node_tables[WORK], state.shapes, request.shape
+    machine = machine_of(policy, state)
     loose = shapes[shape, SHAPE_SPLIT] == 0 and shapes[shape, SHAPE_CONTIGUOUS] == 0
-    if policy == FIRST_FIT and loose:
+    if policy == FIRST_FIT and loose and not is_confined(machine, request):
         longest = min(min(request.units, request.nodes_max), len(work))
         log, first = begin_entry(log, used, row, longest, 2 * longest)
         counts = np.empty(0, dtype=np.int64)
@@ -99,7 +101,7 @@ def start_now(policy, state, row, log, used):
         if request.nodes_max >= request.units:
             return log, used
     groups, level = room_runs(state, shape)
-    pieces = choose(machine_of(policy, state), level, groups, request)
+    pieces = choose(machine, level, groups, request)
     if len(pieces) == 0:
         return log, used
     log, end = note_start(log, used, row, groups.first, pieces)
@@ -144,8 +146,8 @@ def fits_now(rows, cols, shapes, eligible, memory, free, job_classes):
     """
     Say of each job whether it could start now on its own.
 
-    Exact but for bounds on the number of nodes, even splits and contiguity, where True may be too
-    optimistic; never False for a job that fits.
+    Exact but for bounds on the number of nodes, even splits and jobs that must lie together, where
+    True may be too optimistic; never False for a job that fits.
 
     Parameters
     ----------

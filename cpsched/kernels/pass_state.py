@@ -26,7 +26,7 @@ import numpy as np
 from cpsched.kernels.arrays import ONE
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.rooms import MANY, Groups, Machine, amount_on, room_on
+from cpsched.kernels.rooms import MANY, Groups, amount_on, machine_at, room_on
 from cpsched.kernels.runs import begin_at, begins_at, join_at, num_runs, num_words, run_end, words
 from cpsched.model.columns import (
     EXPECTED_WAIT,
@@ -95,6 +95,8 @@ class PassState(NamedTuple):
         ``(2 SLOTS, MOST + 1)``.
     job_classes
         See above.
+    places
+        The topology, see :func:`cpsched.kernels.rooms.packed_places`.
     """
 
     head: Any
@@ -107,6 +109,7 @@ class PassState(NamedTuple):
     cols: Any
     shapes: Any
     eligible: Any
+    places: Any
 
 
 def first_table(num_kinds: int) -> int:
@@ -124,8 +127,8 @@ def first_slot(num_nodes: int, num_kinds: int) -> int:
     return first_bits(num_nodes, num_kinds) + NUM_BITS * num_words(num_nodes)
 
 
-def memory_size(num_nodes: int, num_kinds: int) -> int:
-    """Return the length of ``memory``."""
+def first_place(num_nodes: int, num_kinds: int) -> int:
+    """Return where in ``memory`` the topology begins, which is the rest of it."""
     return first_slot(num_nodes, num_kinds) + SLOTS * (2 * int(MOST) + 3)
 
 
@@ -143,14 +146,17 @@ def state_of(memory, job_classes, free, cols, shapes, eligible):
         memory[two:three].reshape((NUM_BITS, words(num_nodes))),
         memory[three : three + SLOTS],
         memory[three + SLOTS : three + SLOTS * (2 * MOST + 3)].reshape((2 * SLOTS, MOST + 1)),
-        job_classes, cols, shapes, eligible,
+        job_classes, cols, shapes, eligible, memory[three + SLOTS * (2 * MOST + 3) :],
     )  # fmt: skip
 
 
 @inner
 def machine_of(policy, state):
     """Return what placing needs of it."""
-    return Machine(policy, state.shapes, state.eligible, state.node_tables[CAPACITY], state.scarce)
+    return machine_at(
+        policy, state.shapes, state.eligible, state.node_tables[CAPACITY], state.scarce,
+        state.places,
+    )  # fmt: skip
 
 
 @inner
@@ -412,7 +418,8 @@ def may_fit(state, row):
     """
     Say whether a job may fit now: never False if it does.
 
-    Exact but for even splits and contiguity, and for nodes with room for ``MOST`` units or more.
+    Exact but for even splits and jobs that must lie together, and for nodes with room for ``MOST``
+    units or more.
     """
     cols, table = state.cols, state.job_classes
     shape, units = cols[row, SHAPE], cols[row, UNITS]
@@ -493,9 +500,10 @@ def candidates(by_age, queue, class_of, memory, job_classes, free, cols, shapes,
     """
     Return the jobs worth ranking: those that could start now on their own, in queue order.
 
-    Exact but for bounds on the number of nodes, even splits and contiguity, where a job may be
-    among them that does not fit. With ``by_age``, of the jobs of one class only as many come as
-    fit together: the priority puts the earlier first, so those behind them cannot start.
+    Exact but for bounds on the number of nodes, even splits and jobs that must lie together, where
+    a job may be among them that does not fit. With ``by_age``, of the jobs of one class only as
+    many come as fit together: the priority puts the earlier first, so those behind them cannot
+    start.
     """
     state = state_of(memory, job_classes, free, cols, shapes, eligible)
     begin_pass(state, free)

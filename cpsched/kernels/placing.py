@@ -10,18 +10,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import ZERO, sort_by
+from cpsched.kernels.arrays import ONE, ZERO, sort_by
+from cpsched.kernels.boxes import cells_in, find_near_cube, find_rotated, unpacked_box
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.rooms import MANY, Machine, request_of, room_on, single_nodes, within_bounds
+from cpsched.kernels.parts import (
+    BOX,
+    FEWEST_GROUPS,
+    group_of,
+    is_confined,
+    keeps_together,
+    order_by_parts,
+    take_segments,
+)
+from cpsched.kernels.rooms import (
+    MANY,
+    Request,
+    machine_at,
+    request_of,
+    room_on,
+    single_nodes,
+    within_bounds,
+)
 from cpsched.model.columns import (
+    SHAPE_BOX,
     SHAPE_CONTIGUOUS,
     SHAPE_EXCLUSIVE,
     SHAPE_REQUEST,
+    SHAPE_SEGMENT,
     SHAPE_SPLIT,
+    SHAPE_SWITCHES,
 )
 
-#: Node orders of the built-in allocators.
+#: Node orders of the allocators that go by what nodes have; for others see ``parts``.
 FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
 
 
@@ -55,13 +76,13 @@ def _preference(policy, wasted, idle, num_kinds):
 
 
 @inner
-def rank(machine, level, groups, shape, caps, order):
+def rank(machine, level, groups, request, caps, order):
     """
     Put the groups that hold a unit or more on a node into ``order`` as an allocator has them.
 
     Fills ``caps`` with how many units each of their nodes holds; returns how many groups there are.
     """
-    policy, eligible = machine.policy, machine.eligible
+    policy, eligible, shape = machine.policy, machine.eligible, request.shape
     capacity, shapes, scarce = machine.capacity, machine.shapes, machine.scarce
     first = groups.first
     num_kinds = capacity.shape[1]
@@ -73,6 +94,9 @@ def rank(machine, level, groups, shape, caps, order):
             order[count] = g
             count += 1
     if policy == FIRST_FIT or count < 2:
+        return count
+    if keeps_together(policy):
+        order_by_parts(machine, policy, groups, request, caps, order, count)
         return count
     key = np.empty(count)
     for i in range(count):
@@ -194,6 +218,18 @@ def _pieces_of(takes, size, order, count, pieces):
     return k
 
 
+@leaf
+def _spread_over(groups, takes, pieces):
+    """Collect pieces from the units on each node; ``takes`` is spoilt."""
+    line, first, size = groups.line, groups.first, groups.size
+    at = 0
+    for g in line:
+        for n in range(first[g], first[g] + size[g]):
+            takes[at] = takes[n]
+            at += 1
+    return _pieces_of(takes, size, line, len(line), pieces)
+
+
 @inner
 def use_a_run(groups, request, caps, even, num_nodes, pieces):
     """Use the shortest, then first run of consecutive nodes that holds the job; all are used."""
@@ -205,12 +241,7 @@ def use_a_run(groups, request, caps, even, num_nodes, pieces):
             of_node[n] = caps[g]
     if not _take_run(of_node, request.units, request.nodes_min, request.nodes_max, even, takes):
         return 0
-    at = 0
-    for g in line:
-        for n in range(first[g], first[g] + size[g]):
-            takes[at] = takes[n]
-            at += 1
-    return _pieces_of(takes, size, line, len(line), pieces)
+    return _spread_over(groups, takes, pieces)
 
 
 @leaf
@@ -425,12 +456,199 @@ def choose(machine, level, groups, request):
     order = np.empty(width, dtype=np.int64)
     # What is full, what is left, one for each node owed, nothing; and a run has two ends.
     pieces = np.empty((4 * width + 4, 3), dtype=np.int64)
-    count = rank(machine, level, groups, request.shape, caps, order)
+    if is_confined(machine, request) or machine.policy == BOX:
+        return _choose_confined(machine, level, groups, request, caps, order, pieces)
+    count = rank(machine, level, groups, request, caps, order)
     k = fill_in_order(
         groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
         len(machine.capacity), pieces,
     )  # fmt: skip
     return pieces[:k]
+
+
+@inner
+def _choose_confined(machine, level, groups, request, caps, order, pieces):
+    """Place a job that must keep to segments, few groups or a box, or that is better in a box."""
+    even = is_even(machine, request)
+    run = is_run(machine, request)
+    count = rank(machine, level, groups, request, caps, order)
+    packed = machine.shapes[request.shape, SHAPE_BOX]
+    if packed > 0 or (len(machine.sides) > 0 and not run and not is_confined(machine, request)):
+        found = _fill_a_box(machine, groups, request, caps, even)
+        if packed > 0 or len(found) > 0:
+            return found
+    if not is_confined(machine, request):
+        k = fill_in_order(
+            groups, request, caps, order, count, even, run, len(machine.capacity), pieces
+        )
+        return pieces[:k]
+    if run:
+        return pieces[: _fill_confined_run(machine, groups, request, caps, even, pieces)]
+    if not even:
+        return pieces[: _fill_confined(machine, groups, request, caps, order, count, pieces)]
+    # A unit for as many of them as each node has: all nodes are alike then.
+    share = np.zeros(len(caps), dtype=np.int64)
+    tried = np.empty(count, dtype=np.int64)
+    for num in range(request.nodes_min, min(request.nodes_max, request.units) + 1):
+        if request.units % num:
+            continue
+        each = request.units // num
+        usable = ZERO
+        for i in range(count):
+            share[order[i]] = min(caps[order[i]] // each, 1)
+            if share[order[i]] > 0:
+                tried[usable] = order[i]
+                usable += 1
+        exact = Request(request.shape, num, request.duration, num, num)
+        k = _fill_confined(machine, groups, exact, share, tried, usable, pieces)
+        if k > 0:
+            for p in range(k):
+                pieces[p, 2] *= each
+            return pieces[:k]
+    return pieces[:0]
+
+
+@inner
+def _fill_confined(machine, groups, request, caps, order, count, pieces):
+    """Fill groups in order, in few groups of the lowest level and in segments; see ``choose``."""
+    shapes, num_nodes = machine.shapes, len(machine.capacity)
+    tried = order[:count].copy()
+    used = count
+    if shapes[request.shape, SHAPE_SWITCHES] > 0:
+        used = ZERO
+        for g in groups.line:
+            if caps[g] > 0:
+                tried[used] = g
+                used += 1
+        parts, used = order_by_parts(machine, FEWEST_GROUPS, groups, request, caps, tried, used)
+        if parts > shapes[request.shape, SHAPE_SWITCHES]:
+            used = ZERO
+    size = np.empty(len(groups.size), dtype=np.int64)
+    if shapes[request.shape, SHAPE_SEGMENT] == 0:
+        k = fill_in_order(groups, request, caps, tried, used, False, False, num_nodes, pieces)
+        if k > 0:
+            return k
+    else:
+        used, nodes = take_segments(machine, groups, request, caps, tried, used, False, size)
+        if used > 0:
+            exact = Request(request.shape, request.units, request.duration, nodes, nodes)
+            return fill_greedily(size, exact, caps, tried, used, pieces)
+    if _are_equal(caps, order, count):
+        return 0
+    used, nodes = take_segments(machine, groups, request, caps, order, count, True, size)
+    exact = Request(request.shape, request.units, request.duration, nodes, nodes)
+    return fill_greedily(size, exact, caps, order, used, pieces) if used > 0 else 0
+
+
+@leaf
+def _are_equal(caps, order, count):
+    """Say whether all usable nodes hold as many units."""
+    for i in range(1, count):
+        if caps[order[i]] != caps[order[0]]:
+            return False
+    return True
+
+
+@inner
+def _fill_confined_run(machine, groups, request, caps, even, pieces):
+    """Use the shortest, then first run of nodes that keeps to segments and few groups."""
+    num_nodes = len(machine.capacity)
+    segment = max(machine.shapes[request.shape, SHAPE_SEGMENT], 1)
+    switches = machine.shapes[request.shape, SHAPE_SWITCHES]
+    of_node = np.zeros(num_nodes, dtype=np.int64)
+    takes = np.zeros(num_nodes, dtype=np.int64)
+    for g in groups.line:
+        for n in range(groups.first[g], groups.first[g] + groups.size[g]):
+            of_node[n] = min(caps[g], request.units)
+    fewest = -(-request.nodes_min // segment) * segment
+    for num in range(fewest, min(request.nodes_max, request.units) + 1, segment):
+        if even and request.units % num != 0:
+            continue
+        least = request.units // num if even else 1
+        begin = 0
+        held = 0
+        for n in range(num_nodes):
+            held += of_node[n]
+            while n - begin >= num:
+                held -= of_node[begin]
+                begin += 1
+            if of_node[n] < least:
+                begin, held = n + 1, 0
+            if n - begin + 1 < num or held < request.units:
+                continue
+            if _keeps_segments(machine.levels, begin, n + 1, segment, switches):
+                left = request.units
+                for m in range(begin, n + 1):
+                    takes[m] = least if even else min(of_node[m], left - (n - m))
+                    left -= takes[m]
+                return _spread_over(groups, takes, pieces)
+    return 0
+
+
+@leaf
+def _keeps_segments(levels, begin, end, segment, switches):
+    """Say whether a run has whole segments in each group of the lowest level, in few groups."""
+    groups = 1
+    own = 0
+    for n in range(begin, end):
+        if n > begin and group_of(levels, 0, n) != group_of(levels, 0, n - 1):
+            if own % segment != 0:
+                return False
+            groups += 1
+            own = 0
+        own += 1
+    return own % segment == 0 and (switches == 0 or groups <= switches)
+
+
+@inner
+def _fill_a_box(machine, groups, request, caps, even):
+    """Put a job into a free box: its own, or one near a cube; return its pieces, none if none."""
+    num_nodes = len(machine.capacity)
+    nothing = np.empty((0, 3), dtype=np.int64)
+    sides = unpacked_box(machine.shapes[request.shape, SHAPE_BOX], len(machine.sides))
+    packed = machine.shapes[request.shape, SHAPE_BOX]
+    most = ZERO
+    for g in groups.line:
+        most = max(most, caps[g])
+    if most == 0 or len(machine.sides) == 0 or len(sides) == 0:
+        return nothing
+    volume = max(request.nodes_min, -(-request.units // most))
+    while even and packed == 0 and request.units % volume != 0:
+        volume += 1
+    if packed > 0:
+        volume = 1
+        for side in sides:
+            volume *= side
+    if not request.nodes_min <= volume <= min(request.nodes_max, request.units):
+        return nothing
+    if even and request.units % volume != 0:
+        return nothing
+    least = request.units // volume if even else ONE
+    of_node = np.zeros(num_nodes, dtype=np.int64)
+    for g in groups.line:
+        for n in range(groups.first[g], groups.first[g] + groups.size[g]):
+            of_node[n] = min(caps[g], request.units)
+    usable = np.empty(num_nodes, dtype=np.int64)
+    room = np.empty(num_nodes, dtype=np.int64)
+    for cell in range(num_nodes):
+        room[cell] = of_node[machine.node_at[cell]]
+        usable[cell] = room[cell] >= least
+    if packed > 0:
+        cell, box = find_rotated(machine.sides, sides, usable, room, request.units)
+    else:
+        cell, box = find_near_cube(machine.sides, volume, usable, room, request.units)
+    if cell < 0:
+        return nothing
+    left = request.units
+    owed = volume
+    takes = np.zeros(num_nodes, dtype=np.int64)
+    for inside in cells_in(machine.sides, cell, box):
+        node = machine.node_at[inside]
+        owed -= 1
+        takes[node] = least if even else min(of_node[node], left - owed)
+        left -= takes[node]
+    pieces = np.empty((num_nodes, 3), dtype=np.int64)
+    return pieces[: _spread_over(groups, takes, pieces)]
 
 
 @leaf
@@ -456,8 +674,11 @@ def choose_preferring(machine, level, preferred, groups, request):
     ends in time uses what is reserved first: both leave the most for others. A job whose units may
     lie on any nodes fills that part of each node, in the allocator's order, then the rest. Any
     other goes on the nodes first where that part holds a unit of it. For one-core units this makes
-    any layout of nodes equal to one counted pool.
+    any layout of nodes equal to one counted pool. A job that is to lie together, by its request or
+    by the allocator, is placed as :func:`choose` does.
     """
+    if keeps_together(machine.policy) or is_confined(machine, request):
+        return choose(machine, level, groups, request)
     eligible, capacity, shapes = machine.eligible, machine.capacity, machine.shapes
     shape, first, size = request.shape, groups.first, groups.size
     width = len(first)
@@ -465,7 +686,7 @@ def choose_preferring(machine, level, preferred, groups, request):
     inside = np.empty(width, dtype=np.int64)
     ranked = np.empty(width, dtype=np.int64)
     pieces = np.empty((4 * width + 4, 3), dtype=np.int64)
-    count = rank(machine, level, groups, shape, caps, ranked)
+    count = rank(machine, level, groups, request, caps, ranked)
     total = 0
     for i in range(count):
         g = ranked[i]
@@ -504,17 +725,19 @@ def _spread(pieces, takes):
 
 
 @kernel
-def place(policy, cols, row, shapes, eligible, capacity, scarce, free, takes):
+def place(policy, cols, row, shapes, eligible, capacity, scarce, places, free, takes):
     """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
-    machine = Machine(policy, shapes, eligible, capacity, scarce)
+    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
     groups = single_nodes(len(free))
     return _spread(choose(machine, free, groups, request_of(cols, row)), takes)
 
 
 @kernel
-def place_preferring(policy, cols, row, shapes, eligible, capacity, scarce, free, preferred, takes):
+def place_preferring(
+    policy, cols, row, shapes, eligible, capacity, scarce, places, free, preferred, takes
+):
     """Place a job as :func:`place` does, but as :func:`choose_preferring` chooses."""
-    machine = Machine(policy, shapes, eligible, capacity, scarce)
+    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
     groups, request = single_nodes(len(free)), request_of(cols, row)
     return _spread(choose_preferring(machine, free, preferred, groups, request), takes)
 

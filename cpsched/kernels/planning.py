@@ -21,9 +21,9 @@ from cpsched.kernels.profile import (
 )
 from cpsched.kernels.rooms import (
     MANY,
-    Machine,
     Request,
     group_total,
+    machine_at,
     request_of,
     room_on,
     single_nodes,
@@ -90,7 +90,7 @@ def _last_candidate(first, last, jobs, number, cols, totals, pending):
 
 @kernel
 def plan_pass(
-    policy, now, jobs, depth, full, cols, shapes, eligible, capacity, scarce, free,
+    policy, now, jobs, depth, full, cols, shapes, eligible, capacity, scarce, places, free,
     running, arena_node, arena_amount,
 ):  # fmt: skip
     """
@@ -115,14 +115,12 @@ def plan_pass(
         start of each job, -1 where it was not planned.
     """
     num_nodes, num_kinds = free.shape
-    machine = Machine(policy, shapes, eligible, capacity, scarce)
+    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
     planned = filled(len(jobs), NONE)
     log = np.empty(64, dtype=np.int64)
     nothing = np.empty(0, dtype=np.int64)
     used = ZERO
-    begins = group_starts(
-        jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount
-    )
+    begins = group_starts(jobs, cols, machine, free, running, arena_node, arena_amount)
     number, distinct = numbered(jobs, cols, len(shapes))
     edge = horizon(now, jobs, cols, shapes, free, running, arena_amount)
     asleep, edge = sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
@@ -208,7 +206,7 @@ def _of_nodes(times, rows, levels, room, count):
 @kernel
 def first_window(
     policy, job, duration, begin, until, times, rows, levels, room, count,
-    cols, shapes, eligible, capacity, scarce, low, takes,
+    cols, shapes, eligible, capacity, scarce, places, low, takes,
 ):  # fmt: skip
     """
     Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
@@ -222,8 +220,8 @@ def first_window(
         cols[job, SHAPE], cols[job, UNITS], duration, cols[job, NODES_MIN], cols[job, NODES_MAX]
     )
     at, pieces = find_window(
-        Machine(policy, shapes, eligible, capacity, scarce), request, begin, until, profile,
-        filled(len(times), FAR), low,
+        machine_at(policy, shapes, eligible, capacity, scarce, places), request, begin, until,
+        profile, filled(len(times), FAR), low,
     )  # fmt: skip
     takes[:] = 0
     for p in range(len(pieces)):

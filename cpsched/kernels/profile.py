@@ -81,14 +81,23 @@ def groups_of(profile):
 
 
 @inner
-def group_starts(jobs, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount):
-    """Return where groups begin, as runs: at nodes that differ from the one before them."""
+def group_starts(jobs, cols, machine, free, running, arena_node, arena_amount):
+    """
+    Return where groups begin, as runs: at nodes that differ from the one before them.
+
+    No group is in two of the lowest groups of the topology.
+    """
     num_nodes, num_kinds = free.shape
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     begins = np.zeros(words(num_nodes), dtype=np.int64)
     begin_at(begins, ZERO)
     for n in range(1, num_nodes):
         for r in range(num_kinds):
             if free[n, r] != free[n - 1, r] or capacity[n, r] != capacity[n - 1, r]:
+                begin_at(begins, n)
+    for low in machine.levels[:1]:
+        for n in range(1, num_nodes):
+            if low[n] != low[n - 1]:
                 begin_at(begins, n)
     known = np.zeros(eligible.shape[0], dtype=np.int64)
     for job in jobs:

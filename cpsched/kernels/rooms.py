@@ -21,6 +21,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
+    from cpsched.model.topology import Topology
     from cpsched.model.types import BoolArray, IntArray
 
 #: What :func:`shortage` returns of a job that fits.
@@ -31,13 +32,54 @@ MANY = np.int64(2**46)
 
 
 class Machine(NamedTuple):
-    """What does not change during a pass; ``scarce``: what every node has."""
+    """
+    What does not change during a pass.
+
+    Attributes
+    ----------
+    policy
+        The allocator's order of nodes.
+    scarce
+        What every node has of each kind.
+    levels
+        The group of each node at each level of the topology, lowest first, shape ``(L, N)``.
+    sides
+        Of a torus, shape ``(D,)``; of length 0 for any other machine.
+    node_at
+        The node at each cell of a torus, cells counted along its last side first.
+    """
 
     policy: int
     shapes: IntArray
     eligible: BoolArray
     capacity: IntArray
     scarce: IntArray
+    levels: IntArray
+    sides: IntArray
+    node_at: IntArray
+
+
+def packed_places(topology: Topology) -> IntArray:
+    """Return a topology for kernels: numbers of levels and sides; both; nodes by cell."""
+    sides = np.array(topology.sides, dtype=np.int64)
+    node_at = np.zeros(0, dtype=np.int64)
+    if len(sides):
+        cell = np.ravel_multi_index(tuple(topology.cells.T), topology.sides)
+        node_at = np.argsort(cell).astype(np.int64)
+    head = np.array([len(topology.levels), len(sides)], dtype=np.int64)
+    return np.concatenate([head, topology.levels.ravel(), sides, node_at])
+
+
+@inner
+def machine_at(policy, shapes, eligible, capacity, scarce, places):
+    """Return the machine, with a topology as :func:`packed_places` has it."""
+    num_nodes = len(capacity)
+    one = 2 + places[0] * num_nodes
+    two = one + places[1]
+    levels = places[2:one].reshape((places[0], num_nodes))
+    return Machine(
+        policy, shapes, eligible, capacity, scarce, levels, places[one:two], places[two:]
+    )
 
 
 class Request(NamedTuple):

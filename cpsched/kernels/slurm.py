@@ -20,8 +20,7 @@ from cpsched.kernels.profile import (
     split_groups,
     take_off,
 )
-from cpsched.kernels.rooms import FITS, Machine, group_total, request_of, shortage
-from cpsched.kernels.runs import begin_at
+from cpsched.kernels.rooms import FITS, group_total, machine_at, request_of, shortage
 from cpsched.kernels.slurm_nodes import choose_as_slurm
 from cpsched.kernels.start_bounds import asks_of, numbered, occupy_known, remember, seen_start
 from cpsched.kernels.start_log import begin_entry, note_start, packed
@@ -73,7 +72,7 @@ def _last_that_fits(jobs, cols, shapes, machine, profile):
 
 
 @inner
-def _main_pass(rows, sizes, cols, machine, profile):
+def _main_pass(rows, cols, machine, placer, profile):
     """
     Start jobs in order until one of their queue does not fit, on a profile of one segment.
 
@@ -101,9 +100,7 @@ def _main_pass(rows, sizes, cols, machine, profile):
             rooms = np.empty(profile.num[GROUPS], dtype=np.int64)
             pieces = np.empty((0, 3), dtype=np.int64)
             if shortage(machine, profile.levels[0], groups_of(profile), request, rooms) == FITS:
-                pieces = choose_as_slurm(
-                    machine, profile.levels[0], groups_of(profile), request, sizes
-                )
+                pieces = choose_as_slurm(placer, profile.levels[0], groups_of(profile), request)
             if len(pieces) > 0:
                 placed, num_placed = _append(placed, num_placed, pieces, row)
                 profile = split_groups(profile, pieces)
@@ -133,7 +130,7 @@ def _again(placed, cols, machine, profile):
 
 
 @inner
-def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, log, used):
+def _backfill_pass(jobs, latest, close, cols, machine, placer, profile, planned, log, used):
     """
     Plan jobs in order, each behind those before it, and start those planned now.
 
@@ -168,7 +165,7 @@ def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, 
         if at < 0:
             continue
         planned[i] = start
-        pieces = choose_as_slurm(machine, low, groups_of(profile), request, sizes)
+        pieces = choose_as_slurm(placer, low, groups_of(profile), request)
         profile = split_groups(profile, pieces)
         occupy_known(profile, most, at, request, pieces, shapes, capacity)
         if at == 0:
@@ -180,14 +177,16 @@ def _backfill_pass(jobs, latest, close, sizes, cols, machine, profile, planned, 
 
 @kernel
 def slurm_pass(
-    now, rows, backfill, depth, window, close, sizes, cols, shapes, eligible, capacity, scarce,
-    free, running, arena_node, arena_amount,
+    policy, now, rows, backfill, depth, window, close, cols, shapes, eligible, capacity, scarce,
+    places, free, running, arena_node, arena_amount,
 ):  # fmt: skip
     """
     Start jobs in order until one of their queue does not fit, and backfill around the others.
 
     Parameters
     ----------
+    policy
+        ``LOWEST_SWITCH``, or ``CONTIGUOUS`` where the nodes are a line.
     rows
         Rows of the job store in order of priority.
     backfill
@@ -198,8 +197,6 @@ def slurm_pass(
         A job gets no reservation later than so many seconds from now.
     close
         Whether a reservation leaves nothing of its nodes to others.
-    sizes
-        Nodes under a switch of each level, the root left out; none: the nodes are a line.
     running
         Rows of the running jobs, by expected end; one that has passed counts as the next second.
 
@@ -210,16 +207,13 @@ def slurm_pass(
         backfill pass has looked at, and the planned start of each, -1 where it has none.
     """
     num_nodes = len(free)
-    machine = Machine(FIRST_FIT, shapes, eligible, capacity, scarce)
-    begins = group_starts(
-        rows, cols, shapes, eligible, capacity, free, running, arena_node, arena_amount
-    )
-    if len(sizes) > 0:
-        for n in range(0, num_nodes, sizes[0]):
-            begin_at(begins, n)
+    # Whether a job fits does not depend on where it then goes.
+    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, scarce, places)
+    placer = machine_at(policy, shapes, eligible, capacity, scarce, places)
+    begins = group_starts(rows, cols, machine, free, running, arena_node, arena_amount)
     asleep = np.zeros(0, dtype=np.bool_)
     profile = grouped(now, begins, asleep, free, ONE, SPARE)
-    profile, log, used, placed, left = _main_pass(rows, sizes, cols, machine, profile)
+    profile, log, used, placed, left = _main_pass(rows, cols, machine, placer, profile)
     started = len(rows) - len(left)
     left = left[:depth]
     last = -1
@@ -234,7 +228,7 @@ def slurm_pass(
         add_ends(profile, cols, running, arena_node, arena_amount, num_nodes)
         profile = _again(placed, cols, machine, profile)
         log, used = _backfill_pass(
-            left, now + window, close, sizes, cols, machine, profile, planned, log, used
+            left, now + window, close, cols, machine, placer, profile, planned, log, used
         )
     nothing = np.empty(0, dtype=np.int64)
     return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), left, planned

@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.kernels.arrays import FAR, NONE, filled
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.profile import SEGMENTS, occupy_groups
-from cpsched.model.columns import SHAPE, SHAPE_SPLIT
+from cpsched.model.columns import SHAPE, SHAPE_BOX, SHAPE_SEGMENT, SHAPE_SPLIT, SHAPE_SWITCHES
 
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
@@ -85,6 +85,9 @@ def _is_plain(request, shapes, num_nodes):
         request.nodes_min == 1
         and request.nodes_max >= num_nodes
         and shapes[request.shape, SHAPE_SPLIT] == 0
+        and shapes[request.shape, SHAPE_SEGMENT] == 0
+        and shapes[request.shape, SHAPE_SWITCHES] == 0
+        and shapes[request.shape, SHAPE_BOX] == 0
     )
 
 

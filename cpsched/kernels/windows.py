@@ -6,6 +6,7 @@ import numpy as np
 
 from cpsched.kernels.arrays import ZERO
 from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.parts import is_confined
 from cpsched.kernels.placing import FIRST_FIT, choose, fill_greedily, is_even, is_run
 from cpsched.kernels.profile import SEGMENTS, groups_of
 from cpsched.kernels.rooms import FITS, room_on, shortage, within_bounds
@@ -152,6 +153,8 @@ def _choose_fitting(machine, level, groups, request, rooms):
     bounded = request.nodes_max < request.units
     if machine.policy != FIRST_FIT or bounded or is_run(machine, request):
         return choose(machine, level, groups, request)
+    if is_confined(machine, request):
+        return choose(machine, level, groups, request)
     if is_even(machine, request):
         return choose(machine, level, groups, request)
     line = groups.line
@@ -219,6 +222,6 @@ def find_window(machine, request, begin, until, profile, most, low):
         pieces = _choose_fitting(machine, low, groups, request, rooms)
         if len(pieces) > 0:
             return at, pieces
-        # An even split or a run asks for more than room.
+        # An even split, or a job that must lie together, asks for more than room.
         at += 1
     return -1, np.empty((0, 3), dtype=np.int64)

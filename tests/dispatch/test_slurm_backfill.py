@@ -642,7 +642,7 @@ def test_bad_options(options, error, message):
 
 def test_a_tree_needs_switches():
     """A machine that declares none cannot be taken as a tree."""
-    with pytest.raises(ConfigError, match="topology=tree needs switches: set level_sizes"):
+    with pytest.raises(ConfigError, match="topology=tree needs switches or blocks"):
         starts(jobs((0, 1, 1)), machine((1,)), "slurm-backfill:topology=tree")
 
 
