@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from cpsched.mapping.classes import classify
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
+from cpsched.model.topology import unpack_box
 from cpsched.model.types import Split
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ def fewest_nodes(schedule: Schedule, rows: IntArray, units: IntArray) -> IntArra
     -------
     ndarray
         Shape ``(n,)``, at least 1: among the nodes that queue and constraint allow, with the
-        job's least number of nodes, split and contiguity. 1 for jobs that no nodes can hold.
+        job's least number of nodes, split, contiguity, segments and box. 1 for jobs that no nodes
+        can hold.
     """
     workload, system = schedule.workload, schedule.system
     classes = classify(workload, system)
@@ -68,7 +71,12 @@ def fewest_nodes(schedule: Schedule, rows: IntArray, units: IntArray) -> IntArra
             one = workload.request[[job]], workload.per_node[[job]], wanted
             held = np.where(mask, unit_capacity(system.capacity, *one)[0], 0)
             fewest[shape] = _specially(workload, job, held, int(wanted[0]), int(fewest[shape]))
-    return np.maximum(fewest, 1)[code]
+    fewest = np.maximum(fewest, 1)[code]
+    segment, box = np.maximum(workload.segment[rows], 1), workload.box[rows]
+    fewest = -(-fewest // segment) * segment
+    boxed = np.flatnonzero(box)
+    fewest[boxed] = [prod(unpack_box(int(packed))) for packed in box[boxed]]
+    return fewest
 
 
 def _specially(workload: Workload, job: int, held: IntArray, units: int, least: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,14 @@ import numpy as np
 from cpsched.metrics.fewest import fewest_nodes
 from cpsched.metrics.steps import exact_dot, exact_sum
 from cpsched.metrics.window import ended
+from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
+    from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Places:
     """
     The nodes that jobs started on; n jobs, in the order of their rows.
@@ -31,21 +33,38 @@ class Places:
     ----------
     row
         Row of the workload.
-    first, last
-        The lowest and the highest of a job's node indices.
-    nodes, blocks
-        How many nodes, and how many maximal runs of consecutive ones they make: the
-        fragmentation (thesis, 7.4).
+    sets
+        The nodes of each job.
     units
         Units on all of them.
     """
 
     row: IntArray
-    first: IntArray
-    last: IntArray
-    nodes: IntArray
-    blocks: IntArray
+    sets: NodeSets
     units: IntArray
+
+    @cached_property
+    def first(self) -> IntArray:
+        """The lowest of a job's node indices."""
+        lowest: IntArray = self.sets.first[self.sets.begin]
+        return lowest
+
+    @cached_property
+    def last(self) -> IntArray:
+        """The highest of a job's node indices."""
+        end = self.sets.begin + self.sets.runs - 1
+        highest: IntArray = self.sets.first[end] + self.sets.count[end] - 1
+        return highest
+
+    @cached_property
+    def nodes(self) -> IntArray:
+        """How many nodes a job has."""
+        return self.sets.size
+
+    @cached_property
+    def blocks(self) -> IntArray:
+        """How many maximal runs of consecutive nodes: the fragmentation (thesis, 7.4)."""
+        return self.sets.blocks()
 
     @property
     def span(self) -> IntArray:
@@ -65,24 +84,9 @@ def places(schedule: Schedule) -> Places:
     index = np.flatnonzero(at_start)
     index = index[np.lexsort((segments.node[index], segments.job[index]))]
     job, node, count = segments.job[index], segments.node[index], segments.count[index]
-    end = node + count
     first = np.flatnonzero(np.diff(job, prepend=-1))
-    # A run of other units or amounts that begins where the one before it ends is not a new block.
-    new = np.ones(len(job), dtype=np.int64)
-    new[1:] = (job[1:] != job[:-1]) | (node[1:] != end[:-1])
-    if not len(first):
-        nothing = np.zeros(0, dtype=np.int64)
-        return Places(
-            row=nothing, first=nothing, last=nothing, nodes=nothing, blocks=nothing, units=nothing
-        )
-    return Places(
-        row=job[first],
-        first=node[first],
-        last=end[np.append(first[1:], len(job)) - 1] - 1,
-        nodes=np.add.reduceat(count, first),
-        blocks=np.add.reduceat(new, first),
-        units=np.add.reduceat(count * segments.units[index], first),
-    )
+    sets = NodeSets(first, node, count)
+    return Places(row=job[first], sets=sets, units=sets.summed(count * segments.units[index]))
 
 
 def packing_factor(schedule: Schedule, found: Places) -> FloatArray:
@@ -103,21 +107,29 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``nodes``, ``packing_factor``, ``fragmentation``, ``spread`` and ``span_nodes`` of jobs;
-        with switches also ``lowest_common_switch`` (leaf switches are level 0) and, by its
-        value, the shares of jobs and of job time in ``by_switch_level``. None on a machine of
-        counted pools, or if no job ended.
+        ``nodes``, ``packing_factor``, ``fragmentation``, ``spread``, ``span_nodes`` and
+        ``distance_hops`` of jobs, and the shares that are ``contiguous`` and ``compact``; with
+        levels of groups also ``groups_touched`` (of the lowest level), ``lowest_common_switch``
+        (leaf switches are level 0) and, by its value, the shares in ``by_switch_level``. None on a
+        machine of counted pools, or if no job ended.
     """
     if schedule.system.is_counted_pool or not len(found.row):
         return None
     topology = schedule.system.topology
-    levels = topology.common_level(found.first, found.last) if topology.num_levels > 1 else None
+    groups = levels = None
+    if topology.num_levels > 1:
+        groups = _statistics(found.sets.groups(topology.level_group(0)))
+        levels = topology.common_level(found.first, found.last)
     return {
         "nodes": _statistics(found.nodes),
         "packing_factor": _statistics(packing_factor(schedule, found)),
         "fragmentation": _statistics(found.blocks),
         "spread": _statistics(found.spread),
         "span_nodes": _statistics(found.span),
+        "distance_hops": _statistics(topology.mean_distance(found.sets)),
+        "contiguous": _share(schedule, found, found.blocks == 1),
+        "compact": _share(schedule, found, topology.compact(found.sets)),
+        "groups_touched": groups,
         "lowest_common_switch": None if levels is None else _statistics(levels),
         "by_switch_level": None if levels is None else _shares(schedule, found, levels),
     }
@@ -147,17 +159,24 @@ def theoretical_runtime(schedule: Schedule, found: Places) -> float | None:
 
 
 def _shares(schedule: Schedule, found: Places, levels: IntArray) -> dict[str, Any]:
-    """Return the share of the jobs, and of the time they ran, by lowest common switch."""
+    """Return shares of the jobs by their lowest common switch."""
+    num_levels = schedule.system.topology.num_levels
+    return {str(level): _share(schedule, found, levels == level) for level in range(num_levels)}
+
+
+def _share(schedule: Schedule, found: Places, which: BoolArray) -> dict[str, Any]:
+    """Return which share some jobs are of the jobs, of job time and of node time."""
     seconds = (schedule.end - schedule.start)[found.row]
-    total = exact_sum(seconds)
-    shares = {}
-    for level in range(schedule.system.topology.num_levels):
-        own = levels == level
-        shares[str(level)] = {
-            "jobs": int(own.sum()) / len(levels),
-            "job_time": exact_sum(seconds[own]) / total if total else None,
-        }
-    return shares
+    area = seconds * found.nodes
+    return {
+        "jobs": int(which.sum()) / len(which),
+        "job_time": _ratio(exact_sum(seconds[which]), exact_sum(seconds)),
+        "node_time": _ratio(exact_sum(area[which]), exact_sum(area)),
+    }
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def _statistics(values: AnyArray) -> dict[str, Any]:

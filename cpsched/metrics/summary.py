@@ -54,6 +54,7 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "theoretical_utilization": _ratio(theory, window.length if window else None),
         "utilization": system.utilization(schedule),
         "steady_utilization": system.steady_utilization(schedule),
+        "node_utilization": system.node_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
         "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),

@@ -53,6 +53,33 @@ def steady_utilization(schedule: Schedule) -> dict[str, float | None]:
     return _allocated(schedule, steady_window(schedule))
 
 
+def node_utilization(schedule: Schedule) -> float | None:
+    """
+    Return the node-hours that jobs held over those of the machine, first submit to last end.
+
+    Returns
+    -------
+    float or None
+        None on a machine of counted pools, or if no job ran. More than 1 is possible where jobs
+        share nodes: each counts the whole node.
+
+    Notes
+    -----
+    ``sum_i (c_i - s_i) n_i / (N T)`` (eq. 11 of [1]_), with jobs that run from ``s_i`` to ``c_i``
+    on ``n_i`` of the ``N`` nodes, and ``T`` the length of the window.
+
+    References
+    ----------
+    .. [1] Yang, Zhou, Tang, Zheng, Wang and Lan (2014). Balancing job performance with system
+       performance via locality-aware scheduling on torus-connected systems. CLUSTER.
+    """
+    window, segments = busy_window(schedule), schedule.segments
+    if window is None or schedule.system.is_counted_pool:
+        return None
+    held = np.minimum(segments.end, window.end) - segments.start
+    return exact_dot(held, segments.count) / (schedule.system.num_nodes * window.length)
+
+
 def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
     """
     Return the share of each resource kind left idle while at least one job waits.

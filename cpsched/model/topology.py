@@ -19,12 +19,13 @@ import numpy as np
 
 from cpsched.model.arrays import immutable
 from cpsched.model.curves import CURVES, along_curve
+from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.model.types import BoolArray, FloatArray, IntArray
 
 #: Most sides of a torus, and of a box that a job may ask for.
 MAX_SIDES = 5
@@ -173,7 +174,7 @@ class Topology:
             apart = np.abs(self.cells[a] - self.cells[b])
             around: IntArray = np.minimum(apart, np.array(self.sides) - apart).sum(axis=-1)
             return around
-        hops: IntArray = np.where(a == b, 0, self._hops[self.common_level(a, b)])
+        hops: IntArray = np.where(a == b, 0, self.hops[self.common_level(a, b)])
         return hops
 
     def fewest_groups(self, level: int, num: int) -> int:
@@ -188,13 +189,7 @@ class Topology:
         groups as so many nodes can. In a torus: they are consecutive along its curve, or fill a
         box.
         """
-        nodes = np.asarray(nodes, dtype=np.int64)
-        if self.num_levels > 1:
-            return all(
-                len(np.unique(group[nodes])) == self.fewest_groups(level, len(nodes))
-                for level, group in enumerate(self.levels)
-            )
-        return bool(np.ptp(nodes) + 1 == len(nodes)) or self.box(nodes) is not None
+        return bool(self.compact(NodeSets.of(nodes))[0])
 
     def box(self, nodes: IntArray) -> tuple[int, ...] | None:
         """Return the sides of the box of a torus that distinct nodes fill, None if they do not."""
@@ -242,33 +237,65 @@ class Topology:
 
     def cost(self, nodes: IntArray) -> float:
         """Return the mean distance over all pairs of distinct nodes; 0 for a single node."""
-        nodes = np.asarray(nodes, dtype=np.int64)
-        num = len(nodes)
-        pairs = num * (num - 1) // 2
-        return self._total_distance(nodes) / pairs if pairs else 0.0
+        return float(self.mean_distance(NodeSets.of(nodes))[0])
 
-    def _total_distance(self, nodes: IntArray) -> int:
-        """Return the sum of the distances over all pairs, in less than quadratic time."""
-        num = len(nodes)
+    def compact(self, sets: NodeSets) -> BoolArray:
+        """Tell which of S sets of nodes are compact (see :meth:`is_compact`), shape ``(S,)``."""
+        if self.num_levels > 1:
+            together = np.ones(len(sets), dtype=np.bool_)
+            for most, group in zip(self._largest_first, self.levels, strict=True):
+                together &= sets.groups(group) == np.searchsorted(most, sets.size) + 1
+            return together
+        together = np.asarray(sets.blocks() == 1)
+        if self.sides:
+            for index in np.flatnonzero(~together).tolist():
+                together[index] = self.box(sets.nodes(index)) is not None
+        return together
+
+    def mean_distance(self, sets: NodeSets) -> FloatArray:
+        """Return the mean distance over all pairs of nodes of each set, shape ``(S,)``."""
+        size = sets.size
+        pairs = size * (size - 1) // 2
         if self.kind is TopologyKind.LINE:
-            return int((np.sort(nodes) * (2 * np.arange(num) - num + 1)).sum())
-        if self.kind is TopologyKind.TORUS:
-            total = 0
-            for side, along in zip(self.sides, self.cells[nodes].T, strict=True):
-                place, count = np.unique(along, return_counts=True)
-                apart = np.abs(place[:, None] - place)
-                total += int(count @ np.minimum(apart, side - apart) @ count) // 2
-            return total
-        total, nearer = 0, 0
-        for level, hops in enumerate(self._hops.tolist()):
-            count = np.unique(self.level_group(level)[nodes], return_counts=True)[1]
-            together = int((count * (count - 1)).sum()) // 2
-            total += hops * (together - nearer)
+            total = _along_line(sets)
+        elif self.kind is TopologyKind.TORUS:
+            total = self._around(sets)
+        else:
+            total = self._through_levels(sets, pairs)
+        return np.asarray(total / np.maximum(pairs, 1), dtype=np.float64)
+
+    def _through_levels(self, sets: NodeSets, pairs: IntArray) -> IntArray:
+        """Return sums of hops: at each level the pairs that no lower level has in one group."""
+        total = np.zeros(len(sets), dtype=np.int64)
+        nearer = total
+        for level, hops in enumerate(self.hops.tolist()):
+            together = pairs
+            if level < len(self.levels):
+                owner, count = sets.pieces(self.levels[level])
+                together = np.zeros(len(sets), dtype=np.int64)
+                np.add.at(together, owner, count * (count - 1) // 2)
+            total = total + hops * (together - nearer)
             nearer = together
         return total
 
+    def _around(self, sets: NodeSets) -> IntArray:
+        """Return sums of distances round the sides of a torus; equal sets are worked out once."""
+        known: dict[bytes, int] = {}
+        total = np.zeros(len(sets), dtype=np.int64)
+        for index in range(len(sets)):
+            nodes = sets.nodes(index)
+            key = nodes.tobytes()
+            if key not in known:
+                known[key] = 0
+                for side, along in zip(self.sides, self.cells[nodes].T, strict=True):
+                    place, count = np.unique(along, return_counts=True)
+                    apart = np.abs(place[:, None] - place)
+                    known[key] += int(count @ np.minimum(apart, side - apart) @ count) // 2
+            total[index] = known[key]
+        return total
+
     @cached_property
-    def _hops(self) -> IntArray:
+    def hops(self) -> IntArray:
         """Hops between two nodes by their common level, shape ``(num_levels,)``."""
         if self.kind is TopologyKind.DRAGONFLY:
             return np.array(_DRAGONFLY_HOPS, dtype=np.int64)
@@ -307,6 +334,17 @@ class Topology:
             sides=tuple(rest.get("sides", ())),
             curve=rest.get("curve", CURVES[0]),
         )
+
+
+def _along_line(sets: NodeSets) -> IntArray:
+    """Return sums of differences of indices: the k-th of n nodes counts ``2 k - n + 1`` times."""
+    owner = np.repeat(np.arange(len(sets)), sets.runs)
+    first, count = sets.first, sets.count
+    before = np.cumsum(count) - count
+    before -= before[sets.begin][owner]
+    times = 2 * before - sets.size[owner] + 1
+    ones, squares = count * (count - 1) // 2, (count - 1) * count * (2 * count - 1) // 6
+    return sets.summed(times * first * count + (times + 2 * first) * ones + 2 * squares)
 
 
 _GROUP_WORDS = {

@@ -102,6 +102,7 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
     use = [
         column("core use", "%", "utilization", "core", scale=100, digits=1),
         column("core use, steady", "%", "steady_utilization", "core", scale=100, digits=1),
+        column("node use", "%", "node_utilization", scale=100, digits=1),
         column("gpu use", "%", "utilization", "gpu", scale=100, digits=1),
         column("gpu use, steady", "%", "steady_utilization", "gpu", scale=100, digits=1),
     ]
@@ -133,6 +134,11 @@ def placement_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table 
         column("mean span", "nodes", "span_nodes", "mean", digits=1),
         column("mean switch level", "", "lowest_common_switch", "mean", digits=2),
         column("within one leaf", "%", "by_switch_level", "0", "jobs", digits=1, scale=100),
+        column("mean groups", "", "groups_touched", "mean", digits=2),
+        column("mean distance", "hops", "distance_hops", "mean", digits=2),
+        column("contiguous", "%", "contiguous", "jobs", digits=1, scale=100),
+        column("compact", "%", "compact", "jobs", digits=1, scale=100),
+        column("compact node time", "%", "compact", "node_time", digits=1, scale=100),
     ]
     columns = _measured(columns)
     if not columns:

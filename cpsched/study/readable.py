@@ -11,6 +11,7 @@ from cpsched.study.names import slug
 from cpsched.study.results import (
     AREA,
     MEASURES,
+    PLACE_SHARES,
     PLACES,
     QUEUE_STATISTICS,
     STATISTICS,
@@ -239,6 +240,12 @@ def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
         for name in PLACES
         for one, said in (("mean", ""), ("std", ", deviation"))
         if any(row.get(column(name, one)) is not None for row in rows)
+    ]
+    columns += [
+        _number(rows, column(name, of), f"{name}{said}", "%", 100, 1)
+        for name in PLACE_SHARES
+        for of, said in (("jobs", ""), ("node_time", ", node time"))
+        if any(row.get(column(name, of)) is not None for row in rows)
     ]
     return [_titled(place, "where jobs lie", rows, *_size(rows), *columns)] if columns else []
 

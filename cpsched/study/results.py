@@ -41,7 +41,12 @@ MEASURES = {
 #: Key in ``metrics.json``, and column, of area-weighted response.
 AREA = "response_by_area_s"
 #: Measures of where jobs lie, as in ``metrics.json``.
-PLACES = ("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch")
+PLACES = (
+    *("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch"),
+    *("groups_touched", "distance_hops"),
+)
+#: Shares of jobs, of their time and of their node time, as in ``metrics.json``.
+PLACE_SHARES = ("contiguous", "compact")
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
 STATISTICS = ("mean", "median", "p95", "p99", "p99.9", "max")
@@ -362,6 +367,7 @@ def _of_system(run: Path, summary: Mapping[str, Any]) -> dict[str, Figure]:
         # Of all resources the machine has; older runs have no steady window.
         shares = summary.get(name) or dict.fromkeys(summary["utilization"])
         found |= {column(name, kind): _number(value) for kind, value in shares.items()}
+    found["node_utilization"] = _number(summary.get("node_utilization"))
     found["theoretical_utilization"] = _number(summary.get("theoretical_utilization"))
     found |= _of_places(summary.get("placement") or {})
     found["makespan_s"] = _number(summary["makespan_s"])
@@ -378,6 +384,8 @@ def _of_places(summary: Mapping[str, Any]) -> dict[str, Figure]:
         if summary.get(name)
         for statistic in ("mean", "std")
     }
+    for name in PLACE_SHARES:
+        found |= {column(name, of): _number(v) for of, v in (summary.get(name) or {}).items()}
     for level, shares in (summary.get("by_switch_level") or {}).items():
         found |= {column("switch_level", level, name): _number(shares[name]) for name in shares}
     return found

@@ -20,9 +20,10 @@ from cpsched.metrics.placement import (
     theoretical_runtime,
 )
 from cpsched.metrics.summary import summarize
+from cpsched.metrics.system import node_utilization
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
-from cpsched.model.topology import Topology
+from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.model.types import MISSING
 
 
@@ -135,9 +136,9 @@ def test_shares_by_switch_level():
     schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
     found = placement(schedule, places(schedule))
     assert found["by_switch_level"] == {
-        "0": {"jobs": 0.75, "job_time": 0.3},
-        "1": {"jobs": 0.0, "job_time": 0.0},
-        "2": {"jobs": 0.25, "job_time": 0.7},
+        "0": {"jobs": 0.75, "job_time": 0.3, "node_time": 50 / 190},
+        "1": {"jobs": 0.0, "job_time": 0.0, "node_time": 0.0},
+        "2": {"jobs": 0.25, "job_time": 0.7, "node_time": 140 / 190},
     }
     assert found["lowest_common_switch"] == {
         "jobs": 4, "mean": 0.5, "std": pytest.approx(3**0.5 / 2), "median": 0.0,
@@ -149,7 +150,7 @@ def test_jobs_of_no_length_have_no_share_of_the_time():
     """Nothing to divide by."""
     schedule = lying(tree(4, 2), [0], [1, 2], seconds=[0, 0])
     shares = placement(schedule, places(schedule))["by_switch_level"]
-    assert shares["0"] == {"jobs": 0.5, "job_time": None}
+    assert shares["0"] == {"jobs": 0.5, "job_time": None, "node_time": None}
 
 
 def test_without_switches_there_is_no_level():
@@ -298,3 +299,78 @@ def test_nothing_ran():
     summary = summarize(schedule)
     assert summary["placement"] is None
     assert summary["theoretical_utilization"] is None
+
+
+TORUS = Topology(64, sides=(4, 4, 4))
+
+
+@given(
+    where=st.lists(st.sets(st.integers(0, 63), min_size=1), min_size=1, max_size=6),
+    topology=st.sampled_from(
+        [Topology(64), Topology(64, (4, 16)), TORUS,
+         Topology(64, group_sizes=((3, 5, 8, 16, 32), (16, 48))),
+         Topology(64, (4, 16), kind=TopologyKind.DRAGONFLY)]
+    ),
+)  # fmt: skip
+def test_measures_of_many_sets_are_those_of_each(where, topology):
+    """Distance pair by pair, groups and compactness one set at a time."""
+    system = replace(machine(*[(1,)] * 64), topology=topology)
+    sets = [np.array(sorted(nodes)) for nodes in where]
+    found = placement(schedule := lying(system, *where), places(schedule))
+    apart = []
+    for nodes in sets:
+        one, other = np.triu_indices(len(nodes), 1)
+        pairs = topology.distance(nodes[one], nodes[other])
+        apart.append(pairs.mean() if len(pairs) else 0)
+    assert found["distance_hops"]["mean"] == pytest.approx(np.mean(apart))
+    assert found["distance_hops"]["max"] == pytest.approx(max(apart))
+    assert found["contiguous"]["jobs"] == np.mean([len(n) == np.ptp(n) + 1 for n in sets])
+    assert found["compact"]["jobs"] == np.mean([topology.is_compact(n) for n in sets])
+    if topology.num_levels == 1:
+        assert found["groups_touched"] is None
+    else:
+        groups = [len(np.unique(topology.level_group(0)[n])) for n in sets]
+        assert found["groups_touched"]["mean"] == pytest.approx(np.mean(groups))
+
+
+def test_shares_are_of_jobs_of_time_and_of_node_time():
+    """A job of two nodes for 10 s on one leaf, one of two nodes for 30 s on two leaves."""
+    workload = jobs((0, 2, 10), (0, 2, 30), nodes_min=[2, 2])
+    schedule = run(workload, tree(4, 2), "fifo").schedule
+    node = schedule.segments.node.copy()
+    assert node.tolist() == [0, 2]
+    found = placement(schedule, places(schedule))
+    assert found["compact"] == {"jobs": 1, "job_time": 1, "node_time": 1}
+    one = np.ones(4, dtype=np.int64)
+    schedule = replace(
+        schedule,
+        segments=Segments(job=np.array([0, 0, 1, 1]), start=0 * one, end=np.array([10, 10, 30, 30]),
+                          node=np.array([0, 1, 3, 2]) , count=one, units=one, amount=one[:, None]),
+    )  # fmt: skip
+    assert placement(schedule, places(schedule))["compact"]["jobs"] == 1
+    schedule.segments.node[:] = [0, 3, 1, 2]
+    schedule = replace(schedule, workload=schedule.workload)
+    found = placement(schedule, places(schedule))
+    assert found["contiguous"] == {"jobs": 0.5, "job_time": 0.75, "node_time": 0.75}
+    assert found["compact"] == {"jobs": 0, "job_time": 0, "node_time": 0}
+    assert found["groups_touched"]["mean"] == 2
+    # Two leaf switches, up to the root and down again.
+    assert found["distance_hops"]["mean"] == 4
+
+
+def test_fewest_nodes_of_segments_and_boxes():
+    """Seven units of one core on nodes of one core: 8 nodes in segments of 4, or a box of 2 x 4."""
+    topology = Topology(8, sides=(4, 2))
+    workload = jobs(
+        (0, 8, 1), (1, 8, 1), (2, 7, 1), segment=[4, 0, 0], box=[0, pack_box((2, 4)), 0]
+    )
+    schedule = run(workload, replace(machine(*[(1,)] * 8), topology=topology), "fifo").schedule
+    assert fewest_nodes(schedule, np.arange(3), np.array([7, 3, 7])).tolist() == [8, 8, 7]
+
+
+def test_utilization_in_node_hours():
+    """Eq. 11: (2 nodes x 10 s + 1 node x 30 s) / (4 nodes x 30 s)."""
+    workload = jobs((0, 2, 10), (0, 1, 30), nodes_min=[2, 1])
+    schedule = run(workload, machine((2,), (2,), (2,), (2,)), "fifo").schedule
+    assert node_utilization(schedule) == (2 * 10 + 30) / (4 * 30)
+    assert summarize(schedule)["node_utilization"] == (2 * 10 + 30) / (4 * 30)
