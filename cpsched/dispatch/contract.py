@@ -83,6 +83,8 @@ class Dispatcher(RemembersArguments, ABC):
     selects_sets
         Whether it chooses among sets of jobs to start now and plans no others. Then a job may wait
         for no other reason than that a set without it is better.
+    keeps_places
+        Whether it keeps jobs in the segments, the few switches or the box that they ask for.
     minimises
         What its plans are to be good at, where it plans: ``slowdown`` or ``expected-wait``.
     allocator
@@ -97,6 +99,7 @@ class Dispatcher(RemembersArguments, ABC):
     goes_wrong_when: ClassVar[str] = ""
     acts_when_idle: bool = False
     selects_sets: ClassVar[bool] = False
+    keeps_places: ClassVar[bool] = True
     minimises: str = "slowdown"
     allocator: Allocator
     interval: int | None = None

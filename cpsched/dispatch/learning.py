@@ -11,7 +11,9 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError
 from cpsched.likely import RuntimeHistory
+from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
+    from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.priority import Priority
 
@@ -51,15 +54,26 @@ class LearningDispatcher(Dispatcher):
             priority.history = self.history
         self._learns = learns or any(priority.learns for priority in priorities)
         self.acts_when_idle = self._learns
+        self._known_shapes: IntArray | None = None
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare the priorities for a system."""
+        self._known_shapes = None
         self.history.forget()
         for priority in self.priorities:
             priority.reset(system)
 
     def decide(self, view: View) -> Decision:
-        """Learn from the jobs that have ended, and choose."""
+        """
+        Learn from the jobs that have ended, and choose.
+
+        Raises
+        ------
+        ConfigError
+            If a job asks for what this dispatcher cannot keep, see ``keeps_places``.
+        """
+        if not self.keeps_places:
+            self._check_places(view.waiting.store.shapes)
         if not self._learns:
             return self.choose(view)
         self.history.note_ends(view)
@@ -68,6 +82,16 @@ class LearningDispatcher(Dispatcher):
         decision = self.choose(view)
         self.history.note_starts(view, decision)
         return decision
+
+    def _check_places(self, shapes: IntArray) -> None:
+        """Refuse requests that say where a job's nodes lie relative to each other."""
+        if shapes is not self._known_shapes:
+            if shapes[:, c.SHAPE_SEGMENT : c.SHAPE_REQUEST].any():
+                raise ConfigError(
+                    f"{self.name} cannot keep jobs in segments, under few switches or in a box, and"
+                    " the workload has such jobs: use a dispatcher with an allocator, such as easy"
+                )
+            self._known_shapes = shapes
 
     @abstractmethod
     def choose(self, view: View) -> Decision:

@@ -71,6 +71,7 @@ class WindowDispatcher(LearningDispatcher):
     """
 
     selects_sets = True
+    keeps_places = False
     #: Which allocator's order of nodes lists follow.
     allocates: ClassVar[str]
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobtables import job_table
+from tiny import machine
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.model.allocation import AllocationArena
@@ -18,8 +20,6 @@ from cpsched.model.jobtable import RunningTable
 from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.model.types import UNBOUNDED
 from cpsched.model.view import View
-from tests.support.jobtables import job_table
-from tests.support.tiny import machine
 
 ALLOCATORS = (
     "first-fit", "best-fit", "consolidate", "lowest-switch", "fewest-groups", "contiguous", "box",
