@@ -136,6 +136,9 @@ DISPATCHERS = (
     "aucsched1:window=8",
     "aucsched2:window=8",
     "aucsched3:window=8",
+    "wla:interval=none,solver=greedy",
+    "wla:age_limit=20,held=inside,interval=none",
+    "compact:when=easy:priority=slowdown",
 )
 
 
