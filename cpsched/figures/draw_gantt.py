@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from cpsched.figures.style import SPANS, canvas, moments
 from cpsched.words import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from cpsched.figures.lanes import Rectangles
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
 
@@ -20,7 +24,7 @@ _WIDTH = 7.2
 #: Waits at the ends of the colours, seconds: the same in every chart, so that they compare.
 _SHORT, _LONG = 60, 4 * 86400
 #: Below, and of the nodes where no job is: seen on a light and on a dark page.
-_NO_WAIT, _EMPTY, _EDGE = "#c3cad1", "#f3f5f7", "#fefefe"
+_NO_WAIT, EMPTY, _EDGE = "#c3cad1", "#f3f5f7", "#fefefe"
 #: Points: lower rectangles have no edges, which would be all that is seen of them.
 _THIN = 2.0
 #: More rectangles than this are drawn as an image within the figure.
@@ -31,38 +35,16 @@ def draw(schedule: Schedule, window: Window) -> Figure:
     """Return the nodes of a schedule within a window; colours say how long a job had waited."""
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import PolyCollection
     from matplotlib.colors import LogNorm
 
-    rows, segments = Rows.of(schedule), schedule.segments
-    inside = (segments.start < window.end) & (segments.end > window.start)
-    boxes = place(schedule, rows, np.flatnonzero(inside))
-    wait = (schedule.start - schedule.workload.submit)[boxes.job]
-    left, right = np.maximum(boxes.start, window.start), np.minimum(boxes.end, window.end)
-    corners = [(left, boxes.low), (right, boxes.low), (right, boxes.high), (left, boxes.high)]
-    polygons = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
     norm = LogNorm(_SHORT, _LONG)
     colours = colormaps["cividis_r"].with_extremes(under=_NO_WAIT)
-    inches = min(max(rows.height * 0.045, 1.6), 4.2)
-    figure = canvas(_WIDTH, 0.9 + inches)
-    axes = figure.subplots()
-    axes.set_facecolor(_EMPTY)
-    least = 72 * inches * float((boxes.high - boxes.low).min(initial=np.inf)) / rows.height
-    axes.add_collection(
-        PolyCollection(
-            list(polygons),
-            array=np.maximum(wait, 1),
-            cmap=colours,
-            norm=norm,
-            edgecolors=_EDGE if least >= _THIN else "face",
-            linewidths=0.25 if least >= _THIN else 0,
-            rasterized=len(polygons) > _VECTORS,
-        )
-    )
-    moments(axes, schedule.workload.epoch, window.start, window.end)
-    axes.set_ylim(rows.height, 0)
-    axes.set_ylabel(f"{rows.unit}s")
-    axes.grid(visible=False)
+
+    def waits(boxes: Rectangles) -> dict[str, Any]:
+        wait = (schedule.start - schedule.workload.submit)[boxes.job]
+        return {"array": np.maximum(wait, 1), "cmap": colours, "norm": norm}
+
+    figure, axes, _, _ = chart(schedule, window, waits)
     marks = [mark for mark in SPANS if _SHORT <= mark <= _LONG]
     bar = figure.colorbar(
         ScalarMappable(norm, colours), ax=axes, pad=0.01, aspect=28, extend="both"
@@ -72,3 +54,48 @@ def draw(schedule: Schedule, window: Window) -> Figure:
     bar.outline.set_visible(False)
     bar.set_label("wait")
     return figure
+
+
+def chart(
+    schedule: Schedule, window: Window, colouring: Callable[[Rectangles], dict[str, Any]]
+) -> tuple[Figure, Axes, Rows, float]:
+    """
+    Draw the jobs on the nodes of a schedule within a window.
+
+    Parameters
+    ----------
+    colouring
+        From the rectangles to what matplotlib's ``PolyCollection`` is told of their colours.
+
+    Returns
+    -------
+    figure, axes, rows, inches
+        What was drawn, its vertical axis and how high that is.
+    """
+    from matplotlib.collections import PolyCollection
+
+    rows, segments = Rows.of(schedule), schedule.segments
+    inside = (segments.start < window.end) & (segments.end > window.start)
+    boxes = place(schedule, rows, np.flatnonzero(inside))
+    left, right = np.maximum(boxes.start, window.start), np.minimum(boxes.end, window.end)
+    corners = [(left, boxes.low), (right, boxes.low), (right, boxes.high), (left, boxes.high)]
+    polygons = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
+    inches = min(max(rows.height * 0.045, 1.6), 4.2)
+    figure = canvas(_WIDTH, 0.9 + inches)
+    axes = figure.subplots()
+    axes.set_facecolor(EMPTY)
+    least = 72 * inches * float((boxes.high - boxes.low).min(initial=np.inf)) / rows.height
+    axes.add_collection(
+        PolyCollection(
+            list(polygons),
+            edgecolors=_EDGE if least >= _THIN else "face",
+            linewidths=0.25 if least >= _THIN else 0,
+            rasterized=len(polygons) > _VECTORS,
+            **colouring(boxes),
+        )
+    )
+    moments(axes, schedule.workload.epoch, window.start, window.end)
+    axes.set_ylim(rows.height, 0)
+    axes.set_ylabel(f"{rows.unit}s")
+    axes.grid(visible=False)
+    return figure, axes, rows, inches

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cpsched.figures import draw_boxes, draw_gantt, draw_solver, draw_time
+from cpsched.figures import draw_boxes, draw_gantt, draw_places, draw_solver, draw_time
 from cpsched.figures.draw_boxes import Panel
 from cpsched.figures.style import save, styled
 from cpsched.metrics.jobs import CLASSES
+from cpsched.model.topology import box_text
 from cpsched.study.names import slug
-from cpsched.words import duration
+from cpsched.words import clock, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -74,15 +75,38 @@ def draw(place: str, runs: Sequence[RunData], forms: Collection[str]) -> Iterato
 
 def draw_schedule(
     place: str, who: str, schedule: Schedule, window: Window, forms: Collection[str]
-) -> FigureFile:
-    """Return the Gantt chart of a schedule within a window."""
+) -> Iterator[FigureFile]:
+    """
+    Yield the charts of a schedule within a window.
+
+    Waits on the nodes; where nodes are places, also where the jobs lie, and of a torus its slices.
+    """
     title = f"nodes under {who}"
     caption = (
         "Each rectangle is a job on the nodes it held, darker the longer it had waited (grey: less"
         " than a minute), on the day with the longest queue. Which cores of a node a job held is"
         " not recorded; those it is drawn on are an assumption."
     )
-    return _file(place, title, caption, forms, lambda: draw_gantt.draw(schedule, window))
+    yield _file(place, title, caption, forms, lambda: draw_gantt.draw(schedule, window))
+    system = schedule.system
+    if system.is_counted_pool or system.num_nodes == 1:
+        return
+    told = "Pale jobs are compact; the others lie further apart than they need to."
+    title = f"places under {who}"
+    words = system.topology.group_words[1]
+    apart = f" White lines are between {words}." if system.topology.num_levels > 1 else ""
+    order = " in the order of the torus" if system.topology.sides else ""
+    caption = f"Nodes{order} over the same day, one colour a job. {told}{apart}"
+    yield _file(place, title, caption, forms, lambda: draw_places.draw(schedule, window))
+    if system.topology.sides:
+        second = draw_places.busiest_second(schedule, window)
+        title = f"torus under {who}"
+        caption = (
+            f"The torus of {box_text(system.topology.sides)} nodes cut into slices along its last"
+            f" side, at {clock(second, schedule.workload.epoch)}, when most of it is in use on that"
+            f" day; one colour a job. {told}"
+        )
+        yield _file(place, title, caption, forms, lambda: draw_places.draw_torus(schedule, second))
 
 
 def _file(

@@ -94,7 +94,7 @@ def make_section(
         if shown is not None:
             schedules.append({"place": place.name, "name": who, "day": day, **shown})
         if result in place.charted:
-            gantts.append(figures.draw_schedule(place.name, who, run.schedule, day, forms))
+            gantts += figures.draw_schedule(place.name, who, run.schedule, day, forms)
     assert first is not None
     order = [run.folder for run in place.runs]
     tell(f"drawing {place.name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched.figures import draw_gantt, draw_time
+from cpsched.figures import draw_gantt, draw_places, draw_schedule, draw_time
 from cpsched.figures.boxes import Box
 from cpsched.figures.calendar import marks
 from cpsched.figures.data import Series, by_size, means
@@ -18,6 +19,8 @@ from cpsched.figures.lanes import Rows, place
 from cpsched.figures.style import save, styled, wrapped
 from cpsched.metrics.steps import Distribution, StepFunction
 from cpsched.metrics.window import Window
+from cpsched.model.schedule import Segments
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.report.choose import is_baseline
 from cpsched.report.schedule_data import drawn
 from cpsched.study.study import Baseline
@@ -268,3 +271,83 @@ def runs_folder_with_labels(tmp_path):
         return list(figures.draw("a on b", [data], ["svg"]))
 
     return draw
+
+
+def _lying(topology, *where):
+    """Return a schedule of jobs of 60 s, and where each lies."""
+    num = topology.num_nodes
+    workload = jobs(*[(0, len(nodes), 60) for nodes in where],
+                    nodes_min=[len(nodes) for nodes in where])  # fmt: skip
+    schedule = run(workload, machine(*[(1,)] * num), "fifo").schedule
+    job = np.repeat(np.arange(len(where)), [len(nodes) for nodes in where])
+    one = np.ones(len(job), dtype=np.int64)
+    return replace(
+        schedule,
+        system=replace(schedule.system, topology=topology),
+        segments=Segments(job=job, start=0 * one, end=60 * one, node=np.concatenate(where),
+                          count=one, units=one, amount=one[:, None]),
+    )  # fmt: skip
+
+
+def _saturation(colours):
+    from matplotlib.colors import rgb_to_hsv
+
+    return rgb_to_hsv(np.asarray(colours)[:, :3])[:, 1]
+
+
+def test_jobs_that_are_not_compact_stand_out_in_a_strip_cut_into_blocks():
+    pytest.importorskip("matplotlib")
+    blocks = Topology(12, (4,), kind=TopologyKind.BLOCK)
+    schedule = _lying(blocks, [0, 1, 2], [3, 4], [8, 10, 11])
+    with styled("t"):
+        figure = draw_places.draw(schedule, Window(0, 60))
+    (axes,) = figure.axes
+    (drawn_jobs,) = axes.collections
+    # Eight nodes, drawn one by one: three pale, two not, and three that share a block.
+    assert (_saturation(drawn_jobs.get_facecolors()) > 0.5).tolist() == [False] * 3 + [True] * 2 + [
+        False
+    ] * 3
+    assert [line.get_ydata()[0] for line in axes.lines] == [4, 8]
+    assert axes.get_ylabel() == "3 blocks of nodes"
+
+
+def test_a_torus_is_cut_into_slices():
+    pytest.importorskip("matplotlib")
+    torus = Topology(12, sides=(2, 3, 2))
+    at = {tuple(cell): node for node, cell in enumerate(torus.cells.tolist())}
+    box = sorted(at[cell] for cell in ((0, 0, 1), (1, 0, 1), (0, 1, 1), (1, 1, 1)))
+    schedule = _lying(torus, box, [at[0, 2, 0], at[1, 0, 0]])
+    with styled("t"):
+        figure = draw_places.draw_torus(schedule, 0)
+    first, second = (axes.images[0].get_array() for axes in figure.axes)
+    assert first.shape == (2, 3, 3)
+    box_colour, torn = second[0, 0], first[0, 2]
+    assert (second[:, :2] == box_colour).all()
+    assert (first[1, 0] == torn).all()
+    assert _saturation([box_colour, torn]).round(2).tolist() == [0.24, 0.74]
+    empty = [first[0, 0], first[0, 1], first[1, 1], first[1, 2], *second[:, 2]]
+    assert (np.array(empty) == empty[0]).all()
+
+
+def test_the_busiest_second_is_the_first_at_which_most_is_in_use():
+    schedule = run(
+        jobs((0, 1, 100), (10, 2, 20), (40, 2, 20)), machine(*[(1,)] * 4), "fifo"
+    ).schedule
+    assert draw_places.busiest_second(schedule, Window(0, 100)) == 10
+    assert draw_places.busiest_second(schedule, Window(35, 100)) == 40
+
+
+@pytest.mark.parametrize(
+    ("topology", "titles"),
+    [
+        (Topology(8), ["nodes under x", "places under x"]),
+        (Topology(8, sides=(4, 2)), ["nodes under x", "places under x", "torus under x"]),
+    ],
+)
+def test_the_charts_of_a_schedule(topology, titles):
+    pytest.importorskip("matplotlib")
+    schedule = _lying(topology, [0, 1], [3, 5])
+    found = list(draw_schedule("w on s", "x", schedule, Window(0, 60), ["svg", "png"]))
+    assert [one.title for one in found] == titles
+    assert all(one.content["png"].startswith(b"\x89PNG") for one in found)
+    assert "one colour a job" in found[1].caption
