@@ -77,6 +77,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "table": "cpsched.traces.table:TABLE",
     },
     "generators": {
+        "blocks": "cpsched.generators.blocks:BLOCKS",
         "eurora": "cpsched.generators.eurora:EURORA",
         "esp": "cpsched.generators.esp:ESP",
         "heterogeneous": "cpsched.generators.heterogeneous:HETEROGENEOUS",

@@ -27,6 +27,7 @@ mem = 1000
 #: Nodes and the sum of every resource, from the logs' headers and the papers.
 SHIPPED = {
     "anl-intrepid": (40960, {"core": 163840}),
+    "blocks-1152": (1152, {"core": 165888, "gpu": 4608}),
     "cea-curie": (5544, {"core": 93312, "gpu": 288}),
     "cerit-wagap": (68, {"core": 2176, "mem": 20 * 529426432 + 48 * 94035968}),
     "ctc-sp2": (338, {"core": 338}),

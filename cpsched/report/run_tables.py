@@ -138,7 +138,6 @@ def placement_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table 
         column("mean distance", "hops", "distance_hops", "mean", digits=2),
         column("contiguous", "%", "contiguous", "jobs", digits=1, scale=100),
         column("compact", "%", "compact", "jobs", digits=1, scale=100),
-        column("compact node time", "%", "compact", "node_time", digits=1, scale=100),
     ]
     columns = _measured(columns)
     if not columns:
