@@ -42,7 +42,8 @@ class Compact(Dispatcher):
     Parameters
     ----------
     when
-        The other dispatcher, with its options in quotes: ``compact:when="easy:priority=slowdown"``.
+        The other dispatcher, in quotes where it has several options:
+        ``compact:when="easy:priority=slowdown,allocator=contiguous"``.
     window
         Most jobs that are packed at once, in the order in which they start.
     solver
@@ -56,11 +57,16 @@ class Compact(Dispatcher):
     goes_wrong_when = "the machine is full: jobs that find no run of free nodes are scattered"
 
     def __init__(
-        self, when: str = "easy", window: int = 50, solver: str = CP_SAT, limit: float = 0.01
+        self,
+        when: str = "easy:allocator=contiguous",
+        window: int = 50,
+        solver: str = CP_SAT,
+        limit: float = 0.01,
     ) -> None:
         self.when: Dispatcher = build("dispatchers", when)
         self.solver = Solver(solver, window, limit)
         self.selects_sets = self.when.selects_sets  # type: ignore[misc]
+        self.keeps_places = self.when.keeps_places  # type: ignore[misc]
         self.minimises = self.when.minimises
         self.interval = self.when.interval
         self.acts_when_idle = self.when.acts_when_idle

@@ -37,6 +37,7 @@ def simulate(workload: Any, system: Any, dispatcher: str, **more: Any) -> tuple[
     "spec",
     [
         "compact",
+        "compact:when=easy",
         'compact:when="easy:priority=slowdown",solver=branch-and-bound,window=3',
         'compact:when="rollout:scenarios=3",solver=greedy',
         "compact:when=conservative",
@@ -58,21 +59,21 @@ def test_jobs_move_to_runs():
     """EASY gives the job of two nodes 0 and 3; it lies on 3 and 4, and the job of one on 0."""
     rows = (*HOLES, (5, 2, 10), (6, 1, 10))
     assert simulate(jobs(*rows), machine(*[(1,)] * 6), "easy")[1].of[3] == [0, 3]
-    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact")
+    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:when=easy")
     assert (nodes.of[3], nodes.of[4]) == ([3, 4], [0])
     assert found.start.tolist() == [0, 0, 0, 10, 10]
 
 
 def test_who_fits_no_slot_stays_where_it_was():
     """Four nodes are in no run of four: 0, 3, 4, 5 as EASY has it."""
-    nodes = simulate(jobs(*HOLES, (5, 4, 10)), machine(*[(1,)] * 6), "compact")[1]
+    nodes = simulate(jobs(*HOLES, (5, 4, 10)), machine(*[(1,)] * 6), "compact:when=easy")[1]
     assert nodes.of[3] == [0, 3, 4, 5]
 
 
 def test_who_stays_is_in_nobodys_way():
     """The job of three stays on 0, 3, 4, since the job of two is packed first and needs 3 and 4."""
     rows = ((0, 1, 10), (0, 2, 100), (0, 2, 10), (0, 1, 100), (5, 3, 10))
-    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact")
+    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:when=easy")
     assert nodes.of[4] == [0, 3, 4]
     assert verify(found) == []
 
@@ -84,7 +85,7 @@ def test_nodes_that_are_reserved_stay_free():
     The job behind it runs beyond that: node 5 is for it, though the slots at 0 and 4 come first.
     """
     rows = ((0, 2, 5), (0, 2, 100), (0, 2, 5), (1, 5, 50), (2, 1, 500))
-    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact")
+    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:when=easy")
     plain = simulate(jobs(*rows), machine(*[(1,)] * 6), "easy")[0]
     assert found.start.tolist() == plain.start.tolist()
     assert found.start[3] == 100
