@@ -151,9 +151,11 @@ class RuntimeHistory:
             failed = set(_of_handles(view.waiting, ended).handle.tolist())
             for handle in ended:
                 start, *facts = known.pop(handle)
-                # A start that failed (on a real system) is not an end: the job waits again.
-                if handle not in failed:
-                    self.learn(facts, max(view.now - start, 1))
+                ran = max(view.now - start, 1)
+                # A start that failed, or was cut short, is not an end: the job waits again. One
+                # that was to last so long and no longer has told all there was to learn.
+                if handle not in failed or np.log(ran) >= facts[likely.TRAIT]:
+                    self.learn(facts, ran)
         if len(known) < len(handles):
             self._remember(running, running.start)
 

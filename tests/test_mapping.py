@@ -579,3 +579,34 @@ def test_values_are_numbered_as_they_appear():
     code, first = by_appearance(np.array([7, 3, 7, 9, 3]))
     assert (code.tolist(), first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
     assert [len(found) for found in by_appearance(np.array([], dtype=np.int64))] == [0, 0]
+
+
+def test_a_share_of_the_jobs_may_be_restarted() -> None:
+    """The same jobs whenever a log is mapped; what a log says itself stays unless asked."""
+    log = jobs(units=[1] * 400)
+    system = machine('processors = "pool"')
+    found = fit(log, system, restarts="share=0.25,cost=30,checkpoint=600")
+    chosen = found.workload.restartable
+    assert 70 < chosen.sum() < 130
+    assert found.workload.restart_cost.tolist() == np.where(chosen, 30, 0).tolist()
+    assert found.workload.checkpoint.tolist() == np.where(chosen, 600, 0).tolist()
+    assert fit(log, system, restarts="share=0.25").workload.restartable.tolist() == chosen.tolist()
+    own = log.with_columns(restartable=np.arange(400) % 2 == 0)
+    assert fit(own, system).workload.restartable.sum() == 200
+    assert fit(own, system, restarts="share=1").workload.restartable.all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("half", "'half' is not an option"),
+        ("share=1.5", "share is 1.5"),
+        ("share=some", "share is some, must be a number"),
+        ("cost=0.5", "cost is 0.5, must be a whole number of seconds"),
+        ("checkpoint=-1", "checkpoint is -1"),
+        ("price=1", "has no price; there are: share, cost, checkpoint"),
+    ],
+)
+def test_restarts_that_make_no_sense(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        fit(jobs(units=[1]), machine('processors = "pool"'), restarts=text)

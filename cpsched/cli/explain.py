@@ -69,7 +69,7 @@ def command(
     assert time is not None
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
         about = explain(
-            fit(jobs, machine, enforce_limits=settings.enforce_limits),
+            fit(jobs, machine, enforce_limits=settings.enforce_limits, restarts=settings.restarts),
             job=job,
             time=time,
             dispatcher=str(Spec.parse(dispatcher)),

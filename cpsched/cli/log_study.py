@@ -63,7 +63,8 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
         "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
         "workloads": [{"file": str(path), **said("format", "skip_bad_lines")}],
         "run": said(
-            "overrun", "correction", "dispatch_interval", "enforce_limits", "runtime_model"
+            *("overrun", "correction", "dispatch_interval", "enforce_limits", "restarts"),
+            "runtime_model",
         ),
         "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
         **said("allocator", "seeds", "jitter"),

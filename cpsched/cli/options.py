@@ -116,6 +116,15 @@ RuntimeModel = Annotated[
         " [recorded]",
     ),
 ]
+Restarts = Annotated[
+    str | None,
+    typer.Option(
+        "--restarts",
+        help="Jobs that may be killed and restarted: share=0.5,cost=30,checkpoint=600 (share of the"
+        " jobs; seconds a restart costs; seconds between checkpoints). [as the log says]",
+        metavar="KEY=VALUE,...",
+    ),
+]
 StudyFolder = typer.Option("--out", "-o", help="Folder of the study; goes on with what is there.")
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
@@ -166,6 +175,7 @@ class Rules:
     correction: Correction = None
     dispatch_interval: DispatchInterval = None
     enforce_limits: EnforceLimits = None
+    restarts: Restarts = None
     runtime_model: RuntimeModel = None
 
 

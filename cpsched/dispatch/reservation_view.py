@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.shadow import Shadow
 from cpsched.errors import check_choice
 from cpsched.model import columns as c
-from cpsched.model.jobstore import JobStore
-from cpsched.model.jobtable import JobTable, RunningTable
-from cpsched.model.view import View
 
 if TYPE_CHECKING:
+    from cpsched.model.jobtable import JobTable
     from cpsched.model.types import IntArray
+    from cpsched.model.view import View
 
 PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
 _COLUMNS = {PLAN: c.RUNTIME_ESTIMATE, BOUND: c.RUNTIME_BOUND, REQUESTED: c.REQUESTED_TIME}
@@ -29,8 +28,6 @@ class ReservationView:
     has passed, or the job is being cleaned up, when it is expected to end anyway. With
     ``requested`` the same with requested times, or with predictions where these are longer.
     Priorities, and whatever else jobs are ranked by, go by the view itself.
-
-    What is kept from one decision to the next are places to write to, and no state.
 
     Parameters
     ----------
@@ -48,35 +45,20 @@ class ReservationView:
         self._column = _COLUMNS[by]
         #: Whether reservations are made of the runtime estimates, as everything else is.
         self.by_estimate = self._column == c.RUNTIME_ESTIMATE
-        self._seen: JobStore | None = None
-        self._shadow_store = JobStore(())
+        self._shadow = Shadow()
 
     def view(self, view: View) -> View:
         """Return the view for a decision's reservations."""
         if self.by_estimate:
             return view
-        waiting, running = view.waiting, view.running
-        rows = np.concatenate([waiting.rows, running.rows])
-        block = waiting.store.columns[rows]
+        running = view.running
+        rows = np.concatenate([view.waiting.rows, running.rows])
+        block = view.waiting.store.columns[rows]
         durations = self._durations(block)
-        ends = _ends(block[len(waiting) :], durations[len(waiting) :], view.now)
-        old_ends = block[len(waiting) :, c.EXPECTED_END]
-        if (ends == old_ends).all() and (durations == block[:, c.RUNTIME_ESTIMATE]).all():
-            return view
-        block[:, c.RUNTIME_ESTIMATE] = durations
-        block[len(waiting) :, c.EXPECTED_END] = ends
-        store = self._shadow_store_of(waiting.store)
-        store.writable[rows] = block
-        by_end = frozen(running.rows[np.lexsort((running.rows, ends))])
-        return View(
-            view.now,
-            view.system,
-            view.free,
-            view.node_up,
-            view.eligible,
-            JobTable(store, waiting.rows),
-            RunningTable(store, by_end, running.arena),
-        )
+        split = len(view.waiting)
+        ends = block[:, c.EXPECTED_END].copy()
+        ends[split:] = _ends(block[split:], durations[split:], view.now)
+        return self._shadow.view(view, {c.RUNTIME_ESTIMATE: durations, c.EXPECTED_END: ends})
 
     def durations(self, jobs: JobTable) -> IntArray:
         """Return how long reservations take jobs to run."""
@@ -88,17 +70,6 @@ class ReservationView:
         if self._column == c.REQUESTED_TIME:
             durations = np.maximum(durations, block[:, c.RUNTIME_ESTIMATE])
         return durations
-
-    def _shadow_store_of(self, source: JobStore) -> JobStore:
-        """Return the store to write to; another one where the view's has grown or is another."""
-        if source is not self._seen or len(source.columns) != len(self._shadow_store.columns):
-            self._seen = source
-            self._shadow_store = JobStore(source.resources, len(source.columns))
-        shadow = self._shadow_store
-        shadow.shapes, shadow.labels = source.shapes, source.labels
-        shadow.size, shadow.reordered = source.size, source.reordered
-        shadow.quantiles, shadow.ends_within = source.quantiles, source.ends_within
-        return shadow
 
 
 def _ends(running: IntArray, durations: IntArray, now: int) -> IntArray:

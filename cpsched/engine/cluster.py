@@ -25,7 +25,7 @@ from cpsched.engine.predicting import (
 from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.model.decision import Decision, Start
+from cpsched.model.decision import Decision, Requeue, Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MISSING, Status
@@ -72,6 +72,8 @@ class Cluster:
         Unix time of second 0, where it is known: a trained predictor counts hours from it.
     name_of
         What messages call a job, by its handle; by default what :meth:`submit` was told.
+    may_requeue
+        Whether decisions may queue running jobs again (those that are restartable).
 
     Raises
     ------
@@ -97,6 +99,7 @@ class Cluster:
         seed: int = 0,
         epoch: int | None = None,
         name_of: Callable[[int], str] | None = None,
+        may_requeue: bool = True,
     ) -> None:
         # A copy, so that nothing a dispatcher does to it reaches another run.
         self.system = system = system.copy()
@@ -115,6 +118,7 @@ class Cluster:
         self._news = False
         #: Seconds at which the dispatcher asked to be woken, a heap without duplicates.
         self._wakes: list[int] = []
+        self._may_requeue = may_requeue
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
@@ -278,11 +282,31 @@ class Cluster:
         if now != self.now:
             self._tick(now)
         if self.machine.is_in(handle, c.RUNNING):
-            self.machine.leave(handle)
-            self.machine.return_to_queue(handle)
-        elif not self.machine.is_in(handle, c.WAITING):
+            self.machine.requeue(handle)
+        elif self.machine.is_in(handle, c.WAITING):
+            self.machine.store.writable[handle, c.ATTEMPTS] += 1
+        else:
             self._refuse(handle, "said to have failed", "waiting or running")
-        self.machine.store.writable[handle, c.ATTEMPTS] += 1
+        self._news = True
+
+    def requeue(self, handle: int, now: int) -> None:
+        """
+        Say that a running job was taken off its nodes before its end, and waits again.
+
+        From then on it is known to run for longer than it has.
+
+        Raises
+        ------
+        DispatchError
+            If the job does not run.
+        """
+        if now != self.now:
+            self._tick(now)
+        if not self.machine.is_in(handle, c.RUNNING):
+            self._refuse(handle, "queued again", "running")
+        columns = self.machine.store.writable
+        columns[handle, c.RAN] = max(columns[handle, c.RAN], now - columns[handle, c.START])
+        self.machine.requeue(handle)
         self._news = True
 
     def end(
@@ -440,12 +464,13 @@ class Cluster:
         Ask the dispatcher what starts now.
 
         Its answer is not carried out: tell :meth:`start` which of its starts came about (or
-        :meth:`failed` which did not). When it wants to be asked again is remembered.
+        :meth:`failed` which did not), and :meth:`requeue` which jobs wait again. When it wants to
+        be asked again is remembered.
 
         Raises
         ------
         DispatchError
-            If it wants something else than to start jobs, or to be woken in the past.
+            If it wants what is not possible here, or to be woken in the past.
         """
         view = self.prepare(now) or self.view(now)
         decision = self.dispatcher.decide(view)
@@ -469,13 +494,25 @@ class Cluster:
             )
         for action in decision.actions:
             if not isinstance(action, Start):
-                handle = getattr(action, "handle", "?")
-                raise DispatchError(
-                    f"{name} asks for {type(action).__name__} of job {handle}, which is not"
-                    " possible here: jobs are rigid"
-                )
+                self._check_action(action, now)
         if decision.again_at is not None:
             self._wake_at(decision.again_at, now)
+
+    def _check_action(self, action: Any, now: int) -> None:
+        """Check what is to be done to a running job."""
+        name, handle = self.dispatcher.name, getattr(action, "handle", -1)
+        job = f"job {self.machine.name(handle)}"
+        if not isinstance(action, Requeue) or not self._may_requeue:
+            raise DispatchError(
+                f"{name} asks for {type(action).__name__} of {job}, which is not possible here"
+            )
+        if not self.machine.is_in(handle, c.RUNNING):
+            raise DispatchError(f"{name} queues {job} again, but it is not running")
+        columns = self.machine.store.columns
+        if not columns.item(handle, c.RESTARTABLE):
+            raise DispatchError(f"{name} queues {job} again, but it is not restartable")
+        if columns.item(handle, c.START) == now:
+            raise DispatchError(f"{name} queues {job} again in the second in which it started")
 
     def _wake_at(self, second: int, now: int) -> None:
         name = self.dispatcher.name

@@ -57,6 +57,8 @@ class Request:
         from when it may first start that counts, None for as long as it waits.
     box
         Sides of the box of a torus that it must fill, any way round; empty for none.
+    restartable
+        Whether it may be taken off its nodes and started again.
     queue, user, name, group
         As text, '' where unknown.
     """
@@ -75,6 +77,7 @@ class Request:
     max_switches: int = 0
     switch_wait: int | None = None
     box: tuple[int, ...] = ()
+    restartable: bool = False
     queue: str = ""
     user: str = ""
     name: str = ""
@@ -165,6 +168,7 @@ class JobEncoder:
             "nodes_min": request.nodes_min,
             "nodes_max": request.nodes_max,
             "expected_wait": -1 if expected_wait is None else expected_wait,
+            "restartable": request.restartable,
             **{label: self._code(label, getattr(request, label)) for label in LABELS},
         }
         self._number(relaxed)
@@ -345,6 +349,7 @@ def _check_saved(
                 (c.NODES_MIN, 1, UNBOUNDED),
                 (c.NODES_MAX, 1, UNBOUNDED),
                 (c.EXPECTED_WAIT, -1, MAX_TIME),
+                (c.RESTARTABLE, 0, 1),
                 *(
                     (at, -1, num - 1)
                     for at, num in zip(

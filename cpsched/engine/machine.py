@@ -157,6 +157,12 @@ class Machine:
         self.store.reordered += 1
         self.enqueue(row)
 
+    def requeue(self, row: int) -> None:
+        """Put a running job back in the queue, with one more try."""
+        self.leave(row)
+        self.store.writable[row, c.ATTEMPTS] += 1
+        self.return_to_queue(row)
+
     def _make_room(self) -> None:
         waiting = self._queue[self._queue_first : self._queue_end]
         size = len(self._queue) if len(waiting) < len(self._queue) // 2 else 2 * len(self._queue)
@@ -481,7 +487,7 @@ def _checked(columns: Any, num_jobs: int) -> IntArray:
         raise RunError(f"the state is not of {num_jobs} jobs")
     for first, end, least, most in (
         (c.RANKING_ESTIMATE, c.RUNTIME_BOUND + 1, 0, MAX_TIME),
-        (c.ATTEMPTS, c.ATTEMPTS + 1, 0, MAX_TIME),
+        (c.ATTEMPTS, c.RAN + 1, 0, MAX_TIME),
         (c.START, c.EXPECTED_END + 1, -MAX_TIME, 2 * MAX_TIME),
     ):
         part = columns[:, first - c.RANKING_ESTIMATE : end - c.RANKING_ESTIMATE]

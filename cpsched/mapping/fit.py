@@ -11,6 +11,7 @@ from cpsched.mapping.classes import classify
 from cpsched.mapping.feasibility import infeasible
 from cpsched.mapping.limits import check_limits, fill_requested_time, resolve_queues
 from cpsched.mapping.requests import align, pooled, to_units
+from cpsched.mapping.restarts import NONE, with_restarts
 from cpsched.model.system import ProcessorMapping
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Fitted:
         ``workload`` all the same.
     enforce_limits
         Whether jobs that ask for more time than their queue allows are among these.
+    restarts
+        What was said of jobs that may be restarted.
     """
 
     workload: Workload
@@ -52,9 +55,12 @@ class Fitted:
     eligible: BoolArray
     rejected: tuple[tuple[int, str], ...]
     enforce_limits: bool = True
+    restarts: str = NONE
 
 
-def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> Fitted:
+def fit(
+    workload: Workload, system: System, *, enforce_limits: bool = True, restarts: str = NONE
+) -> Fitted:
     """
     Return a workload's jobs as requests on a system.
 
@@ -66,6 +72,9 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
         The machine; its ``log`` says how processors, memory, queues and constraints are taken.
     enforce_limits
         Whether a job that asks for more time than its queue allows is rejected.
+    restarts
+        Which jobs may be restarted, see :class:`~cpsched.mapping.restarts.Restarts`; ``none``: as
+        the log says.
 
     Returns
     -------
@@ -85,6 +94,7 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
     """
     if workload.layout == "processors" and system.log.processors is ProcessorMapping.POOL:
         system = pooled(system)
+    workload = with_restarts(workload, restarts)
     workload = fill_requested_time(resolve_queues(workload, system), system)
     rejected = check_limits(workload, system, enforce_limits=enforce_limits)
     classes = classify(workload, system)
@@ -105,6 +115,7 @@ def fit(workload: Workload, system: System, *, enforce_limits: bool = True) -> F
         eligible=classes.nodes,
         rejected=tuple(sorted(rejected.items())),
         enforce_limits=enforce_limits,
+        restarts=restarts,
     )
 
 

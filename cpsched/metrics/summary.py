@@ -56,6 +56,7 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "steady_utilization": system.steady_utilization(schedule),
         "node_utilization": system.node_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
+        "restarts": system.restarts(schedule),
         "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),
         **_of_jobs(schedule),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpsched.metrics.steps import StepFunction, distinct, exact_dot, exact_sum, used, waiting
 from cpsched.metrics.window import busy_window, ended, steady_window
+from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.metrics.window import Window
@@ -118,6 +119,32 @@ def throughput(schedule: Schedule) -> float | None:
     """Return the jobs that ended (completed or timed out) per hour, or None if no job ran."""
     window = busy_window(schedule)
     return int(ended(schedule).sum()) * _HOUR / window.length if window else None
+
+
+def restarts(schedule: Schedule) -> dict[str, Any]:
+    """
+    Return what became of starts that were cut short, as plain JSON types.
+
+    Returns
+    -------
+    dict
+        ``jobs`` that were queued again, ``starts_cut_short``, and ``lost_share``: of all seconds
+        on cores (the first resource kind) those in such starts. What a checkpoint has kept of them
+        is not taken out.
+    """
+    segments = schedule.segments
+    last = schedule.start[segments.job]
+    cut = (last == MISSING) | (segments.start < last)
+    started = np.unique(np.stack([segments.job[cut], segments.start[cut]]), axis=1)
+    cores = segments.count * segments.amount[:, 0]
+    seconds = segments.end - segments.start
+    total = exact_dot(cores, seconds)
+    lost = exact_dot(cores[cut], seconds[cut])
+    return {
+        "jobs": len(np.unique(started[0])),
+        "starts_cut_short": started.shape[1],
+        "lost_share": lost / total if total else 0.0,
+    }
 
 
 def width(schedule: Schedule) -> IntArray:

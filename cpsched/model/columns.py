@@ -20,19 +20,22 @@ NAME = 10
 GROUP = 11
 NOT_BEFORE = 12
 SWITCH_WAIT = 13
+RESTARTABLE = 14
 # Predicted runtimes; the requested time until a predictor has answered.
-RANKING_ESTIMATE = 14
-RUNTIME_ESTIMATE = 15
-RUNTIME_BOUND = 16
+RANKING_ESTIMATE = 15
+RUNTIME_ESTIMATE = 16
+RUNTIME_BOUND = 17
 #: Columns below this number are set at submit; those from here on by who runs the jobs.
-NUM_SUBMIT = 17
-ATTEMPTS = 17
-STATE = 18
-START = 19
-EXPECTED_END = 20
-ALLOC_FIRST = 21
-ALLOC_COUNT = 22
-NUM_COLUMNS = 23
+NUM_SUBMIT = 18
+ATTEMPTS = 18
+#: The most seconds the job has run at a stretch without coming to its end.
+RAN = 19
+STATE = 20
+START = 21
+EXPECTED_END = 22
+ALLOC_FIRST = 23
+ALLOC_COUNT = 24
+NUM_COLUMNS = 25
 
 # Values of STATE.
 WAITING = 0

@@ -35,13 +35,24 @@ class Suspend(NamedTuple):
     handle: int
 
 
+class Requeue(NamedTuple):
+    """
+    Take a running job off its nodes and put it back in the queue, at its place.
+
+    It may only be done to jobs that are ``restartable``. What the job has done since its last
+    checkpoint is lost.
+    """
+
+    handle: int
+
+
 class Kill(NamedTuple):
     """End a running job now."""
 
     handle: int
 
 
-Action = Start | Resize | Suspend | Kill
+Action = Start | Requeue | Resize | Suspend | Kill
 
 
 class PlannedStarts(NamedTuple):

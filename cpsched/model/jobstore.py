@@ -44,6 +44,7 @@ SUBMIT_COLUMNS = {
     "ranking_estimate": c.RANKING_ESTIMATE,
     "runtime_estimate": c.RUNTIME_ESTIMATE,
     "runtime_bound": c.RUNTIME_BOUND,
+    "restartable": c.RESTARTABLE,
 }
 #: What a column is where nothing is said; or which other column it is then equal to.
 _NEUTRAL: Mapping[str, int | str] = {

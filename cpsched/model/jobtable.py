@@ -145,7 +145,11 @@ class JobTable:
     runtime_bound = _Column(c.RUNTIME_BOUND)
     """Predicted upper bound of the runtime, seconds."""
     attempts = _Column(c.ATTEMPTS)
-    """Starts that failed so far."""
+    """Starts so far that failed, or after which the job was queued again."""
+    restartable = _Column(c.RESTARTABLE)
+    """1 for jobs that may be taken off their nodes and started again."""
+    ran = _Column(c.RAN)
+    """The most seconds the job has run at a stretch without coming to its end."""
     not_before = _Column(c.NOT_BEFORE)
     """Second before which the job may not start, or ``MISSING``."""
     switch_wait = _Column(c.SWITCH_WAIT)

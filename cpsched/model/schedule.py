@@ -32,7 +32,8 @@ class Segments:
     """
     Who held what from when to when, nodes folded into runs; M segments, R resource kinds.
 
-    A job that is never resized has the same ``start`` and ``end`` in all its segments.
+    A job that is started once and never resized has the same ``start`` and ``end`` in all its
+    segments; what it held in starts that were cut short comes before.
 
     Attributes
     ----------
@@ -67,7 +68,8 @@ class Schedule:
     workload, system
         As simulated: the workload mapped onto the system, rejected jobs included.
     start, end
-        Seconds, or ``MISSING``; ``(J,)``. A job cancelled in the queue has an end, no start.
+        Seconds, or ``MISSING``; ``(J,)``. A job that was queued again has the last of its starts,
+        one cancelled in the queue has an end and no start.
     outcome
         :class:`JobOutcome` codes.
     ranking_estimate, runtime_estimate, runtime_bound

@@ -132,6 +132,10 @@ class Workload:
         Strings as :class:`Labels`.
     job_type, units_min, units_max, urgent, deadline, begin
         Malleable jobs' bounds and flags; ``begin``: not before this second. ``MISSING`` = none.
+    restartable, checkpoint, restart_cost
+        Whether the job may be taken off its nodes and started again; after every how many seconds
+        of its run it saves what it has done, 0: never, so that it begins anew; and the seconds that
+        each start but the first takes longer.
     dependency
         Row of the job that must end before this one may start, or -1.
     runtime, status, recorded_start
@@ -175,6 +179,9 @@ class Workload:
     urgent: BoolArray
     deadline: IntArray
     begin: IntArray
+    restartable: BoolArray
+    checkpoint: IntArray
+    restart_cost: IntArray
     dependency: IntArray
     runtime: IntArray
     status: IntArray
@@ -360,6 +367,8 @@ class Workload:
                 "non-negative",
             ),
             ("box", lambda w: w.box < 0, "non-negative"),
+            ("checkpoint", lambda w: w.checkpoint < 0, "non-negative"),
+            ("restart_cost", lambda w: w.restart_cost < 0, "non-negative"),
             ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
             ("units_max", lambda w: w.units_max < w.units, "at least units"),
         )
@@ -384,11 +393,15 @@ COLUMNS: tuple[str, ...] = tuple(
 
 #: What every job has in columns that came later. A column of nothing else is not part of the
 #: digest, so that digests stay what they were.
-_LATER_COLUMNS = {"segment": 0, "max_switches": 0, "switch_wait": MISSING, "box": 0}
+_LATER_COLUMNS = {
+    **dict.fromkeys(("segment", "max_switches", "box"), 0),
+    **dict.fromkeys(("restartable", "checkpoint", "restart_cost"), 0),
+    "switch_wait": MISSING,
+}
 
 #: The columns of strings, and those that are true or false.
 LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group")
-FLAG_COLUMNS = ("contiguous", "exclusive", "urgent", "requested_time_assumed")
+FLAG_COLUMNS = ("contiguous", "exclusive", "urgent", "restartable", "requested_time_assumed")
 
 
 def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:

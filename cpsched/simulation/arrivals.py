@@ -61,6 +61,8 @@ class Arrivals:
         self.submit: list[int] = jobs.submit.tolist()
         self.begin = jobs.begin
         self.dependency = jobs.dependency
+        self.checkpoint = jobs.checkpoint
+        self.restart_cost = jobs.restart_cost
         # Eligibility classes too are numbered by appearance.
         old = fitted.eligible_class[self.workload_row]
         classes, first = by_appearance(old)

@@ -39,6 +39,10 @@ class Settings:
     enforce_limits
         Whether jobs that ask for more time than their queue allows are rejected. For a workload
         that is mapped already, the mapping decided that, and a finished run's settings say how.
+    restarts
+        Which jobs may be restarted, ``share=0.5,cost=30,checkpoint=600`` (see
+        :class:`~cpsched.mapping.restarts.Restarts`); ``none``: as the log says. As for
+        ``enforce_limits``, the mapping decides it.
     runtime_model
         Specification of how long jobs run, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
@@ -48,6 +52,7 @@ class Settings:
     correction: str = "requested"
     dispatch_interval: int | None = None
     enforce_limits: bool = True
+    restarts: str = "none"
     runtime_model: str = "recorded"
     seed: int = 0
 

@@ -25,6 +25,9 @@ class Observer:
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
         """A job started."""
 
+    def on_stop(self, job: int, start: int, now: int) -> None:
+        """A job that had run since ``start`` was taken off its nodes before its end."""
+
     def on_end(self, job: int, outcome: int, now: int) -> None:
         """A job ended with an :class:`~cpsched.simulation.simulator.JobOutcome`."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from cpsched import cpsat
 from cpsched.errors import RunError
 from cpsched.kernels import ledger
+from cpsched.model.decision import Start
 from cpsched.model.schedule import Segments
 from cpsched.model.types import MISSING
 from cpsched.simulation.observers import Observer
@@ -41,11 +42,17 @@ class AllocationRecorder(Observer):
     def __init__(self, num_resources: int) -> None:
         self._rows: IntArray = np.zeros((1024, _AMOUNT + num_resources), dtype=np.int64)
         self._used = 0
+        #: Job, start and end of what was cut short.
+        self._stops: list[tuple[int, int, int]] = []
 
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
         """Append the nodes a job starts on."""
         self.make_room(len(allocation.node))
         self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
+
+    def on_stop(self, job: int, start: int, now: int) -> None:
+        """Remember until when a job held what it got at a start."""
+        self._stops.append((job, start, now))
 
     def make_room(self, num_nodes: int) -> None:
         """Make room for an allocation of so many nodes."""
@@ -66,7 +73,8 @@ class AllocationRecorder(Observer):
 
     def state(self) -> dict[str, Any]:
         """Return what was recorded so far."""
-        return {"rows": self._rows[: self._used].copy()}
+        stops = np.array(self._stops, dtype=np.int64).reshape(-1, 3)
+        return {"rows": self._rows[: self._used].copy(), "stops": stops}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
@@ -75,6 +83,7 @@ class AllocationRecorder(Observer):
             raise RunError("the state has recorded allocations of another kind")
         self._rows = rows
         self._used = len(self._rows)
+        self._stops = [(job, start, end) for job, start, end in state["stops"].tolist()]
 
     def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:
         """
@@ -91,6 +100,10 @@ class AllocationRecorder(Observer):
         # Starts of one second are recorded in the dispatcher's order.
         rows = rows[np.lexsort((rows[:, _NODE], rows[:, _JOB], rows[:, _START]))]
         end = end_time[rows[:, _JOB]]
+        first = np.searchsorted(rows[:, _START], [start for _, start, _ in self._stops])
+        for (job, start, stop), at in zip(self._stops, first.tolist(), strict=True):
+            then = slice(at, at + int(np.searchsorted(rows[at:, _START], start, side="right")))
+            end[then][rows[then, _JOB] == job] = stop
         return Segments(
             job=workload_row[rows[:, _JOB]],
             start=rows[:, _START].copy(),
@@ -117,7 +130,7 @@ class DecisionRecorder(Observer):
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:  # noqa: ARG002
         """Count one."""
         self._seconds.append(seconds)
-        self._starts += len(decision.actions)
+        self._starts += sum(type(action) is Start for action in decision.actions)
         solver = cpsat.seconds_spent()
         if solver > self._solver_before:
             self._solver.append(solver - self._solver_before)

@@ -19,6 +19,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, RunError, taking_up
 from cpsched.model import columns as c
+from cpsched.model.decision import Requeue, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MAX_TIME, MISSING, Status
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
-    from cpsched.model.decision import Start
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.prediction import RuntimePredictor
@@ -152,6 +152,10 @@ class Simulator:
         self._status: list[int] = self.arrivals.status.tolist()
         self._begin: list[int] = self.arrivals.begin.tolist()
         self._dependency: list[int] = self.arrivals.dependency.tolist()
+        self._checkpoint: list[int] = self.arrivals.checkpoint.tolist()
+        self._restart_cost: list[int] = self.arrivals.restart_cost.tolist()
+        #: The work of jobs with checkpoints at their last start, or what is left of it.
+        self._work: dict[int, int] = {}
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
@@ -174,6 +178,7 @@ class Simulator:
         self.observers = observers
         self._on_submit: tuple[Callable[..., None], ...] = hooks(observers, "on_submit")
         self._on_start: tuple[Callable[..., None], ...] = hooks(observers, "on_start")
+        self._on_stop: tuple[Callable[..., None], ...] = hooks(observers, "on_stop")
         self._on_end: tuple[Callable[..., None], ...] = hooks(observers, "on_end")
         self._on_decision: tuple[Callable[..., None], ...] = hooks(observers, "on_decision")
         self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
@@ -273,8 +278,8 @@ class Simulator:
                 self._submit()
             while heap and heap[0][0] == now:
                 self._handle(heapq.heappop(heap))
-            self._maybe_dispatch(now)
-            if not (heap and heap[0][0] == now):
+            again = self._maybe_dispatch(now)
+            if not again and not (heap and heap[0][0] == now):
                 break
         for hook in self._on_instant:
             hook(now)
@@ -423,16 +428,45 @@ class Simulator:
 
     def _started(self, row: int, allocation: Allocation, now: int) -> None:
         """Find out when a job that has just started will end."""
-        work = self.runtime_model.start(row, allocation, now)
-        end = self.runtime_model.end(row, allocation, work, now)
-        if self._kills and end > now + self._requested[row]:
-            end = now + self._requested[row]
+        work = self._work.get(row, -1)
+        if work < 0:
+            work = self.runtime_model.start(row, allocation, now)
+            if self._checkpoint[row]:
+                self._work[row] = work
+        extra = self._extra(row)
+        end = self.runtime_model.end(row, allocation, work, now) + extra
+        if self._kills and end > now + extra + self._requested[row]:
+            end = now + extra + self._requested[row]
             self._will_time_out.add(row)
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
         for hook in self._on_start:
             hook(row, allocation, now)
+
+    def _extra(self, row: int) -> int:
+        """Return the seconds that a job's present start takes longer than its first."""
+        cost = self._restart_cost[row]
+        return cost if cost and self.machine.store.columns.item(row, c.ATTEMPTS) else 0
+
+    def _requeue(self, row: int) -> None:
+        """Take a running job off its nodes and queue it again; it keeps what it has saved."""
+        now = self.now
+        event = next(one for one in self._heap if one[3] == row and one[1] == _END)
+        self._heap.remove(event)
+        heapq.heapify(self._heap)
+        if row in self._work:
+            start = int(self.start_time[row]) + self._extra(row)
+            allocation = self.machine.allocation(row)
+            length = self.runtime_model.end(row, allocation, self._work[row], start) - start
+            saved = max(now - start, 0) // self._checkpoint[row] * self._checkpoint[row]
+            # In proportion: of how fast a job goes on these nodes, only its end is known.
+            self._work[row] -= self._work[row] * min(saved, length) // max(length, 1)
+        self._will_time_out.discard(row)
+        self.cluster.requeue(row, now)
+        for hook in self._on_stop:
+            hook(row, int(self.start_time[row]), now)
+        self.start_time[row] = MISSING
 
     def _end(self, row: int) -> None:
         killed = bool(self._will_time_out) and row in self._will_time_out
@@ -454,29 +488,45 @@ class Simulator:
 
     # --- dispatch --------------------------------------------------------------------------------
 
-    def _maybe_dispatch(self, now: int) -> None:
-        """Ask the dispatcher, if something happened and this instant is on the grid."""
+    def _maybe_dispatch(self, now: int) -> bool:
+        """
+        Ask the dispatcher, if something happened and this instant is on the grid.
+
+        Says whether it has to be asked again at this instant: jobs were queued again.
+        """
         cluster = self.cluster
         if not cluster.is_due(now):
-            return
+            return False
         if self.interval and now % self.interval:
             self._tick = now + self.interval - now % self.interval
-            return
+            return False
         self._tick = None
         view = cluster.prepare(now)
         if view is None:
-            return
+            return False
         before = perf_counter()
         decision = cluster.dispatcher.decide(view)
         seconds = perf_counter() - before
         cluster.accept(decision, now)
         for hook in self._on_decision:
             hook(view, decision, seconds)
-        if decision.actions:
-            starts = cast("Sequence[Start]", decision.actions)
-            cluster.start(starts, now)
-            for row, allocation in starts:
-                self._started(row, allocation, now)
+        if not decision.actions:
+            return False
+        if all(type(action) is Start for action in decision.actions):
+            self._start(cast("Sequence[Start]", decision.actions))
+            return False
+        for action in decision.actions:
+            if isinstance(action, Requeue):
+                self._requeue(action.handle)
+            else:
+                self._start([cast("Start", action)])
+        return True
+
+    def _start(self, starts: Sequence[Start]) -> None:
+        """Start jobs."""
+        self.cluster.start(starts, self.now)
+        for row, allocation in starts:
+            self._started(row, allocation, self.now)
 
     def _check_queue_drained(self) -> None:
         left = self.machine.num_waiting + self._num_held
@@ -510,6 +560,7 @@ class Simulator:
             "outcome": self.outcome.copy(),
             "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
             "will_time_out": np.array(sorted(self._will_time_out), dtype=np.int64),
+            "work": np.array(sorted(self._work.items()), dtype=np.int64).reshape(-1, 2),
             "dependents": np.array(
                 [(job, row) for job, rows in self.dependents.items() for row in rows],
                 dtype=np.int64,
@@ -555,6 +606,7 @@ class Simulator:
         self._heap = self._checked_events(saved["events"])
         heapq.heapify(self._heap)
         self._will_time_out = set(saved["will_time_out"].tolist())
+        self._work = dict(saved["work"].tolist())
         self.dependents.clear()
         for job, row in saved["dependents"].tolist():
             self.dependents[job].append(row)

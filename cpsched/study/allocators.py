@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _OPTION = "allocator"
+#: The option by which a dispatcher names another one that it asks.
+_INNER = "dispatcher"
 
 
 def allocator_of(dispatcher: str) -> str | None:
@@ -21,9 +23,12 @@ def allocator_of(dispatcher: str) -> str | None:
     None where it takes none, having its own way to choose nodes, or is not installed here.
     """
     try:
-        found = resolved("dispatchers", Spec.parse(dispatcher)).get(_OPTION)
+        options = resolved("dispatchers", Spec.parse(dispatcher))
     except ConfigError:
         return None
+    if _INNER in options:
+        return allocator_of(str(options[_INNER]))
+    found = options.get(_OPTION)
     return None if found is None else str(found)
 
 
@@ -31,6 +36,10 @@ def with_allocator(dispatcher: str, allocator: str) -> str:
     """Return a dispatcher that places jobs with an allocator, unless it names one or takes none."""
     spec = Spec.parse(dispatcher)
     named = dict(spec.options)
+    inner = resolved("dispatchers", spec).get(_INNER)
+    if inner is not None:
+        named[_INNER] = with_allocator(str(inner), allocator)
+        return str(Spec(spec.name, tuple(sorted(named.items()))))
     if _OPTION in named or _OPTION not in options_of("dispatchers", spec.name):
         return dispatcher
     return str(Spec(spec.name, tuple(sorted((named | {_OPTION: allocator}).items()))))

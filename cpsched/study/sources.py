@@ -82,6 +82,7 @@ class Input:
     jitter: int
     seed: int
     enforce_limits: bool
+    restarts: str = "none"
 
     def identity(self) -> list[Any]:
         """Return what the jobs follow from; the system is described apart."""
@@ -199,7 +200,12 @@ def _prepared(made_of: Input, content: bytes | None) -> Fitted:
     workload = _part(_load(made_of.source, content), made_of)
     if made_of.jitter:
         workload = jittered(workload, made_of.seed, made_of.jitter)
-    return fit(workload, machine(made_of.system), enforce_limits=made_of.enforce_limits)
+    return fit(
+        workload,
+        machine(made_of.system),
+        enforce_limits=made_of.enforce_limits,
+        restarts=made_of.restarts,
+    )
 
 
 @lru_cache(maxsize=2)

@@ -15,6 +15,7 @@ from cpsched import registry, resources, systems
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 from cpsched.generators.contract import describe
+from cpsched.mapping.restarts import Restarts
 from cpsched.model_files import absolute, with_model
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import Spec, build, canonical
@@ -350,10 +351,21 @@ def _settings(section: StudySection, models: tuple[Choice, ...]) -> Settings:
         or "requested",
         dispatch_interval=section.seconds("dispatch_interval"),
         enforce_limits=section.flag("enforce_limits", True),
+        restarts=_restarts(section),
         runtime_model=_runtime_model(section),
     )
     section.finish()
     return settings
+
+
+def _restarts(section: StudySection) -> str:
+    text = section.text("restarts", "none")
+    try:
+        if text != "none":
+            Restarts.parse(text)
+    except ConfigError as error:
+        raise section.error("restarts", str(error)) from error
+    return text
 
 
 def _runtime_model(section: StudySection) -> str:

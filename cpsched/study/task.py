@@ -78,6 +78,7 @@ def tasks_of(study: Study) -> list[Task]:
                 # Without jitter all repetitions are of the same jobs, or of others by their source.
                 seed=seed if jitter else 0,
                 enforce_limits=study.settings.enforce_limits,
+                restarts=study.settings.restarts,
             )
             for dispatcher, predictor in product(
                 workload.dispatchers or study.dispatchers, workload.predictors

@@ -139,12 +139,10 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
 
 
 def job_places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
-    """Return how many nodes each job had first, and which, as text; shape ``(J,)``."""
+    """Return how many nodes each job had at its start, and which, as text; shape ``(J,)``."""
     segments = schedule.segments
     num_jobs = len(schedule.workload)
-    first_start = np.full(num_jobs, np.iinfo(np.int64).max)
-    np.minimum.at(first_start, segments.job, segments.start)
-    rows = np.flatnonzero(segments.start == first_start[segments.job])
+    rows = np.flatnonzero(segments.start == schedule.start[segments.job])
     rows = rows[np.lexsort((segments.node[rows], segments.job[rows]))]
     job, node, count = (values[rows] for values in (segments.job, segments.node, segments.count))
     num_nodes = np.bincount(job, weights=count, minlength=num_jobs).astype(np.int64)

@@ -12,6 +12,7 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 - ``queue``, ``partition``, ``user``, ``name``, ``group``;
 - ``job_type``, ``units_min``, ``units_max``, ``urgent``, ``deadline``, ``begin``, ``dependency``
   (the ``job_id`` that must end first), ``requested_time_assumed``;
+- ``restartable``, ``checkpoint``, ``restart_cost`` (seconds): what killing it would cost;
 - ``status``, ``recorded_start``.
 
 Times are seconds since the epoch the file names (``# epoch: 1396248670``), memory is in KB, an
@@ -189,6 +190,7 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         **{name: cells.whole(name, 0, UNBOUNDED, 0) for name in ("segment", "max_switches")},
         "switch_wait": cells.seconds("switch_wait", blank=MISSING),
         "box": cells.box("box"),
+        **{name: cells.seconds(name, 0, 0) for name in ("checkpoint", "restart_cost")},
         **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
         **{name: cells.flag(name) for name in FLAG_COLUMNS},
         **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},

@@ -14,11 +14,14 @@ from cpsched.verification.findings import Findings, Rule
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import BoolArray
+    from cpsched.verification.restarts import Restarts
 
 _OVERRUN = ("kill", "extend")
 
 
-def check_jobs(schedule: Schedule, findings: Findings, *, recorded: bool, complete: bool) -> None:
+def check_jobs(
+    schedule: Schedule, findings: Findings, restarts: Restarts, *, recorded: bool, complete: bool
+) -> None:
     """Check every job's outcome, times and holds."""
     _check_outcome(schedule, findings, complete=complete)
     _check_rejected(schedule, findings)
@@ -29,8 +32,8 @@ def check_jobs(schedule: Schedule, findings: Findings, *, recorded: bool, comple
             Rule.RUNTIME, f"overrun is '{schedule.overrun}', must be {' or '.join(_OVERRUN)}"
         )
         return
-    _check_runtime(schedule, findings, recorded=recorded)
-    _check_timeout(schedule, findings, recorded=recorded)
+    _check_runtime(schedule, findings, restarts, recorded=recorded)
+    _check_timeout(schedule, findings, restarts, recorded=recorded)
 
 
 def _check_outcome(schedule: Schedule, findings: Findings, *, complete: bool) -> None:
@@ -120,13 +123,14 @@ def _ran(schedule: Schedule) -> BoolArray:
     return np.asarray(ended(schedule) & known, dtype=np.bool_)
 
 
-def _check_runtime(schedule: Schedule, findings: Findings, *, recorded: bool) -> None:
+def _check_runtime(
+    schedule: Schedule, findings: Findings, restarts: Restarts, *, recorded: bool
+) -> None:
     """Check how long jobs ran, and that those still running have not run too long already."""
-    workload = schedule.workload
-    runtime, requested = workload.runtime, workload.requested_time
+    requested, runtime = schedule.workload.requested_time, restarts.left
     kills = schedule.overrun == "kill"
     cut = kills & (requested != MISSING) & (runtime > requested)
-    right = np.where(cut, requested, runtime)
+    right = np.where(cut, requested, runtime) + restarts.extra
     ran = schedule.end - schedule.start
     running = (schedule.outcome == JobOutcome.NOT_ENDED) & (schedule.start != MISSING)
     so_far = horizon(schedule) - schedule.start
@@ -134,20 +138,25 @@ def _check_runtime(schedule: Schedule, findings: Findings, *, recorded: bool) ->
     def say(row: int) -> str:
         seconds = so_far[row] if running[row] else ran[row]
         limit = f" and asks for {requested[row]} s" if kills and requested[row] != MISSING else ""
-        return f"runs for {seconds} s; the log says {runtime[row]} s{limit}"
+        extra = restarts.extra[row]
+        again = f" of work and {extra} s to start again" if extra else ""
+        return f"runs for {seconds} s; the log says {runtime[row]} s{again}{limit}"
 
     if recorded:
         wrong = (_ran(schedule) & (ran != right)) | (running & (so_far > right))
     else:
         limited = np.bool_(kills) & (requested != MISSING)
-        wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > requested)))
-        wrong |= running & limited & (so_far > requested)
+        most = requested + restarts.extra
+        wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > most)))
+        wrong |= running & limited & (so_far > most)
     findings.add(Rule.RUNTIME, wrong, say)
 
 
-def _check_timeout(schedule: Schedule, findings: Findings, *, recorded: bool) -> None:
-    workload, outcome = schedule.workload, schedule.outcome
-    requested, runtime = workload.requested_time, workload.runtime
+def _check_timeout(
+    schedule: Schedule, findings: Findings, restarts: Restarts, *, recorded: bool
+) -> None:
+    outcome = schedule.outcome
+    requested, runtime = schedule.workload.requested_time, restarts.left
     timed_out = outcome == JobOutcome.TIMEOUT
     if schedule.overrun != "kill":
         findings.add(
@@ -157,7 +166,7 @@ def _check_timeout(schedule: Schedule, findings: Findings, *, recorded: bool) ->
     if recorded:
         right = (requested != MISSING) & (runtime > requested)
     else:
-        right = timed_out & (schedule.end - schedule.start == requested)
+        right = timed_out & (schedule.end - schedule.start == requested + restarts.extra)
 
     def say(row: int) -> str:
         name = JobOutcome(outcome[row]).name.lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Phases:
     """
-    What each job holds without a change; P phases, one a job unless it is resized.
+    What each job holds without a change; P phases, one a job unless it is resized or restarted.
 
     Attributes
     ----------
@@ -43,13 +43,19 @@ class Phases:
         """Sort the segments of a schedule, which may come in any order, into phases."""
         segments = schedule.segments
         order = np.lexsort((segments.node, segments.end, segments.start, segments.job))
-        order = order[holding(schedule)[segments.job[order]]]
+        may_hold = holding(schedule) | schedule.workload.restartable
+        order = order[may_hold[segments.job[order]]]
         keys = [column[order] for column in (segments.job, segments.start, segments.end)]
         changes = np.ones(len(order), dtype=np.bool_)
         changes[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
         first = np.flatnonzero(changes)
         job, start, end = (key[first] for key in keys)
         return cls(order=order, first=first, job=job, start=start, end=end)
+
+    def some(self, chosen: BoolArray) -> Phases:
+        """Return some phases, of which only job and times are to be looked at."""
+        job, start, end = (key[chosen] for key in (self.job, self.start, self.end))
+        return replace(self, first=self.first[chosen], job=job, start=start, end=end)
 
     def total(self, values: IntArray) -> IntArray:
         """Return the sum over each phase of a value a segment, shape ``(P,)``."""

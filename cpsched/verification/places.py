@@ -15,12 +15,15 @@ from cpsched.verification.phases import Phases, holding, inside, node_name
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
+    from cpsched.verification.restarts import Restarts
 
 
-def check_places(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_places(
+    schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts
+) -> None:
     """Check where jobs are, and from when to when."""
     _check_allocation(schedule, findings)
-    _check_cover(schedule, findings, phases)
+    _check_cover(schedule, findings, phases, restarts)
     _check_nodes(schedule, findings, phases)
     _check_eligible(schedule, findings)
 
@@ -32,11 +35,16 @@ def _check_allocation(schedule: Schedule, findings: Findings) -> None:
     # An unknown outcome has no meaning.
     known = np.isin(schedule.outcome, list(JobOutcome))
     findings.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but holds no node")
-    findings.add(Rule.ALLOCATION, known & has & ~holds, lambda _: "holds nodes, but never ran")
+    never = known & ~holds
+    never &= ~schedule.workload.restartable | (schedule.outcome == JobOutcome.REJECTED)
+    findings.add(Rule.ALLOCATION, never & has, lambda _: "holds nodes, but never ran")
 
 
-def _check_cover(schedule: Schedule, findings: Findings, phases: Phases) -> None:
-    """Check that a job's phases follow each other from its start to its end."""
+def _check_cover(
+    schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts
+) -> None:
+    """Check that the phases of a job's last start follow each other from its start to its end."""
+    phases = phases.some(~restarts.cut)
     job = phases.job
     start, end = schedule.start[job], schedule.end[job]
     end = np.where(schedule.outcome[job] == JobOutcome.NOT_ENDED, horizon(schedule), end)

@@ -16,6 +16,7 @@ from cpsched.verification.jobs import check_jobs
 from cpsched.verification.phases import Phases
 from cpsched.verification.places import check_places
 from cpsched.verification.requests import check_requests
+from cpsched.verification.restarts import Restarts, check_restarts
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -63,9 +64,11 @@ def verify(
     if findings:
         # Columns of wrong shapes cannot be checked further.
         return findings.violations()
-    check_jobs(schedule, findings, recorded=recorded, complete=complete)
     phases = Phases.of(schedule)
-    check_places(schedule, findings, phases)
+    restarts = Restarts.of(schedule, phases)
+    check_jobs(schedule, findings, restarts, recorded=recorded, complete=complete)
+    check_restarts(schedule, findings, phases, restarts, recorded=recorded)
+    check_places(schedule, findings, phases, restarts)
     check_requests(schedule, findings, phases)
     check_capacity(schedule, findings)
     return findings.violations()

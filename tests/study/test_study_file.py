@@ -154,6 +154,14 @@ def test_the_runtime_model_is_the_same_for_all_runs(read):
     assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
 
 
+def test_jobs_may_be_restarted(read):
+    made = read(TOP + '[run]\nrestarts = "share=0.5,cost=30"\n' + LOG)
+    assert made.settings.restarts == "share=0.5,cost=30"
+    assert {task.made_of.restarts for task in tasks_of(made)} == {"share=0.5,cost=30"}
+    with pytest.raises(ConfigError, match=r"restarts: .*has no part; there are: share, cost"):
+        read(TOP + '[run]\nrestarts = "part=0.5"\n' + LOG)
+
+
 MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alpha=0.2"\n'
 
 
@@ -271,7 +279,7 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: blocks, esp, eurora, heterogeneous"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: is not for a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has a seed of its own in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),

@@ -153,6 +153,8 @@ BAD_CELLS = {
     ("segment", "-1"): "must be from 0 to",
     ("max_switches", "two"): "is not a whole number",
     ("switch_wait", "-5"): "must be from 0 to",
+    ("checkpoint", "-1"): "must be from 0 to",
+    ("restart_cost", "dear"): "is not a whole number",
     ("box", "4x0"): "is not a box such as 4x4x2, of 1 to 5 sides from 1 to 4095",
     ("box", "4*4"): "is not a box such as 4x4x2",
     ("box", "1x1x1x1x1x1"): "is not a box such as 4x4x2",
@@ -430,6 +432,8 @@ def workloads(draw: st.DrawFn) -> Workload:
         "segment": column(st.integers(0, 20)),
         "max_switches": column(st.integers(0, 3)),
         "switch_wait": column(st.one_of(st.just(MISSING), st.integers(0, MAX_TIME))),
+        "checkpoint": column(st.integers(0, MAX_TIME)),
+        "restart_cost": column(st.integers(0, MAX_TIME)),
         "box": [pack_box(box) for box in column(st.lists(st.integers(1, 4095), max_size=5))],
         "split": column(st.sampled_from(Split)),
         "job_type": column(st.sampled_from(JobType)),
@@ -440,7 +444,9 @@ def workloads(draw: st.DrawFn) -> Workload:
         **{name: column(moments) for name in ("deadline", "begin", "recorded_start")},
         **{
             name: column(st.booleans())
-            for name in ("contiguous", "exclusive", "urgent", "requested_time_assumed")
+            for name in (
+                *("contiguous", "exclusive", "urgent", "restartable", "requested_time_assumed"),
+            )
         },
         **{
             name: column(LABELS)

@@ -136,7 +136,37 @@ def test_two_segments_say_the_same_as_one_run_of_nodes(schedule: Schedule):
     assert verify(halves(schedule)) == []
 
 
+def cut_short(name: str, start: int, end: int) -> Corrupt:
+    """Let a job that may be restarted have been on node 5 before."""
+    once = split_up(name, {}, {"start": start, "end": end, "node": 5})
+    return lambda schedule: column(name, restartable=True, dependency=-1)(once(schedule))
+
+
+def test_a_restartable_job_may_be_cut_short(schedule: Schedule):
+    assert verify(cut_short("after", 8, 9)(schedule)) == []
+
+
 BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
+    (
+        "cut-short-while-it-runs",
+        Rule.RESTART,
+        "job after is cut short in [8, 12); it may start from 3 on, must run for a second and have"
+        " left when it starts again",
+        cut_short("after", 8, 12),
+    ),
+    (
+        "cut-short-at-its-end",
+        Rule.RUNTIME,
+        "job after is cut short after 5 s, but would have ended after 5 s",
+        lambda schedule: cut_short("after", 8, 13)(moved("after", 13, 18)(schedule)),
+    ),
+    (
+        "cut-short-though-not-restartable",
+        Rule.COVER,
+        "job after holds nodes in [8, 9), must hold some all along [10, 15), in one piece after the"
+        " other",
+        lambda schedule: column("after", restartable=False)(cut_short("after", 8, 9)(schedule)),
+    ),
     (
         "outcome-unknown",
         Rule.OUTCOME,

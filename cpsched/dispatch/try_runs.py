@@ -1,0 +1,166 @@
+"""
+Try runs: a job that asks for long and may be short first runs for a few minutes at most.
+
+Most of what waiting costs is paid by jobs that end within a minute of the hours they ask for, and
+nothing known at submit tells them from the others. A short run does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.shadow import Shadow
+from cpsched.dispatch.wrapper import Wrapper
+from cpsched.errors import check_least, check_range
+from cpsched.likely import RuntimeHistory
+from cpsched.model import columns as c
+from cpsched.model.decision import Decision, Requeue, Start
+from cpsched.priority import Fifo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray
+    from cpsched.model.view import View
+
+#: Statistics: starts that are tries, and tries that were cut short.
+TRIED, CUT = "tried", "tries_cut_short"
+
+
+class TryRuns(Wrapper):
+    """
+    Another dispatcher, which sees long jobs that may be restarted as short ones at first.
+
+    To it such a job asks for ``seconds``. If the job has not ended by then it is taken off its
+    nodes and queued again, at its place, and is what it asks for from then on.
+
+    Parameters
+    ----------
+    dispatcher
+        Who decides what starts.
+    seconds
+        How long a try lasts.
+    least
+        Seconds of requested time from which on a job is tried; shorter ones start as they are.
+    chance
+        A job is tried if it is at least so likely to end within a try, by the jobs like it that
+        have ended; 0: always.
+    share
+        The largest share of the machine of a job that is tried. To make room for a wide job is
+        dear, and a try that is cut short has it made twice.
+    """
+
+    name = "try"
+    good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
+    goes_wrong_when = "starting is dear, or runtimes are known: what is tried is run twice"
+
+    def __init__(
+        self,
+        dispatcher: str = "rollout",
+        seconds: int = 300,
+        least: int = 3600,
+        chance: float = 0.2,
+        share: float = 0.15,
+    ) -> None:
+        super().__init__(dispatcher)
+        check_least("seconds", seconds, 1)
+        check_least("least", least, seconds + 1)
+        check_range("chance", chance, 0, 1)
+        check_range("share", share, 0, 1)
+        self._seconds, self._least, self._chance = seconds, least, chance
+        self._share = share
+        self._sizes = Fifo()
+        self._history = RuntimeHistory()
+        self._shadow = Shadow()
+        #: When tries that run are over, by handle.
+        self._tries: dict[int, int] = {}
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        self._sizes.reset(system)
+        self._most = self._share * system.total
+        self._history.forget()
+        self._tries = {}
+
+    def decide(self, view: View) -> Decision:
+        """Queue the tries again that are over, or ask the other dispatcher."""
+        if self._chance:
+            self._history.note_ends(view)
+        self._tries = {
+            handle: self._tries[handle]
+            for handle in view.running.handle.tolist()
+            if handle in self._tries
+        }
+        over = [handle for handle, second in self._tries.items() if second <= view.now]
+        if over:
+            # What they give back is free when this is asked again, in the same second.
+            return Decision([Requeue(handle) for handle in over], stats={CUT: len(over)})
+        to_try = self._to_try(view)
+        decision = self.inner.decide(self._with_tries(view, to_try))
+        if self._chance:
+            self._history.note_starts(view, decision)
+        tried = set(view.waiting.handle[to_try].tolist())
+        new = [
+            action.handle
+            for action in decision.actions
+            if isinstance(action, Start) and action.handle in tried
+        ]
+        self._tries |= dict.fromkeys(new, view.now + self._seconds)
+        again = [*self._tries.values()]
+        if decision.again_at is not None:
+            again.append(decision.again_at)
+        return decision._replace(
+            again_at=min(again) if again else None, stats={**decision.stats, TRIED: len(new)}
+        )
+
+    def shown(self, view: View) -> View:
+        """Return the view in which tries are all that jobs ask for."""
+        return self._with_tries(view, self._to_try(view))
+
+    def _with_tries(self, view: View, to_try: BoolArray) -> View:
+        """Return the view in which the jobs to be tried, and tries that run, ask for no more."""
+        jobs, running = view.waiting, view.running
+        try_ends = np.array([self._tries.get(one, 0) for one in running.handle.tolist()], np.int64)
+        tried = np.concatenate([to_try, try_ends > 0])
+        changed = {}
+        for column in (
+            *(c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND),
+        ):
+            values = np.concatenate([jobs.column(column), running.column(column)])
+            changed[column] = np.where(tried, np.minimum(values, self._seconds), values)
+        ends = np.where(try_ends > 0, try_ends, running.expected_end)
+        # Of jobs that wait this says nothing.
+        waiting = jobs.column(c.EXPECTED_END)
+        changed[c.EXPECTED_END] = np.concatenate([waiting, np.maximum(ends, view.now + 1)])
+        return self._shadow.view(view, changed)
+
+    def _to_try(self, view: View) -> BoolArray:
+        """Tell which waiting jobs would be tried if they started now."""
+        jobs = view.waiting
+        chosen: BoolArray = (
+            (jobs.restartable != 0) & (jobs.attempts == 0) & (jobs.requested_time >= self._least)
+        )
+        if self._share < 1 and chosen.any():
+            chosen &= (self._sizes.taken(jobs) <= self._most).all(axis=1)
+        if self._chance and chosen.any():
+            some = np.flatnonzero(chosen)
+            likely = self._history.of(jobs.take(some))
+            short = np.where(likely.runtime <= self._seconds, likely.weight, 0.0).sum(axis=1)
+            total = likely.weight.sum(axis=1)
+            chosen[some] = short >= self._chance * total
+        return chosen
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the tries that run, and what was learnt."""
+        tries = np.array(sorted(self._tries.items()), dtype=np.int64).reshape(-1, 2)
+        return {**super().state(), "tries": tries, "history": self._history.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        super().restore(state)
+        self._tries = {int(handle): int(second) for handle, second in state["tries"].tolist()}
+        self._history.restore(state["history"])

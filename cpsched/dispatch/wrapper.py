@@ -1,0 +1,87 @@
+"""Dispatchers that leave most decisions to another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError
+from cpsched.spec import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.dispatch.contract import Reservation, WaitReason
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+
+class Wrapper(Dispatcher):
+    """
+    Asks another dispatcher, whom it may show another view.
+
+    Write :meth:`decide`, and :meth:`shown` if that is not the view itself. All that describes a
+    decision is asked of the other dispatcher.
+
+    Parameters
+    ----------
+    dispatcher
+        The other one, as it is asked for.
+
+    Raises
+    ------
+    ConfigError
+        If it is one of the same kind.
+    """
+
+    def __init__(self, dispatcher: str) -> None:
+        self.inner = cast("Dispatcher", build("dispatchers", dispatcher))
+        if type(self.inner) is type(self):
+            raise ConfigError(
+                f"is {dispatcher}, must be a dispatcher of another kind", key="dispatcher"
+            )
+        if hasattr(self.inner, "allocator"):
+            self.allocator = self.inner.allocator
+        self.minimises = self.inner.minimises
+        self.interval = self.inner.interval
+        self.acts_when_idle = True
+
+    def shown(self, view: View) -> View:
+        """Return what the other dispatcher is shown."""
+        return view
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare the other dispatcher for a system."""
+        self.inner.reset(system, seed)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what the other dispatcher remembers."""
+        return {"inner": dict(self.inner.state())}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self.inner.restore(state.get("inner", {}))
+
+    def ranking(self, view: View) -> IntArray | None:
+        """Return the other dispatcher's order."""
+        return self.inner.ranking(self.shown(view))
+
+    def considered(self, view: View) -> IntArray | None:
+        """Return the jobs that the other dispatcher considers."""
+        return self.inner.considered(self.shown(view))
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view that the other dispatcher's reservations go by."""
+        return self.inner.reservation_view(self.shown(view))
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
+        """Return what the other dispatcher reserves."""
+        return self.inner.reservations(self.shown(view), decision)
+
+    def wait_reason(
+        self, view: View, decision: Decision, row: int, derived: WaitReason
+    ) -> WaitReason:
+        """Return the other dispatcher's reason."""
+        return self.inner.wait_reason(self.shown(view), decision, row, derived)

@@ -1,0 +1,164 @@
+"""Running jobs that are queued again: what they keep, what it costs, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, run
+
+from cpsched.dispatch.rules import Fifo
+from cpsched.errors import DispatchError
+from cpsched.mapping import fit
+from cpsched.metrics.summary import summarize
+from cpsched.model.decision import Decision, Kill, Requeue
+from cpsched.model.schedule import JobOutcome, Schedule
+from cpsched.model.view import View
+from cpsched.simulation.simulator import Simulator
+from cpsched.spec import build
+from cpsched.verification import verify
+from predictors.requested import Requested
+
+
+class QueuesAgain(Fifo):
+    """First come, first served; queues a job again at given seconds."""
+
+    def __init__(self, *seconds: int, handle: int = 0, action: Any = Requeue) -> None:
+        super().__init__()
+        self.acts_when_idle = True
+        self._todo, self._handle, self._action = list(seconds), handle, action
+
+    def decide(self, view: View) -> Decision:
+        """Act first, start then."""
+        if self._todo and view.now >= self._todo[0]:
+            self._todo.pop(0)
+            return Decision([self._action(self._handle)])
+        decision = super().decide(view)
+        return decision._replace(again_at=self._todo[0] if self._todo else None)
+
+
+def phases(schedule: Schedule, job: int) -> list[tuple[int, int]]:
+    """Return when a job held nodes."""
+    own = schedule.segments.job == job
+    found = zip(schedule.segments.start[own], schedule.segments.end[own], strict=True)
+    return [(int(start), int(end)) for start, end in found]
+
+
+def checked(*rows: tuple[int, ...], seconds: tuple[int, ...], **columns: Any) -> Schedule:
+    """Simulate jobs on one core of which the first is queued again; the schedule is valid."""
+    workload = jobs(*rows, restartable=[True] * len(rows), **columns)
+    schedule = run(workload, machine((1,)), QueuesAgain(*seconds)).schedule
+    assert verify(schedule) == []
+    return schedule
+
+
+def test_a_job_begins_anew():
+    """A runs 4 of its 10 s in vain; B, which waits, comes after it, for A keeps its place."""
+    schedule = checked((0, 1, 10), (1, 1, 3), seconds=(4,))
+    assert phases(schedule, 0) == [(0, 4), (4, 14)]
+    assert schedule.start.tolist() == [4, 14]
+    assert schedule.end.tolist() == [14, 17]
+    assert schedule.outcome.tolist() == [JobOutcome.COMPLETED] * 2
+
+
+def test_a_checkpoint_keeps_what_was_saved():
+    """Of 7 s, 6 are saved; of the 3 s that follow another 2, when 1 of which went to restarting."""
+    schedule = checked((0, 1, 10), seconds=(7, 10), checkpoint=[2], restart_cost=[1])
+    assert phases(schedule, 0) == [(0, 7), (7, 10), (10, 13)]
+
+
+def test_starting_again_takes_longer_and_does_not_count_as_run():
+    """With a limit of 10 s and 3 s to start again, a job of 10 s ends after 13, a longer one too."""
+    schedule = checked((0, 1, 10, 10), seconds=(4,), restart_cost=[3])
+    assert phases(schedule, 0) == [(0, 4), (4, 17)]
+    assert schedule.outcome.tolist() == [JobOutcome.COMPLETED]
+    schedule = checked((0, 1, 99, 10), seconds=(4,), restart_cost=[3])
+    assert phases(schedule, 0) == [(0, 4), (4, 17)]
+    assert schedule.outcome.tolist() == [JobOutcome.TIMEOUT]
+
+
+def test_it_is_known_how_long_a_job_ran():
+    """After 4 s, and after 2, it is known that it runs for more than 4."""
+    seen = []
+
+    class Looks(QueuesAgain):
+        def decide(self, view: View) -> Decision:
+            if len(view.waiting):
+                seen.append((view.waiting.attempts.tolist(), view.waiting.ran.tolist()))
+            return super().decide(view)
+
+    run(jobs((0, 1, 10), restartable=[True]), machine((1,)), Looks(4, 6))
+    assert seen == [([0], [0]), ([1], [4]), ([2], [4])]
+
+
+@pytest.mark.parametrize(
+    ("dispatcher", "restartable", "message"),
+    [
+        (QueuesAgain(4), False, "fifo queues job 0 again, but it is not restartable"),
+        (QueuesAgain(4, handle=1), True, "fifo queues job 1 again, but it is not running"),
+        (QueuesAgain(4, handle=9), True, "fifo queues job 9 again, but it is not running"),
+        (QueuesAgain(4, action=Kill), True, "asks for Kill of job 0, which is not possible here"),
+    ],
+)
+def test_what_is_refused(dispatcher: QueuesAgain, restartable: bool, message: str):
+    workload = jobs((0, 1, 10), (1, 1, 3), restartable=[restartable] * 2)
+    with pytest.raises(DispatchError, match=message):
+        run(workload, machine((1,)), dispatcher)
+
+
+def test_a_job_is_not_queued_again_in_the_second_in_which_it_started():
+    """That could go on for ever."""
+
+    class AtOnce(Fifo):
+        def decide(self, view: View) -> Decision:
+            if len(view.running):
+                return Decision([Requeue(0)])
+            return super().decide(view)
+
+    # The second job ends at once, so that there is another decision at 0.
+    workload = jobs((0, 1, 9), (0, 1, 0), (0, 2, 1), restartable=[True] * 3)
+    with pytest.raises(DispatchError, match="again in the second in which it started"):
+        run(workload, machine((2,)), AtOnce())
+
+
+def test_what_was_done_in_vain_is_counted():
+    """4 of 17 core seconds."""
+    summary = summarize(checked((0, 1, 10), (1, 1, 3), seconds=(4,)))
+    assert summary["restarts"] == {"jobs": 1, "starts_cut_short": 1, "lost_share": 4 / 17}
+    plain = summarize(run(jobs((0, 1, 10)), machine((1,)), "fifo").schedule)
+    assert plain["restarts"] == {"jobs": 0, "starts_cut_short": 0, "lost_share": 0.0}
+
+
+job = st.tuples(st.integers(0, 20), st.integers(1, 3), st.integers(0, 30), st.integers(1, 40))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(job, min_size=1, max_size=12),
+    data=st.data(),
+    every=st.integers(0, 5),
+    cost=st.integers(0, 4),
+)
+def test_work_is_conserved_and_a_checkpoint_goes_on_the_same(
+    rows: list[tuple[int, ...]], data: st.DataObject, every: int, cost: int
+):
+    """Whatever is cut short when, the schedule is valid, whole, and the same after a checkpoint."""
+    num = len(rows)
+    flags = data.draw(st.lists(st.booleans(), min_size=num, max_size=num))
+    workload = jobs(*rows, restartable=flags, checkpoint=[every] * num, restart_cost=[cost] * num)
+    fitted = fit(workload, machine((2,), (1,)))
+    spec = "try:dispatcher=easy,seconds=3,least=5,chance=0,share=1"
+    whole = run(fitted, fitted.system, spec)
+    assert verify(whole.schedule) == []
+    stop = data.draw(st.integers(0, 60))
+    first, second = (
+        Simulator(fitted, build("dispatchers", spec), Requested(), seed=0) for _ in range(2)
+    )
+    first.run(until=stop)
+    second.restore(first.state())
+    second.run()
+    started = np.array([whole.schedule.start[row] for row in second.arrivals.workload_row])
+    assert second.start_time.tolist() == started.tolist()
