@@ -125,6 +125,8 @@ class Cluster:
         self._repredicts = self.predictor.repredicts
         #: When a job's limit of switches passes: second and row, a heap.
         self._switch_ends: list[tuple[int, int]] = []
+        #: Jobs for which it has passed.
+        self._relaxed: set[int] = set()
         #: Users of whom a job has ended since waiting jobs were last asked about again.
         self._ended_users: set[int] = set()
         #: Jobs that somebody else predicted: the predictor is not asked about them.
@@ -419,6 +421,7 @@ class Cluster:
         if state != c.ENDED:
             shape = store.shape_without_switches(store.columns.item(row, c.SHAPE))
             store.writable[row, c.SHAPE] = shape
+            self._relaxed.add(row)
             # What is remembered of the job is what it asked for before.
             store.reordered += 1
             self._news |= state == c.WAITING
@@ -555,6 +558,8 @@ class Cluster:
         }
         if self._switch_ends:
             saved["switch_ends"] = np.array(sorted(self._switch_ends), dtype=np.int64)
+        if self._relaxed:
+            saved["relaxed"] = np.array(sorted(self._relaxed), dtype=np.int64)
         if self._repredicts:
             saved["ended_users"] = np.array(sorted(self._ended_users), dtype=np.int64)
             saved["told"] = np.array(sorted(self._told), dtype=np.int64)
@@ -587,14 +592,18 @@ class Cluster:
             self._encoder.restore(saved["jobs"])
             self._ids.extend(str(job_id) for job_id in saved["ids"])
             self.machine.set_classes(self._encoder.classes())
+        ends, relaxed = saved.get("switch_ends", _NO_ENDS), saved.get("relaxed", _NO_ENDS[:, 0])
+        there = range(self.machine.store.size)
+        if ends.shape[1:] != (2,) or not np.isin([*ends[:, 1], *relaxed], there).all():
+            raise RunError("the state has a limit of switches of a job that is not in it")
+        # What somebody else has entered again is as it was submitted.
+        for row in relaxed.tolist():
+            self._relax_switches(row)
         self.machine.restore(saved["machine"])
         now, wakes = int(saved["now"]), sorted(set(saved["wakes"].tolist()))
         if wakes and wakes[0] < now:
             raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
-        ends = saved.get("switch_ends", _NO_ENDS)
-        if ends.shape[1:] != (2,) or not np.isin(ends[:, 1], range(self.machine.store.size)).all():
-            raise RunError("the state has a limit of switches of a job that is not in it")
         self._switch_ends = sorted((second, row) for second, row in ends.tolist())
         if self._repredicts:
             self._ended_users = set(saved["ended_users"].tolist())

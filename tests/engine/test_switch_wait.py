@@ -103,6 +103,10 @@ def test_limits_that_will_pass_are_saved():
     assert again.next_wake == 40
     assert again.is_due(40)
     assert waiting_switches(again, 40) == [0]
+    later = Cluster(tree(), OneSwitch())
+    later.restore(again.state())
+    assert later.next_wake is None
+    assert waiting_switches(later, 40) == [0]
     saved["switch_ends"] = saved["switch_ends"] + 5
     with pytest.raises(Exception, match="a limit of switches of a job that is not in it"):
         Cluster(tree(), OneSwitch()).restore(saved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tiny import DISPATCHERS, jobs, machine, machines, workloads
 
 from cpsched.errors import CpschedError, RunError
 from cpsched.mapping import fit
+from cpsched.model.topology import Topology
 from cpsched.model.types import MISSING
 from cpsched.simulation import checkpoint
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
@@ -138,3 +140,26 @@ def test_an_altered_part_is_one_line(dispatcher):
                     again.run()
     assert len(messages) > 100
     assert not any("\n" in message for message in messages)
+
+
+@pytest.mark.parametrize("until", [10, 30, 60])
+def test_a_limit_of_switches_that_has_passed_stays_passed(until):
+    """
+    At 50 two nodes are free, under two switches: the last job has waited for one since 1.
+
+    It waits for 20 s, so that at 30 its limit has passed, and starts at 50; with it, at 100.
+    """
+    system = replace(machine(*[(1,)] * 4), topology=Topology(4, (2,)))
+    workload = jobs(
+        (0, 1, 100), (0, 1, 50), (0, 1, 100), (0, 1, 50), (1, 2, 10),
+        nodes_min=[1, 1, 1, 1, 2], max_switches=[0, 0, 0, 0, 1], switch_wait=[20] * 5,
+    )  # fmt: skip
+    fitted = fit(workload, system)
+    whole = _simulator(fitted, "fifo")
+    whole.run()
+    assert whole.start_time.tolist() == [0, 0, 0, 0, 50]
+    first, again = _simulator(fitted, "fifo"), _simulator(fitted, "fifo")
+    first.run(until)
+    again.restore(first.state())
+    again.run()
+    assert again.start_time.tolist() == [0, 0, 0, 0, 50]
