@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tiny import FOUR_CORES, jobs, machine, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import FOUR_CORES, jobs, machine, machines, run, workloads
 
-from cpsched.checks import CHECKS
+from cpsched.checks import CHECKS, check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
 from cpsched.mapping.requests import pooled
+from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 from cpsched.systems import parse
+from cpsched.verification import verify
 from predictors.requested import Requested
 
 #: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
@@ -173,6 +177,22 @@ def test_reserved_nodes_are_for_jobs_that_end_in_time():
     assert of[3] == [3, 4]
     # Without the limit job 2 takes them, and job 1 waits for it.
     assert line(*rows, nodes=4)[1][2] == 31
+
+
+@pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
+def test_a_reservation_is_kept(solver: str):
+    """With requested times and killing, a late job starts no later than it was once planned."""
+    spec = f"wla:interval=none,age_limit=1,solver={solver}"
+    check_keeps_promises(lambda: build("dispatchers", spec))
+
+
+@settings(max_examples=60, deadline=None)
+@given(machines(), workloads(), st.sampled_from(["", ",age_limit=5", ",held=inside,window=1"]))
+def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, more: str):
+    """Down to the last job: none is held for good."""
+    schedule = run(workload, system, f"wla:interval=none{more}").schedule
+    assert verify(schedule) == []
+    assert JobOutcome.NOT_ENDED not in schedule.outcome.tolist()
 
 
 def test_a_job_that_shares_nodes_gets_wholly_free_ones():
