@@ -90,7 +90,8 @@ def _palette(schedule: Schedule) -> FloatArray:
     num_jobs = len(schedule.workload)
     found = places(schedule)
     torn = np.zeros(num_jobs, dtype=np.bool_)
-    torn[found.row] = ~schedule.system.topology.compact(found.sets)
+    segment = schedule.workload.segment[found.row]
+    torn[found.row] = ~schedule.system.topology.compact(found.sets, segment)
     rank = np.empty(num_jobs, dtype=np.int64)
     rank[np.argsort(schedule.start, kind="stable")] = np.arange(num_jobs)
     tone: AnyArray = np.where(torn[:, None], _TORN, _COMPACT)

@@ -116,6 +116,7 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
     if schedule.system.is_counted_pool or not len(found.row):
         return None
     topology = schedule.system.topology
+    segment = schedule.workload.segment[found.row]
     groups = levels = None
     if topology.num_levels > 1:
         groups = _statistics(found.sets.groups(topology.level_group(0)))
@@ -128,7 +129,7 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
         "span_nodes": _statistics(found.span),
         "distance_hops": _statistics(topology.mean_distance(found.sets)),
         "contiguous": _share(schedule, found, found.blocks == 1),
-        "compact": _share(schedule, found, topology.compact(found.sets)),
+        "compact": _share(schedule, found, topology.compact(found.sets, segment)),
         "groups_touched": groups,
         "lowest_common_switch": None if levels is None else _statistics(levels),
         "by_switch_level": None if levels is None else _shares(schedule, found, levels),

@@ -179,7 +179,7 @@ class Topology:
 
     def fewest_groups(self, level: int, num: int) -> int:
         """Return how few groups of a level can hold so many nodes, were they all free."""
-        return int(np.searchsorted(self._largest_first[level], num)) + 1
+        return int(np.searchsorted(self._largest_first(level), num)) + 1
 
     def is_compact(self, nodes: IntArray) -> bool:
         """
@@ -239,12 +239,25 @@ class Topology:
         """Return the mean distance over all pairs of distinct nodes; 0 for a single node."""
         return float(self.mean_distance(NodeSets.of(nodes))[0])
 
-    def compact(self, sets: NodeSets) -> BoolArray:
-        """Tell which of S sets of nodes are compact (see :meth:`is_compact`), shape ``(S,)``."""
+    def compact(self, sets: NodeSets, segment: IntArray | int = 1) -> BoolArray:
+        """
+        Tell which of S sets of nodes are compact (see :meth:`is_compact`), shape ``(S,)``.
+
+        Parameters
+        ----------
+        segment
+            Nodes that each set has in segments, 0 or 1 for none: no group of the lowest level can
+            hold part of a segment, so such a set may need more groups.
+        """
         if self.num_levels > 1:
             together = np.ones(len(sets), dtype=np.bool_)
-            for most, group in zip(self._largest_first, self.levels, strict=True):
-                together &= sets.groups(group) == np.searchsorted(most, sets.size) + 1
+            pieces = np.maximum(np.broadcast_to(segment, len(sets)), 1)
+            for level, group in enumerate(self.levels):
+                touched = sets.groups(group)
+                for value in np.unique(pieces).tolist():
+                    own = pieces == value
+                    fewest = np.searchsorted(self._largest_first(level, value), sets.size[own]) + 1
+                    together[own] &= touched[own] == fewest
             return together
         together = np.asarray(sets.blocks() == 1)
         if self.sides:
@@ -301,10 +314,19 @@ class Topology:
             return np.array(_DRAGONFLY_HOPS, dtype=np.int64)
         return 2 * np.arange(1, self.num_levels + 1, dtype=np.int64)
 
+    def _largest_first(self, level: int, segment: int = 1) -> FloatArray:
+        """Return how many nodes the one, two, three ... largest groups hold in whole segments."""
+        known: dict[tuple[int, int], FloatArray] = self._largest
+        if (level, segment) not in known:
+            room = np.bincount(self.levels[0]) // segment * segment
+            above = self.levels[level][np.flatnonzero(np.diff(self.levels[0], prepend=-1))]
+            sizes = np.bincount(above, weights=room)
+            known[level, segment] = np.cumsum(np.sort(sizes)[::-1])
+        return known[level, segment]
+
     @cached_property
-    def _largest_first(self) -> list[FloatArray]:
-        """How many nodes the one, two, three ... largest groups of each level hold."""
-        return [np.cumsum(np.sort(np.bincount(group))[::-1]) for group in self.levels]
+    def _largest(self) -> dict[tuple[int, int], FloatArray]:
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """

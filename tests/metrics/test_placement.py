@@ -21,6 +21,7 @@ from cpsched.metrics.placement import (
 )
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.system import node_utilization
+from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.model.topology import Topology, TopologyKind, pack_box
@@ -366,6 +367,28 @@ def test_fewest_nodes_of_segments_and_boxes():
     )
     schedule = run(workload, replace(machine(*[(1,)] * 8), topology=topology), "fifo").schedule
     assert fewest_nodes(schedule, np.arange(3), np.array([7, 3, 7])).tolist() == [8, 8, 7]
+
+
+@pytest.mark.parametrize(
+    ("segment", "nodes", "compact"),
+    [
+        # Blocks of 5: six nodes fit two of them, but not as three segments of 2 in fewer than two.
+        (0, [0, 1, 2, 3, 4, 5], True),
+        (2, [0, 1, 2, 3, 5, 6], True),
+        (2, [0, 1, 5, 6, 10, 11], False),
+        # Two segments of 3 need a block each, as do six nodes; three need three, nine nodes two.
+        (3, [0, 1, 2, 5, 6, 7], True),
+        (3, [0, 1, 2, 5, 6, 7, 10, 11, 12], True),
+        (0, [0, 1, 2, 5, 6, 7, 10, 11, 12], False),
+    ],
+)
+def test_jobs_in_segments_are_compact_where_their_segments_are(segment, nodes, compact):
+    system = tree(20, 5)
+    schedule = lying(system, nodes, segment=[segment])
+    found = placement(schedule, places(schedule))
+    assert found["compact"]["jobs"] == compact
+    sets = NodeSets.of(np.array(nodes))
+    assert system.topology.compact(sets, segment).tolist() == [compact]
 
 
 def test_utilization_in_node_hours():
