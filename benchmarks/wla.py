@@ -291,7 +291,11 @@ def heat_maps(runs: Runs, path: Path) -> None:
             axis.set_xlabel("alpha, %", fontsize=6)
             axis.set_ylabel("beta, %", fontsize=6)
             for y, x in product(range(len(BETA)), range(len(ALPHA))):
-                axis.text(x, y, f"{grid[y][x]:.1f}", ha="center", va="center", fontsize=6)
+                dark = abs(grid[y][x]) > most / 2
+                axis.text(
+                    x, y, f"{grid[y][x]:.1f}", color="white" if dark else "black",
+                    ha="center", va="center", fontsize=6,
+                )  # fmt: skip
         picture.colorbar(image, ax=axes[row].tolist(), label="%")
     picture.savefig(path)
 

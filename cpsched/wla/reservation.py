@@ -27,11 +27,13 @@ class Run(NamedTuple):
 
 def busy_until(view: View) -> IntArray:
     """Return when each node is expected to be wholly free, ``MAX_TIME`` for those that are down."""
-    until = np.where(view.node_up, view.now, MAX_TIME)
+    # Who holds a node without being shown may give it back at any time, but does not now.
+    held = (view.free != view.system.capacity).any(axis=1)
+    until = np.where(view.node_up, view.now + held, MAX_TIME)
     running = view.running
-    held = running.store.columns[running.rows]
+    jobs = running.store.columns[running.rows]
     # In order of expected end, so that the last one on a node counts.
-    for first, count, end in held[:, (c.ALLOC_FIRST, c.ALLOC_COUNT, c.EXPECTED_END)].tolist():
+    for first, count, end in jobs[:, (c.ALLOC_FIRST, c.ALLOC_COUNT, c.EXPECTED_END)].tolist():
         nodes = running.arena.node[first : first + count]
         until[nodes] = np.maximum(until[nodes], end)
     return until

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -231,6 +233,19 @@ def test_slots_end_at_a_node_that_is_down():
     assert nodes(3) == [[0, 1, 3]]
     cluster.set_down([])
     assert nodes(3) == [[0, 1, 2]]
+
+
+def test_a_node_that_nobody_shown_holds_is_not_free():
+    """The view of a machine that others use, too: nodes 0 and 1 are taken, and no job is there."""
+    cluster = Cluster(machine(*[(1,)] * 4), "easy", Requested())
+    handle = cluster.submit(Request(requested_time=60, units=3), now=0)
+    free = np.array([[0], [0], [1], [1]])
+    dispatcher = build("dispatchers", "wla:interval=none,age_limit=10")
+    dispatcher.reset(cluster.system, 0)
+    decision = dispatcher.decide(replace(cluster.view(20), free=free))
+    assert not decision.actions
+    assert decision.planned_starts.handle == (handle,)
+    assert decision.planned_starts.start == (21,)
 
 
 def test_a_pool_is_refused():
