@@ -21,6 +21,7 @@ from cpsched.simulation.observers import Observer
 from cpsched.spec import build
 from cpsched.systems import parse
 from cpsched.verification import verify
+from cpsched.wla.slots import runs
 from predictors.requested import Requested
 
 #: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
@@ -179,6 +180,24 @@ def test_reserved_nodes_are_for_jobs_that_end_in_time():
     assert of[3] == [3, 4]
     # Without the limit job 2 takes them, and job 1 waits for it.
     assert line(*rows, nodes=4)[1][2] == 31
+
+
+@settings(max_examples=40, deadline=None)
+@given(machines(), workloads())
+def test_slots_kept_between_decisions_are_those_found_anew(system: Any, workload: Any):
+    """Whatever starts, ends and is never asked about in between."""
+    dispatcher: Any = build("dispatchers", "wla:interval=3")
+    decide = dispatcher.decide
+
+    def compared(view: Any) -> Any:
+        decision = decide(view)
+        first, end = runs((view.free == view.system.capacity).all(axis=1))
+        kept = dispatcher._machine.slots.arrays()
+        assert [part.tolist() for part in kept] == [first.tolist(), end.tolist()]
+        return decision
+
+    dispatcher.decide = compared
+    run(workload, system, dispatcher)
 
 
 @pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
