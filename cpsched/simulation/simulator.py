@@ -29,6 +29,7 @@ from cpsched.simulation.compiled import CompiledLoop, loop_of
 from cpsched.simulation.observers import Observer, hooks
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
+from cpsched.simulation.work import Work
 from cpsched.spec import build
 
 if TYPE_CHECKING:
@@ -148,19 +149,13 @@ class Simulator:
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.end_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.outcome: IntArray = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
-        self._requested: list[int] = self.arrivals.requested_time.tolist()
+        self._work = Work(self.arrivals, self.runtime_model, kills=self._kills)
         self._status: list[int] = self.arrivals.status.tolist()
         self._begin: list[int] = self.arrivals.begin.tolist()
         self._dependency: list[int] = self.arrivals.dependency.tolist()
-        self._checkpoint: list[int] = self.arrivals.checkpoint.tolist()
-        self._restart_cost: list[int] = self.arrivals.restart_cost.tolist()
-        #: The work of jobs with checkpoints at their last start, or what is left of it.
-        self._work: dict[int, int] = {}
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
-        #: Running jobs that will be ended at their requested time, before they are done.
-        self._will_time_out: set[int] = set()
         #: Held jobs by the job they wait for.
         self.dependents: defaultdict[int, list[int]] = defaultdict(list)
         self._num_held = 0
@@ -345,7 +340,7 @@ class Simulator:
         killed = self.arrivals.runtime > self.arrivals.requested_time
         ended = (self.end_time != MISSING) & (self.outcome == JobOutcome.NOT_ENDED)
         self.outcome[ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
-        self._will_time_out = {row for _, _, _, row in self._heap if killed[row]}
+        self._work.will_time_out = {row for _, _, _, row in self._heap if killed[row]}
 
     def _push(self, time: int, phase: int, job: int) -> None:
         self._counter += 1
@@ -428,50 +423,32 @@ class Simulator:
 
     def _started(self, row: int, allocation: Allocation, now: int) -> None:
         """Find out when a job that has just started will end."""
-        work = self._work.get(row, -1)
-        if work < 0:
-            work = self.runtime_model.start(row, allocation, now)
-            if self._checkpoint[row]:
-                self._work[row] = work
-        extra = self._extra(row)
-        end = self.runtime_model.end(row, allocation, work, now) + extra
-        if self._kills and end > now + extra + self._requested[row]:
-            end = now + extra + self._requested[row]
-            self._will_time_out.add(row)
+        end = self._work.start(row, allocation, now, again=self._started_before(row))
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
         for hook in self._on_start:
             hook(row, allocation, now)
 
-    def _extra(self, row: int) -> int:
-        """Return the seconds that a job's present start takes longer than its first."""
-        cost = self._restart_cost[row]
-        return cost if cost and self.machine.store.columns.item(row, c.ATTEMPTS) else 0
+    def _started_before(self, row: int) -> bool:
+        return bool(self.machine.store.columns.item(row, c.ATTEMPTS))
 
     def _requeue(self, row: int) -> None:
         """Take a running job off its nodes and queue it again; it keeps what it has saved."""
-        now = self.now
+        now, start = self.now, int(self.start_time[row])
         event = next(one for one in self._heap if one[3] == row and one[1] == _END)
         self._heap.remove(event)
         heapq.heapify(self._heap)
-        if row in self._work:
-            start = int(self.start_time[row]) + self._extra(row)
-            allocation = self.machine.allocation(row)
-            length = self.runtime_model.end(row, allocation, self._work[row], start) - start
-            saved = max(now - start, 0) // self._checkpoint[row] * self._checkpoint[row]
-            # In proportion: of how fast a job goes on these nodes, only its end is known.
-            self._work[row] -= self._work[row] * min(saved, length) // max(length, 1)
-        self._will_time_out.discard(row)
+        self._work.cut_short(
+            row, self.machine.allocation(row), start, now, again=self._started_before(row)
+        )
         self.cluster.requeue(row, now)
-        for hook in self._on_stop:
-            hook(row, int(self.start_time[row]), now)
         self.start_time[row] = MISSING
+        for hook in self._on_stop:
+            hook(row, start, now)
 
     def _end(self, row: int) -> None:
-        killed = bool(self._will_time_out) and row in self._will_time_out
-        if killed:
-            self._will_time_out.remove(row)
+        killed = self._work.ended(row)
         status = _TIMED_OUT if killed else self._status[row]
         self.cluster.end(row, self.now, status=status, killed=killed)
         self._finish(row, _TIMEOUT if killed else _COMPLETED)
@@ -559,8 +536,7 @@ class Simulator:
             "end_time": self.end_time.copy(),
             "outcome": self.outcome.copy(),
             "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
-            "will_time_out": np.array(sorted(self._will_time_out), dtype=np.int64),
-            "work": np.array(sorted(self._work.items()), dtype=np.int64).reshape(-1, 2),
+            "work": self._work.state(),
             "dependents": np.array(
                 [(job, row) for job, rows in self.dependents.items() for row in rows],
                 dtype=np.int64,
@@ -605,8 +581,7 @@ class Simulator:
         self.cluster.restore(saved["cluster"])
         self._heap = self._checked_events(saved["events"])
         heapq.heapify(self._heap)
-        self._will_time_out = set(saved["will_time_out"].tolist())
-        self._work = dict(saved["work"].tolist())
+        self._work.restore(saved["work"])
         self.dependents.clear()
         for job, row in saved["dependents"].tolist():
             self.dependents[job].append(row)
