@@ -227,9 +227,8 @@ class RuntimeHistory:
     def facts(self, jobs: JobTable) -> FloatArray:
         """Return what is known of jobs, see :mod:`cpsched.kernels.likely`; shape ``(n, F)``."""
         said = jobs.runtime_quantiles, jobs.ends_within
-        return facts_of(
-            self.users(jobs), jobs.requested_time, jobs.runtime_estimate, jobs.cores, *said
-        )
+        request = jobs.requested_time, jobs.runtime_estimate, jobs.cores
+        return facts_of(self.users(jobs), *request, *said, ran=jobs.ran)
 
     def likely(self, facts: FloatArray) -> Likely:
         """Return the likely runtimes of jobs of which this is known."""
@@ -312,6 +311,7 @@ def facts_of(
     cores: IntArray,
     quantiles: IntArray | None = None,
     ends_within: FloatArray | None = None,
+    ran: IntArray | int = 0,
 ) -> FloatArray:
     """
     Return what is known of n jobs as one array, see :mod:`cpsched.kernels.likely`.
@@ -322,14 +322,17 @@ def facts_of(
         Numbers, -1 where unknown.
     quantiles, ends_within
         As in :class:`cpsched.prediction.Prediction`; rows of -1 and NaN where nothing is known.
+    ran
+        Seconds that jobs have run without coming to their ends.
     """
     facts = np.zeros((len(user), likely.NUM_FACTS))
     facts[:, likely.USER] = user
     facts[:, likely.LIMIT] = np.maximum(requested_time, 1)
     traits = np.column_stack([requested_time, estimate, cores])
     facts[:, likely.TRAIT : likely.SAID] = np.log(np.maximum(traits, 1))
+    facts[:, likely.RAN] = ran
     if quantiles is not None or ends_within is not None:
-        facts[:, likely.SAID :] = _said(facts[:, likely.LIMIT], quantiles, ends_within)
+        facts[:, likely.SAID : likely.RAN] = _said(facts[:, likely.LIMIT], quantiles, ends_within)
     return facts
 
 

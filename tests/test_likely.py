@@ -232,3 +232,19 @@ def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
     found = seen.urgency(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
     assert found.area == pytest.approx([4.0])
     assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])
+
+
+def test_what_a_job_has_run_already_is_not_likely():
+    """Half of a user's jobs run 7 s and half 3600: one that has run 60 takes 3600, or its limit."""
+    seen = learnt([((0, 86400, 86400, 1), 7 if at % 2 else 3600) for at in range(40)])
+    one = np.ones(1, dtype=np.int64)
+
+    def at(ran: int) -> Likely:
+        row = facts_of(0 * one, 86400 * one, 86400 * one, one, ran=ran)
+        return seen.likely(row)
+
+    slope, mean = at(60).expectations()
+    assert mean.tolist() == pytest.approx([3600])
+    assert slope.tolist() == pytest.approx([1 / 3600])
+    assert at(3600).expectations()[1].tolist() == pytest.approx([86400])
+    assert 7 < at(0).expectations()[1][0] < 3600

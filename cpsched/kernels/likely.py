@@ -20,12 +20,14 @@ _TAU = 10
 NEAR, PREDICTED = 32, 13
 SAMPLES = NEAR + PREDICTED
 #: What is known of a job, columns of *facts*: its user's number (-1: unknown), requested time,
-#: then three traits; then predicted runtimes and their weights, which add up to 1 or 0.
+#: then three traits; then predicted runtimes and their weights, which add up to 1 or 0; then for
+#: how many seconds it has run without coming to its end.
 USER, LIMIT, TRAIT, NUM_TRAITS = 0, 1, 2, 3
 ESTIMATE = TRAIT + 1
 SAID = TRAIT + NUM_TRAITS
 SAID_WEIGHT = SAID + PREDICTED
-NUM_FACTS = SAID_WEIGHT + PREDICTED
+RAN = SAID_WEIGHT + PREDICTED
+NUM_FACTS = RAN + 1
 #: Ended jobs remembered of each user and of all.
 OWN, ALL = 40, 250
 #: Of what is remembered of an ended job: its runtime, then its traits, then its user.
@@ -120,6 +122,25 @@ def _said(facts, j, found, runtime, weight):
     return at
 
 
+@leaf
+def _longer(facts, j, found, runtime, weight):
+    """Keep what is longer than the job has run already; return how many there are."""
+    kept = 0
+    total = 0.0
+    for k in range(found):
+        if runtime[j, k] > facts[j, RAN]:
+            runtime[j, kept], weight[j, kept] = runtime[j, k], weight[j, k]
+            total += weight[j, k]
+            kept += 1
+    if kept == 0:
+        # Longer than any job like it: all that is known is its limit.
+        runtime[j, 0], weight[j, 0] = facts[j, LIMIT], 1.0
+        return 1
+    for k in range(kept):
+        weight[j, k] /= total
+    return kept
+
+
 @kernel
 def likely_runtimes(facts, past, num_past, own, num_own, scale):
     """
@@ -143,7 +164,7 @@ def likely_runtimes(facts, past, num_past, own, num_own, scale):
     runtime, weight, size
         Seconds, at least 1 and at most the requested time, and their weights, which add up to 1:
         shape ``(n, SAMPLES)``, of which the first ``size`` (n,) count. Where nothing is known
-        that is the estimate.
+        that is the estimate. What a job has run already is not likely any more.
     """
     num = len(facts)
     runtime = np.ones((num, SAMPLES))
@@ -170,6 +191,8 @@ def likely_runtimes(facts, past, num_past, own, num_own, scale):
             estimate = np.round(math.exp(facts[j, ESTIMATE]))
             runtime[j, 0] = min(max(estimate, 1.0), facts[j, LIMIT])
             weight[j, 0], found = 1.0, 1
+        if facts[j, RAN] > 0:
+            found = _longer(facts, j, found, runtime, weight)
         size[j] = found
     return runtime, weight, size
 
