@@ -62,7 +62,7 @@ class TryRuns(Wrapper):
         dispatcher: str = "rollout",
         seconds: int = 300,
         least: int = 3600,
-        chance: float = 0.2,
+        chance: float = 0.0,
         share: float = 0.15,
     ) -> None:
         super().__init__(dispatcher)
