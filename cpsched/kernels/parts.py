@@ -64,7 +64,7 @@ def find_parts(levels, groups, caps, segment, by_group, order, count, begin, end
     own = -1
     for i in range(count):
         g = order[i]
-        group = group_of(levels, 0, first[g])
+        group = group_of(levels, ZERO, first[g])
         if num == 0 or (group != own if by_group else first[g] != behind):
             begin[num] = i
             units[num] = 0
@@ -191,9 +191,9 @@ def take_segments(machine, groups, request, caps, order, count, by_room, size):
     order, count
         The usable groups of nodes in the allocator's order; those used are left.
     by_room
-        False: as few segments as hold the job, as they fill up in the order given. True: what holds
-        most, on the roomiest nodes of each group of the lowest level and in as few of these as the
-        job may touch; if that does not hold it, nothing does.
+        0: as few segments as hold the job, as they fill up in the order given. 1: what holds most,
+        on the roomiest nodes of each group of the lowest level and in as few of these as the job
+        may touch; if that does not hold it, nothing does.
     size
         Filled: how many nodes of each group of nodes are used.
 
@@ -204,8 +204,8 @@ def take_segments(machine, groups, request, caps, order, count, by_room, size):
     """
     segment = max(machine.shapes[request.shape, SHAPE_SEGMENT], 1)
     levels, first = machine.levels, groups.first
-    num_blocks = group_of(levels, 0, len(machine.capacity) - 1) + 1
-    if by_room:
+    num_blocks = group_of(levels, ZERO, len(machine.capacity) - 1) + 1
+    if by_room == 1:
         roomiest = np.empty(count)
         for i in range(count):
             roomiest[i] = -caps[order[i]]
@@ -213,7 +213,7 @@ def take_segments(machine, groups, request, caps, order, count, by_room, size):
     blocks, units = _segments(levels, groups, caps, order, count, segment, num_blocks)
     least = -(-request.nodes_min // segment)
     most = min(min(request.nodes_max, request.units) // segment, len(blocks))
-    if by_room:
+    if by_room == 1:
         switches = machine.shapes[request.shape, SHAPE_SWITCHES]
         if switches == 0:
             switches = num_blocks
@@ -235,7 +235,7 @@ def take_segments(machine, groups, request, caps, order, count, by_room, size):
     k = ZERO
     for i in range(count):
         g = order[i]
-        block = group_of(levels, 0, first[g])
+        block = group_of(levels, ZERO, first[g])
         size[g] = min(groups.size[g], chosen[block])
         chosen[block] -= size[g]
         if size[g] > 0:
@@ -322,7 +322,7 @@ def _segments(levels, groups, caps, order, count, segment, num_blocks):
     num = 0
     for i in range(count):
         g = order[i]
-        block = group_of(levels, 0, first[g])
+        block = group_of(levels, ZERO, first[g])
         free = size[g]
         while free > 0:
             nodes = min(segment - filled_to[block], free)

@@ -27,7 +27,17 @@ from cpsched.kernels.arrays import ONE
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import MANY, Groups, amount_on, machine_at, room_on
-from cpsched.kernels.runs import begin_at, begins_at, join_at, num_runs, num_words, run_end, words
+from cpsched.kernels.runs import (
+    BLOCK,
+    begin_at,
+    begins_at,
+    join_at,
+    num_runs,
+    num_words,
+    run_end,
+    same_block,
+    words,
+)
 from cpsched.model.columns import (
     EXPECTED_WAIT,
     NODES_MAX,
@@ -62,8 +72,6 @@ SLOTS, MOST = 64, np.int64(129)
 
 #: Shapes nobody has asked for in so many passes are not kept up any longer.
 _PATIENCE = 64
-#: Entries compared at once.
-_BLOCK = 64
 
 # Tables of what nodes have of each kind: what is free, less what the pass has started; what they
 # are.
@@ -223,9 +231,9 @@ def _follow(head, table, counts, work, capacity, eligible, shapes, bits, free):
     before = work.ravel()
     length = len(now)
     done = 0
-    for low in range(0, length, _BLOCK):
-        high = min(low + _BLOCK, length)
-        if high - low == _BLOCK and _are_same(now[low:high], before[low:high]):
+    for low in range(0, length, BLOCK):
+        high = min(low + BLOCK, length)
+        if high - low == BLOCK and same_block(now[low:high], before[low:high]):
             continue
         node = max(done, low // num_kinds)
         while node <= (high - 1) // num_kinds:
@@ -241,15 +249,6 @@ def _follow(head, table, counts, work, capacity, eligible, shapes, bits, free):
                 _mark_run(bits, work, node, end)
             node = end
         done = node
-
-
-@leaf
-def _are_same(now, before):
-    """Say whether two blocks are the same; a fixed number of entries is compared at once."""
-    differs = 0
-    for i in range(_BLOCK):
-        differs |= now[i] ^ before[i]
-    return differs == 0
 
 
 @leaf

@@ -387,6 +387,13 @@ def fill_in_order(groups, request, caps, order, count, even, run, num_nodes, pie
         return use_a_run(groups, request, caps, even, num_nodes, pieces)
     if even:
         return split_evenly(size, request, caps, order, count, pieces)
+    return _fill_loosely(groups, request, caps, order, count, pieces)
+
+
+@inner
+def _fill_loosely(groups, request, caps, order, count, pieces):
+    """Do so for a job whose units may lie on nodes in any way."""
+    size = groups.size
     k = fill_greedily(size, request, caps, order, count, pieces)
     if k > 0 or request.nodes_max >= request.units:
         return k
@@ -511,7 +518,7 @@ def _choose_confined(machine, level, groups, request, caps, order, pieces):
 @inner
 def _fill_confined(machine, groups, request, caps, order, count, pieces):
     """Fill groups in order, in few groups of the lowest level and in segments; see ``choose``."""
-    shapes, num_nodes = machine.shapes, len(machine.capacity)
+    shapes = machine.shapes
     tried = order[:count].copy()
     used = count
     if shapes[request.shape, SHAPE_SWITCHES] > 0:
@@ -524,20 +531,21 @@ def _fill_confined(machine, groups, request, caps, order, count, pieces):
         if parts > shapes[request.shape, SHAPE_SWITCHES]:
             used = ZERO
     size = np.empty(len(groups.size), dtype=np.int64)
-    if shapes[request.shape, SHAPE_SEGMENT] == 0:
-        k = fill_in_order(groups, request, caps, tried, used, False, False, num_nodes, pieces)
+    segments = shapes[request.shape, SHAPE_SEGMENT] > 0
+    if not segments:
+        k = _fill_loosely(groups, request, caps, tried, used, pieces)
         if k > 0:
             return k
-    else:
-        used, nodes = take_segments(machine, groups, request, caps, tried, used, False, size)
+    for by_room in range(not segments, 2):
+        if by_room == 1:
+            if _are_equal(caps, order, count):
+                return 0
+            tried, used = order, count
+        used, nodes = take_segments(machine, groups, request, caps, tried, used, by_room, size)
         if used > 0:
             exact = Request(request.shape, request.units, request.duration, nodes, nodes)
             return fill_greedily(size, exact, caps, tried, used, pieces)
-    if _are_equal(caps, order, count):
-        return 0
-    used, nodes = take_segments(machine, groups, request, caps, order, count, True, size)
-    exact = Request(request.shape, request.units, request.duration, nodes, nodes)
-    return fill_greedily(size, exact, caps, order, used, pieces) if used > 0 else 0
+    return 0
 
 
 @leaf
@@ -591,7 +599,7 @@ def _keeps_segments(levels, begin, end, segment, switches):
     groups = 1
     own = 0
     for n in range(begin, end):
-        if n > begin and group_of(levels, 0, n) != group_of(levels, 0, n - 1):
+        if n > begin and group_of(levels, ZERO, n) != group_of(levels, ZERO, n - 1):
             if own % segment != 0:
                 return False
             groups += 1

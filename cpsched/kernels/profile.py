@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import ZERO
+from cpsched.kernels.arrays import ONE, ZERO
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
-from cpsched.kernels.runs import begin_at, run_end, words
+from cpsched.kernels.runs import begin_at, begin_where_differs, run_end, words
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -91,22 +91,16 @@ def group_starts(jobs, cols, machine, free, running, arena_node, arena_amount):
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     begins = np.zeros(words(num_nodes), dtype=np.int64)
     begin_at(begins, ZERO)
-    for n in range(1, num_nodes):
-        for r in range(num_kinds):
-            if free[n, r] != free[n - 1, r] or capacity[n, r] != capacity[n - 1, r]:
-                begin_at(begins, n)
-    for low in machine.levels[:1]:
-        for n in range(1, num_nodes):
-            if low[n] != low[n - 1]:
-                begin_at(begins, n)
+    begin_where_differs(begins, free.ravel(), num_kinds)
+    begin_where_differs(begins, capacity.ravel(), num_kinds)
+    for group in machine.levels[:1]:
+        begin_where_differs(begins, group, ONE)
     known = np.zeros(eligible.shape[0], dtype=np.int64)
     for job in jobs:
         k = shapes[cols[job, SHAPE], SHAPE_CLASS]
         if known[k] == 0:
             known[k] = 1
-            for n in range(1, num_nodes):
-                if eligible[k, n] != eligible[k, n - 1]:
-                    begin_at(begins, n)
+            begin_where_differs(begins, eligible[k], ONE)
     mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
     return begins
 
@@ -139,17 +133,6 @@ def mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
             begin_at(begins, before + 1)
 
 
-@leaf
-def _group_end(begins, asleep, node, num_nodes):
-    """Return where the group ends that begins at a node: there, if the node is left out."""
-    end = run_end(begins, node, num_nodes)
-    if len(asleep) > 0:
-        for n in range(node, end):
-            if asleep[n]:
-                return n
-    return end
-
-
 @inner
 def grouped(now, begins, asleep, free, segments, spare):
     """
@@ -165,12 +148,15 @@ def grouped(now, begins, asleep, free, segments, spare):
         Room for that many segments, and for that many more groups.
     """
     num_nodes, num_kinds = free.shape
+    some_sleep = len(asleep) > 0
+    if some_sleep:
+        begins = begins.copy()
+        begin_where_differs(begins, asleep, ONE)
     count = 0
     n = 0
     while n < num_nodes:
-        end = _group_end(begins, asleep, n, num_nodes)
-        count += end > n
-        n = max(end, n + 1)
+        count += not (some_sleep and asleep[n])
+        n = run_end(begins, n, num_nodes)
     width = min(num_nodes, count + spare)
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
@@ -183,9 +169,9 @@ def grouped(now, begins, asleep, free, segments, spare):
     g = 0
     n = 0
     while n < num_nodes:
-        end = _group_end(begins, asleep, n, num_nodes)
-        if end == n:
-            n += 1
+        end = run_end(begins, n, num_nodes)
+        if some_sleep and asleep[n]:
+            n = end
             continue
         first[g] = n
         size[g] = end - n

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from cpsched.kernels.inner import leaf
+from cpsched.kernels.inner import inner, leaf
 
 if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
@@ -78,3 +78,28 @@ def num_runs(bits):
             word &= word - 1
             count += 1
     return count
+
+
+#: Entries compared at once.
+BLOCK = 64
+
+
+@leaf
+def same_block(now, before):
+    """Say whether two blocks are the same; a fixed number of entries is compared at once."""
+    differs = now[0] ^ before[0]
+    for i in range(BLOCK):
+        differs |= now[i] ^ before[i]
+    return not differs
+
+
+@inner
+def begin_where_differs(bits, values, width):
+    """Let a run begin at each node that differs from the one before it in one of its values."""
+    for low in range(width, len(values), BLOCK):
+        high = min(low + BLOCK, len(values))
+        shifted = values[low - width : high - width]
+        if high - low < BLOCK or not same_block(values[low:high], shifted):
+            for i in range(low, high):
+                if values[i] != values[i - width]:
+                    begin_at(bits, i // width)
