@@ -98,8 +98,8 @@ class Dispatcher(RemembersArguments, ABC):
     good_for: ClassVar[str] = ""
     goes_wrong_when: ClassVar[str] = ""
     acts_when_idle: bool = False
-    selects_sets: ClassVar[bool] = False
-    keeps_places: ClassVar[bool] = True
+    selects_sets: bool = False
+    keeps_places: bool = True
     minimises: str = "slowdown"
     allocator: Allocator
     interval: int | None = None

@@ -66,6 +66,8 @@ class TryRuns(Wrapper):
         share: float = 0.15,
     ) -> None:
         super().__init__(dispatcher)
+        # Tries end whether a job waits or not.
+        self.acts_when_idle = True
         check_least("seconds", seconds, 1)
         check_least("least", least, seconds + 1)
         check_range("chance", chance, 0, 1)

@@ -44,9 +44,11 @@ class Wrapper(Dispatcher):
             )
         if hasattr(self.inner, "allocator"):
             self.allocator = self.inner.allocator
+        self.selects_sets = self.inner.selects_sets
+        self.keeps_places = self.inner.keeps_places
         self.minimises = self.inner.minimises
         self.interval = self.inner.interval
-        self.acts_when_idle = True
+        self.acts_when_idle = self.inner.acts_when_idle
 
     def shown(self, view: View) -> View:
         """Return what the other dispatcher is shown."""

@@ -9,15 +9,14 @@ if it is expected to end in time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.wrapper import Wrapper
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.types import MAX_TIME
-from cpsched.spec import build
 from cpsched.wla.machine_slots import MachineSlots, problem_of
 from cpsched.wla.sizes import OWN_PLACES
 from cpsched.wla.solvers import CP_SAT, Solver
@@ -25,7 +24,6 @@ from cpsched.wla.solvers import CP_SAT, Solver
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.dispatch.contract import Reservation, WaitReason
     from cpsched.model.decision import Action, Decision
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
@@ -35,15 +33,15 @@ if TYPE_CHECKING:
 MOVED, STAYED = "moved_jobs", "jobs_not_moved"
 
 
-class Compact(Dispatcher):
+class Compact(Wrapper):
     """
     Another dispatcher decides when jobs start, and slots decide where.
 
     Parameters
     ----------
-    when
+    dispatcher
         The other dispatcher, in quotes where it has several options:
-        ``compact:when="easy:priority=slowdown,allocator=contiguous"``.
+        ``compact:dispatcher="easy:priority=slowdown,allocator=contiguous"``.
     window
         Most jobs that are packed at once, in the order in which they start.
     solver
@@ -58,29 +56,22 @@ class Compact(Dispatcher):
 
     def __init__(
         self,
-        when: str = "easy:allocator=contiguous",
+        dispatcher: str = "easy:allocator=contiguous",
         window: int = 50,
         solver: str = CP_SAT,
         limit: float = 0.01,
     ) -> None:
-        self.when: Dispatcher = build("dispatchers", when)
+        super().__init__(dispatcher)
         self.solver = Solver(solver, window, limit)
-        self.selects_sets = self.when.selects_sets  # type: ignore[misc]
-        self.keeps_places = self.when.keeps_places  # type: ignore[misc]
-        self.minimises = self.when.minimises
-        self.interval = self.when.interval
-        self.acts_when_idle = self.when.acts_when_idle
-        if hasattr(self.when, "allocator"):
-            self.allocator = self.when.allocator
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
-        self.when.reset(system, seed)
+        super().reset(system, seed)
         self._machine = MachineSlots(system)
 
     def decide(self, view: View) -> Decision:
         """Ask the other dispatcher, and move what it starts."""
-        decision = self.when.decide(view)
+        decision = self.inner.decide(view)
         starts = [action for action in decision.actions if isinstance(action, Start)]
         if not starts:
             return decision
@@ -91,36 +82,6 @@ class Compact(Dispatcher):
         ]
         numbers = {MOVED: len(moved), STAYED: len(starts) - len(moved)}
         return decision._replace(actions=actions, stats={**decision.stats, **numbers})
-
-    def state(self) -> Mapping[str, Any]:
-        """Return what the other dispatcher remembers."""
-        return self.when.state()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
-        self.when.restore(state)
-
-    def ranking(self, view: View) -> IntArray | None:
-        """Return the other dispatcher's order."""
-        return self.when.ranking(view)
-
-    def considered(self, view: View) -> IntArray | None:
-        """Return the jobs that the other dispatcher considers."""
-        return self.when.considered(view)
-
-    def reservation_view(self, view: View) -> View:
-        """Return the view that the other dispatcher's reservations go by."""
-        return self.when.reservation_view(view)
-
-    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
-        """Return what the other dispatcher reserves."""
-        return self.when.reservations(view, decision)
-
-    def wait_reason(
-        self, view: View, decision: Decision, row: int, derived: WaitReason
-    ) -> WaitReason:
-        """Return the other dispatcher's reason."""
-        return self.when.wait_reason(view, decision, row, derived)
 
     def _moved(self, view: View, starts: Sequence[Start], decision: Decision) -> dict[int, Start]:
         """Return the starts on runs of nodes, by handle."""
@@ -150,7 +111,7 @@ class Compact(Dispatcher):
         reserved = np.full(len(view.free), MAX_TIME)
         handles, rows = view.waiting.handle, view.waiting.rows
         store = view.waiting.store
-        for handle, start, nodes, _ in self.when.reservations(view, decision):
+        for handle, start, nodes, _ in self.inner.reservations(view, decision):
             if nodes is not None:
                 reserved[nodes] = np.minimum(reserved[nodes], start)
                 continue
@@ -189,7 +150,7 @@ class Compact(Dispatcher):
 
         Those that no slot can hold stay where they are, and the others are packed beside them.
         """
-        planned = self.when.reservation_view(view).waiting.store.columns
+        planned = self.inner.reservation_view(view).waiting.store.columns
         taken = taken.copy()
         while window:
             size = np.zeros((len(window), self._machine.num_sorts), dtype=np.int64)

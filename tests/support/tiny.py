@@ -138,7 +138,8 @@ DISPATCHERS = (
     "aucsched3:window=8",
     "wla:interval=none,solver=greedy",
     "wla:age_limit=20,held=inside,interval=none",
-    "compact:when=easy:priority=slowdown",
+    "compact:dispatcher=easy:priority=slowdown",
+    "try:dispatcher=rollout:scenarios=3,seconds=2,least=4",
 )
 
 

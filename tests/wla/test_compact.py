@@ -37,10 +37,10 @@ def simulate(workload: Any, system: Any, dispatcher: str, **more: Any) -> tuple[
     "spec",
     [
         "compact",
-        "compact:when=easy",
-        'compact:when="easy:priority=slowdown",solver=branch-and-bound,window=3',
-        'compact:when="rollout:scenarios=3",solver=greedy',
-        "compact:when=conservative",
+        "compact:dispatcher=easy",
+        'compact:dispatcher="easy:priority=slowdown",solver=branch-and-bound,window=3',
+        'compact:dispatcher="rollout:scenarios=3",solver=greedy',
+        "compact:dispatcher=conservative",
     ],
 )
 def test_what_every_dispatcher_keeps(spec: str, check: Any):
@@ -48,7 +48,7 @@ def test_what_every_dispatcher_keeps(spec: str, check: Any):
 
 
 def test_easys_promise_to_its_head_is_kept():
-    check_keeps_promises(lambda: build("dispatchers", "compact:when=easy"))
+    check_keeps_promises(lambda: build("dispatchers", "compact:dispatcher=easy"))
 
 
 #: Leaves nodes 0, 3, 4, 5 of six free at 10.
@@ -59,21 +59,21 @@ def test_jobs_move_to_runs():
     """EASY gives the job of two nodes 0 and 3; it lies on 3 and 4, and the job of one on 0."""
     rows = (*HOLES, (5, 2, 10), (6, 1, 10))
     assert simulate(jobs(*rows), machine(*[(1,)] * 6), "easy")[1].of[3] == [0, 3]
-    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:when=easy")
+    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:dispatcher=easy")
     assert (nodes.of[3], nodes.of[4]) == ([3, 4], [0])
     assert found.start.tolist() == [0, 0, 0, 10, 10]
 
 
 def test_who_fits_no_slot_stays_where_it_was():
     """Four nodes are in no run of four: 0, 3, 4, 5 as EASY has it."""
-    nodes = simulate(jobs(*HOLES, (5, 4, 10)), machine(*[(1,)] * 6), "compact:when=easy")[1]
+    nodes = simulate(jobs(*HOLES, (5, 4, 10)), machine(*[(1,)] * 6), "compact:dispatcher=easy")[1]
     assert nodes.of[3] == [0, 3, 4, 5]
 
 
 def test_who_stays_is_in_nobodys_way():
     """The job of three stays on 0, 3, 4, since the job of two is packed first and needs 3 and 4."""
     rows = ((0, 1, 10), (0, 2, 100), (0, 2, 10), (0, 1, 100), (5, 3, 10))
-    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:when=easy")
+    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:dispatcher=easy")
     assert nodes.of[4] == [0, 3, 4]
     assert verify(found) == []
 
@@ -85,7 +85,7 @@ def test_nodes_that_are_reserved_stay_free():
     The job behind it runs beyond that: node 5 is for it, though the slots at 0 and 4 come first.
     """
     rows = ((0, 2, 5), (0, 2, 100), (0, 2, 5), (1, 5, 50), (2, 1, 500))
-    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:when=easy")
+    found, nodes = simulate(jobs(*rows), machine(*[(1,)] * 6), "compact:dispatcher=easy")
     plain = simulate(jobs(*rows), machine(*[(1,)] * 6), "easy")[0]
     assert found.start.tolist() == plain.start.tolist()
     assert found.start[3] == 100
@@ -102,7 +102,7 @@ def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], whe
     workload = jobs(*sorted(rows, key=lambda row: row[0]))
     system = machine(*[(1,)] * 8)
     plain, _ = simulate(workload, system, when)
-    found, _ = simulate(workload, system, f'compact:when="{when}"')
+    found, _ = simulate(workload, system, f'compact:dispatcher="{when}"')
     assert found.start.tolist() == plain.start.tolist()
     assert verify(found) == []
 
@@ -110,11 +110,11 @@ def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], whe
 @settings(max_examples=60, deadline=None)
 @given(machines(), workloads(), st.sampled_from(["easy", "prb", "conservative"]))
 def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, when: str):
-    found, _ = simulate(workload, system, f'compact:when="{when}"')
+    found, _ = simulate(workload, system, f'compact:dispatcher="{when}"')
     assert verify(found) == []
 
 
 def test_a_bad_dispatcher_is_one_line():
     with pytest.raises(ConfigError, match="no dispatcher is called 'eazy'") as error:
-        build("dispatchers", "compact:when=eazy")
+        build("dispatchers", "compact:dispatcher=eazy")
     assert "\n" not in str(error.value)
