@@ -61,7 +61,11 @@ def command(
     settings = Settings(
         **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed
     )
-    settings = replace(settings, runtime_model=canonical("runtime_models", settings.runtime_model))
+    settings = replace(
+        settings,
+        runtime_model=canonical("runtime_models", settings.runtime_model),
+        outages=canonical("outages", settings.outages),
+    )
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
     machine = systems.load(system)
     jobs = log.read()

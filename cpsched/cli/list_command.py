@@ -21,6 +21,7 @@ Kind = Literal[
     "formats",
     "generators",
     "runtime_models",
+    "outages",
     "systems",
 ]
 

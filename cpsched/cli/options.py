@@ -125,6 +125,14 @@ Restarts = Annotated[
         metavar="KEY=VALUE,...",
     ),
 ]
+Outages = Annotated[
+    str | None,
+    typer.Option(
+        "--outages",
+        help="Nodes that are down: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages)."
+        " [none]",
+    ),
+]
 StudyFolder = typer.Option("--out", "-o", help="Folder of the study; goes on with what is there.")
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
@@ -177,6 +185,7 @@ class Rules:
     enforce_limits: EnforceLimits = None
     restarts: Restarts = None
     runtime_model: RuntimeModel = None
+    outages: Outages = None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

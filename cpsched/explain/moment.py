@@ -98,6 +98,7 @@ def _simulator(
         correction=settings.correction,
         dispatch_interval=settings.dispatch_interval or dispatcher.interval,
         runtime_model=settings.runtime_model,
+        outages=settings.outages,
         seed=settings.seed,
         observers=observers,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
@@ -59,6 +61,46 @@ class Segments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outages:
+    """
+    When nodes are down; O outages, by (start, node).
+
+    Attributes
+    ----------
+    node
+        Index of a node, shape ``(O,)``.
+    start, end
+        Seconds, ``[start, end)``.
+    """
+
+    node: IntArray
+    start: IntArray
+    end: IntArray
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int]]) -> Outages:
+        """Return outages given as node, start and end, in any order."""
+        node, start, end = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        order = np.lexsort((node, start))
+        return cls(node=node[order], start=start[order], end=end[order])
+
+    @classmethod
+    def none(cls) -> Outages:
+        """Return those of a machine that never fails."""
+        return cls.of([])
+
+    def overlap(self) -> int | None:
+        """Return the position of an outage of a node that is down already; None: there is none."""
+        order = np.lexsort((self.start, self.node))
+        node, start, end = self.node[order], self.start[order], self.end[order]
+        again = np.flatnonzero((node[1:] == node[:-1]) & (start[1:] < end[:-1]))
+        return int(order[again[0] + 1]) if len(again) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Schedule:
     """
     A finished (or cut) simulation; J jobs of the workload, in workload order.
@@ -78,6 +120,8 @@ class Schedule:
         Allocations, by (start, job, node).
     rejected
         Why a job can never run, by row.
+    outages
+        When nodes were down.
     overrun
         ``kill`` or ``extend``, see :class:`cpsched.simulation.simulator.Overrun`.
     """
@@ -93,3 +137,4 @@ class Schedule:
     segments: Segments
     rejected: Mapping[int, str]
     overrun: str
+    outages: Outages = field(default_factory=Outages.none)

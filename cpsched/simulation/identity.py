@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -46,6 +46,9 @@ class Settings:
     runtime_model
         Specification of how long jobs run, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
+    outages
+        Specification of which nodes are down when, see
+        :class:`~cpsched.simulation.outages.OutageModel`.
     """
 
     overrun: str = "kill"
@@ -54,6 +57,7 @@ class Settings:
     enforce_limits: bool = True
     restarts: str = "none"
     runtime_model: str = "recorded"
+    outages: str = "none"
     seed: int = 0
 
 
@@ -115,6 +119,7 @@ class RunDescription:
     dispatcher: Component
     predictor: Component
     runtime_model: Component
+    outages: Component
     settings: Settings
     versions: dict[str, str]
 
@@ -149,7 +154,9 @@ def describe(
         dispatcher=Component.of("dispatchers", _needed("dispatchers", dispatcher)),
         predictor=Component.of("predictors", _needed("predictors", predictor)),
         runtime_model=Component.of("runtime_models", Spec.parse(settings.runtime_model)),
-        settings=settings,
+        outages=Component.of("outages", Spec.parse(settings.outages)),
+        # The file of a table is known by its content.
+        settings=replace(settings, outages=Spec.parse(settings.outages).name),
         versions=versions_here(),
     )
 

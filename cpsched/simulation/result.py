@@ -41,4 +41,5 @@ def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRec
         segments=allocations.segments(rows, simulator.end_time, simulator.now),
         rejected=dict(fitted.rejected),
         overrun=str(simulator.overrun),
+        outages=simulator.outages,
     )

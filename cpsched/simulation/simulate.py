@@ -141,6 +141,7 @@ def simulate(
         correction=settings.correction,
         dispatch_interval=settings.dispatch_interval,
         runtime_model=settings.runtime_model,
+        outages=settings.outages,
         seed=settings.seed,
         observers=(allocations, decisions, *observers),
     )

@@ -27,6 +27,7 @@ from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, loop_of
 from cpsched.simulation.observers import Observer, hooks
+from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.work import Work
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.prediction import RuntimePredictor
+    from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
 
 
@@ -52,13 +54,14 @@ class Phase(IntEnum):
     """
 
     END = 0
+    NODE = 1
     CANCEL = 2
     SUBMIT = 3
     RELEASE = 4
 
 
 # The same as plain integers: looking up a member costs more than the comparison.
-_END, _CANCEL, _SUBMIT, _RELEASE = (int(phase) for phase in Phase)
+_END, _NODE, _CANCEL, _SUBMIT, _RELEASE = (int(phase) for phase in Phase)
 
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
@@ -100,8 +103,12 @@ class Simulator:
         the dispatcher asked for it.
     runtime_model
         How long jobs run, a specification or an object.
+    outages
+        Which nodes are down when, a specification or an object. What runs on a node that fails is
+        queued again.
     seed
-        Dispatcher, predictor and runtime model each get one of their own that follows from it.
+        Dispatcher, predictor, runtime model and outages each get one of their own that follows from
+        it.
     observers
         Told about everything that happens.
     """
@@ -116,6 +123,7 @@ class Simulator:
         correction: Correction | str = Correction.REQUESTED,
         dispatch_interval: int | None = None,
         runtime_model: RuntimeModel | str = "recorded",
+        outages: OutageModel | str = "none",
         seed: int = 0,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -134,6 +142,11 @@ class Simulator:
             else runtime_model
         )
         self.runtime_model.reset(self.arrivals, stream_seed(seed, "runtime model"))
+        model: OutageModel = build("outages", outages) if isinstance(outages, str) else outages
+        self.outages = model.outages(
+            fitted.system.node_names, *self._span(), stream_seed(seed, "outages")
+        )
+        self._down = DownNodes(self.outages)
         self.cluster = Cluster(
             fitted.system,
             dispatcher,
@@ -205,7 +218,18 @@ class Simulator:
             time = wake
         if tick is not None and (time is None or tick < time):
             time = tick
+        change = self._down.next_change
+        if change is not None and (change < time if time is not None else self.machine.num_waiting):
+            time = change
         return time
+
+    def _span(self) -> tuple[int, int]:
+        """Return the first submit, and a second by which all has long ended that can."""
+        submits = self.arrivals.submit
+        if not submits:
+            return 0, 0
+        longest = int(max(self.arrivals.runtime.max(), self.arrivals.requested_time.max()))
+        return submits[0], submits[-1] + 2 * longest
 
     def run(self, until: int | None = None) -> None:
         """
@@ -263,6 +287,8 @@ class Simulator:
         submits = self.arrivals.submit
         heap = self._heap
         while True:
+            if self._down.next_change == now:
+                self._change_nodes()
             while heap and heap[0][0] == now and heap[0][1] < _SUBMIT:
                 event = heapq.heappop(heap)
                 if event[1] == _END:
@@ -325,6 +351,7 @@ class Simulator:
             all(event[1] == _END for event in self._heap)
             and self.cluster.next_wake is None
             and not self.machine.down
+            and self._down.next_change is None
         )
 
     def _advance_compiled(self, loop: CompiledLoop, until: int | None) -> None:
@@ -446,6 +473,18 @@ class Simulator:
         self.start_time[row] = MISSING
         for hook in self._on_stop:
             hook(row, start, now)
+
+    def _change_nodes(self) -> None:
+        """Let nodes go down and come up; what runs on those that go down is queued again."""
+        now, heap = self.now, self._heap
+        while heap and heap[0][:2] == (now, _END):
+            self._end(heapq.heappop(heap)[3])
+        down, fallen = self._down.change(now)
+        if fallen:
+            for row in self.machine.view(now).running.rows.tolist():
+                if np.isin(self.machine.allocation(row).node, fallen).any():
+                    self._requeue(row)
+        self.cluster.set_down(down, now)
 
     def _end(self, row: int) -> None:
         killed = self._work.ended(row)
@@ -582,6 +621,7 @@ class Simulator:
         self._heap = self._checked_events(saved["events"])
         heapq.heapify(self._heap)
         self._work.restore(saved["work"])
+        self._down.skip_to(self.now)
         self.dependents.clear()
         for job, row in saved["dependents"].tolist():
             self.dependents[job].append(row)

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 
 from cpsched import traces
 from cpsched.errors import CpschedError, RunError
-from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.schedule import JobOutcome, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.model.types import MISSING
 from cpsched.study.folder import MARK
-from cpsched.study.writer import FORMAT
+from cpsched.study.writer import FORMAT, OUTAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,6 +100,7 @@ def load_run(folder: str | Path) -> SavedRun:
             segments=_segments(allocations, system),
             rejected=_reasons(jobs),
             overrun=overrun,
+            outages=_outages(folder),
         )
     except (KeyError, ValueError, TypeError) as error:
         reason = f"no {error.args[0]}" if isinstance(error, KeyError) else str(error)
@@ -113,6 +114,15 @@ def load_run(folder: str | Path) -> SavedRun:
         timing=_read(folder / "timing.json", _json),
         schedule=schedule,
     )
+
+
+def _outages(folder: Path) -> Outages:
+    """Return when nodes were down; a run in which none was has no such file."""
+    if not (folder / OUTAGES).exists():
+        return Outages.none()
+    table = _read(folder / OUTAGES, pq.read_table)
+    columns = [_integers(table, name).tolist() for name in ("node", "from", "to")]
+    return Outages.of(list(zip(*columns, strict=True)))
 
 
 def _read(path: Path, reader: Callable[[Path], _T]) -> _T:

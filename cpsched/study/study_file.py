@@ -18,7 +18,7 @@ from cpsched.generators.contract import describe
 from cpsched.mapping.restarts import Restarts
 from cpsched.model_files import absolute, with_model
 from cpsched.simulation.simulate import Settings
-from cpsched.spec import Spec, build, canonical
+from cpsched.spec import Spec, build, canonical, files_of
 from cpsched.study.allocators import with_allocator
 from cpsched.study.study import (
     JITTER,
@@ -160,7 +160,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
         dispatchers=dispatchers,
         seeds=seeds,
         jitter=jitter,
-        settings=_settings(top.table("run"), models),
+        settings=_settings(top.table("run"), models, file.parent),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
     )
 
@@ -342,7 +342,7 @@ def _generated(section: StudySection, name: str) -> Generated:
     return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
 
-def _settings(section: StudySection, models: tuple[Choice, ...]) -> Settings:
+def _settings(section: StudySection, models: tuple[Choice, ...], folder: Path) -> Settings:
     if models and "runtime_model" in section:
         raise section.error("runtime_model", "is there beside runtime_models; give one of the two")
     settings = Settings(
@@ -352,7 +352,8 @@ def _settings(section: StudySection, models: tuple[Choice, ...]) -> Settings:
         dispatch_interval=section.seconds("dispatch_interval"),
         enforce_limits=section.flag("enforce_limits", True),
         restarts=_restarts(section),
-        runtime_model=_runtime_model(section),
+        runtime_model=_thing(section, "runtime_model", "runtime_models", "recorded", folder),
+        outages=_thing(section, "outages", "outages", "none", folder),
     )
     section.finish()
     return settings
@@ -368,12 +369,16 @@ def _restarts(section: StudySection) -> str:
     return text
 
 
-def _runtime_model(section: StudySection) -> str:
-    spec = section.text("runtime_model", "recorded")
+def _thing(section: StudySection, key: str, group: str, default: str, folder: Path) -> str:
+    """Return the canonical specification that a key names; files are there, by absolute paths."""
     try:
-        return canonical("runtime_models", spec)
+        spec = absolute(group, canonical(group, section.text(key, default)), folder)
+        for path in files_of(group, Spec.parse(spec)).values():
+            if not path.is_file():
+                raise ConfigError("is not a file", where=path)
     except CpschedError as error:
-        raise section.error("runtime_model", str(error)) from error
+        raise section.error(key, str(error)) from error
+    return spec
 
 
 def _baseline(

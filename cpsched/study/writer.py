@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
     from cpsched.simulation.simulate import Run
 
+#: When nodes were down; only where some were.
+OUTAGES = "outages.parquet"
 #: Of a run of nodes: its first node and how many there are.
 _RUN_BYTES = 2 * np.dtype(np.int64).itemsize
 #: Of the layout of run folders; a reader refuses others.
@@ -72,6 +74,8 @@ def save_run(
         _write_table(target / "jobs.parquet", job_columns(schedule))
         _write_table(target / "allocations.parquet", allocation_columns(schedule))
         _write_table(target / "queue.parquet", queue_columns(schedule))
+        if len(schedule.outages):
+            _write_table(target / OUTAGES, outage_columns(schedule))
         _write_json(target / "metrics.json", summary)
         _write_json(target / "timing.json", dict(run.timing))
         for write in formats:
@@ -184,6 +188,16 @@ def allocation_columns(schedule: Schedule) -> dict[str, Any]:
         "units": arrow.numbers(segments.units.astype(np.int32)),
     }
     return table | _by_resource("amount", schedule.system, segments.amount)
+
+
+def outage_columns(schedule: Schedule) -> dict[str, Any]:
+    """Return the table of outages, one of a node a row."""
+    outages = schedule.outages
+    return {
+        "node": arrow.numbers(outages.node.astype(np.int32)),
+        "from": arrow.numbers(outages.start),
+        "to": arrow.numbers(outages.end),
+    }
 
 
 def queue_columns(schedule: Schedule) -> dict[str, Any]:

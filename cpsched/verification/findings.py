@@ -37,7 +37,8 @@ class Rule(StrEnum):
     TIMEOUT = "timeout"
     """Timed out are exactly the jobs that ``kill`` has cut."""
     RESTART = "restart"
-    """Only restartable jobs are cut short and start again, and what is cut short is over then."""
+    """Only restartable jobs, and those on a node that fails, are cut short and start again; what is
+    cut short is over then."""
     ALLOCATION = "allocation"
     """Jobs that ran hold nodes, others never do."""
     COVER = "cover"
@@ -64,6 +65,8 @@ class Rule(StrEnum):
     AMOUNT = "amount"
     """What is taken is units times request, plus what the job needs on each node; or all a node
     has, for a job alone on its nodes."""
+    OUTAGE = "outage"
+    """No job is on a node while that is down."""
     CAPACITY = "capacity"
     """At no instant is more taken of a node than it has."""
 

@@ -43,7 +43,7 @@ class Phases:
         """Sort the segments of a schedule, which may come in any order, into phases."""
         segments = schedule.segments
         order = np.lexsort((segments.node, segments.end, segments.start, segments.job))
-        may_hold = holding(schedule) | schedule.workload.restartable
+        may_hold = holding(schedule) | may_restart(schedule)
         order = order[may_hold[segments.job[order]]]
         keys = [column[order] for column in (segments.job, segments.start, segments.end)]
         changes = np.ones(len(order), dtype=np.bool_)
@@ -77,6 +77,13 @@ class Phases:
         follows = np.ones(len(node), dtype=np.bool_)
         follows[self.first] = False
         return node, beyond, follows
+
+
+def may_restart(schedule: Schedule) -> BoolArray:
+    """Tell which jobs may have been cut short, shape ``(J,)``: all of them if nodes fail."""
+    entered = schedule.outcome != JobOutcome.REJECTED
+    fails = np.bool_(len(schedule.outages) > 0)
+    return np.asarray((schedule.workload.restartable | fails) & entered, dtype=np.bool_)
 
 
 def holding(schedule: Schedule) -> BoolArray:

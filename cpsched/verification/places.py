@@ -11,7 +11,7 @@ from cpsched.metrics.window import horizon
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING, JobType
 from cpsched.verification.findings import Findings, Rule
-from cpsched.verification.phases import Phases, holding, inside, node_name
+from cpsched.verification.phases import Phases, holding, inside, may_restart, node_name
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -35,8 +35,7 @@ def _check_allocation(schedule: Schedule, findings: Findings) -> None:
     # An unknown outcome has no meaning.
     known = np.isin(schedule.outcome, list(JobOutcome))
     findings.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but holds no node")
-    never = known & ~holds
-    never &= ~schedule.workload.restartable | (schedule.outcome == JobOutcome.REJECTED)
+    never = known & ~holds & ~may_restart(schedule)
     findings.add(Rule.ALLOCATION, never & has, lambda _: "holds nodes, but never ran")
 
 

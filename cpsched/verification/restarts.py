@@ -44,7 +44,8 @@ class Restarts:
         """Find the starts before the last, and what checkpoints have kept of them."""
         workload = schedule.workload
         last = schedule.start[phases.job]
-        cut = workload.restartable[phases.job] & ((last == MISSING) | (phases.start < last))
+        cut = (last == MISSING) | (phases.start < last)
+        cut &= workload.restartable[phases.job] | _failed(schedule, phases, cut)
         left, extra = workload.runtime.copy(), np.zeros(len(workload), dtype=np.int64)
         due = np.zeros(len(cut), dtype=np.int64)
         for at in np.flatnonzero(cut).tolist():
@@ -56,6 +57,40 @@ class Restarts:
                 left[job] -= min(ran // every * every, left[job])
             extra[job] = workload.restart_cost[job]
         return cls(cut=cut, due=due, left=left, extra=extra)
+
+
+def _failed(schedule: Schedule, phases: Phases, some: BoolArray) -> BoolArray:
+    """Tell which of some phases end as one of their nodes goes down."""
+    segments, outages = schedule.segments, schedule.outages
+    failed = np.zeros(len(phases.job), dtype=np.bool_)
+    bounds = np.append(phases.first, len(phases.order))
+    for at in np.flatnonzero(some & np.isin(phases.end, outages.start)).tolist():
+        down = outages.node[outages.start == phases.end[at]][:, None]
+        own = phases.order[bounds[at] : bounds[at + 1]]
+        first, count = segments.node[own], segments.count[own]
+        failed[at] = ((first <= down) & (down < first + count)).any()
+    return failed
+
+
+def check_outages(schedule: Schedule, findings: Findings) -> None:
+    """Check that no job is on a node while that is down."""
+    segments, outages = schedule.segments, schedule.outages
+    # A job of runtime 0 needs its nodes at its second.
+    last = np.maximum(segments.end, segments.start + 1)
+    for at in range(len(outages)):
+        node, start, end = outages.node[at], outages.start[at], outages.end[at]
+        broken = (segments.start < end) & (last > start)
+        broken &= (segments.node <= node) & (node < segments.node + segments.count)
+        if broken.any():
+            name = schedule.system.node_names[node]
+            findings.add(
+                Rule.OUTAGE,
+                broken,
+                lambda _, name=name, start=start, end=end: (  # type: ignore[misc]
+                    f"is on node {name}, which is down in [{start}, {end})"
+                ),
+                segments.job,
+            )
 
 
 def check_restarts(

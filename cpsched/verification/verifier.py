@@ -16,7 +16,7 @@ from cpsched.verification.jobs import check_jobs
 from cpsched.verification.phases import Phases
 from cpsched.verification.places import check_places
 from cpsched.verification.requests import check_requests
-from cpsched.verification.restarts import Restarts, check_restarts
+from cpsched.verification.restarts import Restarts, check_outages, check_restarts
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -70,6 +70,7 @@ def verify(
     check_restarts(schedule, findings, phases, restarts, recorded=recorded)
     check_places(schedule, findings, phases, restarts)
     check_requests(schedule, findings, phases)
+    check_outages(schedule, findings)
     check_capacity(schedule, findings)
     return findings.violations()
 

@@ -162,6 +162,16 @@ def test_jobs_may_be_restarted(read):
         read(TOP + '[run]\nrestarts = "part=0.5"\n' + LOG)
 
 
+def test_nodes_may_be_down(read, tmp_path):
+    assert read(TOP + LOG).settings.outages == "none"
+    drawn = read(TOP + '[run]\noutages = "drawn: repair=60"\n' + LOG)
+    assert drawn.settings.outages == "drawn:repair=60"
+    with pytest.raises(ConfigError, match=r"run.outages: .*down.csv: is not a file"):
+        read(TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG)
+    with pytest.raises(ConfigError, match=r"run.outages: .*repair"):
+        read(TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG)
+
+
 MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alpha=0.2"\n'
 
 

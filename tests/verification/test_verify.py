@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.schedule import JobOutcome, Outages, Schedule, Segments
 from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.model.types import MISSING, JobType
 from cpsched.model.workload import Labels
@@ -146,6 +146,13 @@ def test_a_restartable_job_may_be_cut_short(schedule: Schedule):
     assert verify(cut_short("after", 8, 9)(schedule)) == []
 
 
+def test_a_job_on_a_node_that_fails_is_cut_short(schedule: Schedule):
+    """Though it may not be restarted; of another node's failure that says nothing."""
+    once = column("after", restartable=False)(cut_short("after", 8, 9)(schedule))
+    assert verify(replace(once, outages=Outages.of([(5, 9, 11)]))) == []
+    assert rules(replace(once, outages=Outages.of([(4, 9, 11)]))) == [Rule.COVER]
+
+
 BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
     (
         "cut-short-while-it-runs",
@@ -153,6 +160,12 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         "job after is cut short in [8, 12); it may start from 3 on, must run for a second and have"
         " left when it starts again",
         cut_short("after", 8, 12),
+    ),
+    (
+        "on-a-node-that-is-down",
+        Rule.OUTAGE,
+        "job after is on node n0, which is down in [14, 20)",
+        lambda schedule: replace(schedule, outages=Outages.of([(0, 14, 20)])),
     ),
     (
         "cut-short-at-its-end",

@@ -1,0 +1,201 @@
+"""Nodes that fail or are taken out of service: when, and what the simulator has to know of it."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+
+from cpsched.errors import ConfigError, TraceError, check_range
+from cpsched.model.schedule import Outages
+from cpsched.model.types import MAX_TIME
+from cpsched.spec import File  # noqa: TC001  (an annotation that options are read by)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COLUMNS = ("node", "from", "to")
+#: Of an option, seconds: a hundred years.
+_LONGEST = 100 * 366 * 86400
+
+
+class OutageModel(Protocol):
+    """Says which nodes are down when; registered under ``cpsched.outages``."""
+
+    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
+        """
+        Return the times at which nodes are down.
+
+        Parameters
+        ----------
+        names
+            What the nodes are called.
+        first, last
+            The second of the first submit, and one behind which nothing has to be said.
+        seed
+            Of everything random.
+        """
+        ...
+
+
+class NoOutages:
+    """No node is ever down."""
+
+    name: ClassVar[str] = "none"
+
+    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
+        """Return none."""
+        return Outages.none()
+
+
+class DrawnOutages:
+    """
+    Every node fails by itself now and then.
+
+    Times between two failures of a node, and those to repair it, are exponentially distributed.
+
+    Parameters
+    ----------
+    mtbf
+        Mean seconds that a node is up between two failures.
+    repair
+        Mean seconds that it is down.
+    """
+
+    name: ClassVar[str] = "drawn"
+
+    def __init__(self, mtbf: int = 365 * 86400, repair: int = 14400) -> None:
+        check_range("mtbf", mtbf, 1, _LONGEST)
+        check_range("repair", repair, 1, _LONGEST)
+        self._mtbf, self._repair = mtbf, repair
+
+    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
+        """Draw them, node by node."""
+        found: list[tuple[int, int, int]] = []
+        for node, stream in enumerate(np.random.SeedSequence(seed).spawn(len(names))):
+            rng = np.random.default_rng(stream)
+            now = first + 1 + int(rng.exponential(self._mtbf))
+            while now < last:
+                up = now + 1 + int(rng.exponential(self._repair))
+                found.append((node, now, up))
+                now = up + 1 + int(rng.exponential(self._mtbf))
+        return Outages.of(found)
+
+
+class OutageTable:
+    """
+    Nodes are down as a table says.
+
+    Parameters
+    ----------
+    file
+        A CSV file with the columns ``node`` (a name of the system), ``from`` and ``to``: seconds of
+        the log's clock, down in ``[from, to)``.
+    """
+
+    name: ClassVar[str] = "table"
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
+        """
+        Read them.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be read, or a line makes no sense; names line, column and value.
+        """
+        node_of = {name: node for node, name in enumerate(names)}
+        try:
+            with open(self._file, newline="", encoding="utf-8") as lines:  # noqa: PTH123
+                rows = csv.DictReader(lines)
+                given = tuple(rows.fieldnames or ())
+                if sorted(given) != sorted(_COLUMNS):
+                    raise ConfigError(
+                        f"has the columns {', '.join(given) or 'none'}, must have"
+                        f" {', '.join(_COLUMNS)}",
+                        where=self._file,
+                    )
+                found = [self._row(row, rows.line_num, node_of) for row in rows]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise ConfigError(f"cannot be read: {error}", where=self._file) from None
+        outages = Outages.of(found)
+        again = outages.overlap()
+        if again is not None:
+            raise ConfigError(
+                f"node {names[outages.node[again]]} is down twice at {outages.start[again]}",
+                where=self._file,
+            )
+        return outages
+
+    def _row(
+        self, row: dict[str, str | None], line: int, node_of: dict[str, int]
+    ) -> tuple[int, int, int]:
+        name = row["node"] or ""
+        if name not in node_of:
+            raise TraceError(
+                f"the system has no node {name!r}", file=self._file, line=line, field="node"
+            )
+        times = []
+        for column in ("from", "to"):
+            text = row[column] or ""
+            try:
+                second = int(text)
+            except ValueError:
+                second = MAX_TIME + 1
+            if abs(second) > MAX_TIME:
+                raise TraceError(
+                    f"{text!r} is not a whole number of seconds",
+                    file=self._file,
+                    line=line,
+                    field=column,
+                )
+            times.append(second)
+        if times[1] <= times[0]:
+            raise TraceError(
+                f"{times[1]} is not after {times[0]}", file=self._file, line=line, field="to"
+            )
+        return node_of[name], times[0], times[1]
+
+
+class DownNodes:
+    """
+    Which nodes are down, as time goes on.
+
+    Parameters
+    ----------
+    outages
+        Of the whole simulation.
+
+    Attributes
+    ----------
+    next_change
+        The next second at which a node goes down or comes up; None: none will.
+    """
+
+    def __init__(self, outages: Outages) -> None:
+        self._outages = outages
+        # A simulation begins at second 0 at the latest.
+        changes = np.maximum(np.concatenate([outages.start, outages.end]), 0)
+        self._changes: list[int] = np.unique(changes).tolist()
+        self._at = 0
+
+    @property
+    def next_change(self) -> int | None:
+        """The next second at which something changes."""
+        return self._changes[self._at] if self._at < len(self._changes) else None
+
+    def change(self, now: int) -> tuple[list[int], list[int]]:
+        """Return the nodes that are down from now on, and those of them that were not before."""
+        while self._at < len(self._changes) and self._changes[self._at] <= now:
+            self._at += 1
+        node, start, end = self._outages.node, self._outages.start, self._outages.end
+        down = (start <= now) & (now < end)
+        return np.unique(node[down]).tolist(), np.unique(node[down & (start == now)]).tolist()
+
+    def skip_to(self, now: int) -> None:
+        """Take up a simulation that is at this second, with all its changes made."""
+        self._at = int(np.searchsorted(self._changes, now, side="right"))

@@ -1,0 +1,154 @@
+"""Nodes that go down: what runs there is queued again, and nothing starts there meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, machines, run, workloads
+
+from cpsched.errors import ConfigError, CpschedError
+from cpsched.mapping import fit
+from cpsched.model.schedule import JobOutcome, Outages
+from cpsched.simulation.outages import DrawnOutages, OutageTable
+from cpsched.simulation.simulator import Simulator
+from cpsched.spec import build
+from cpsched.study.reader import load_run
+from cpsched.study.writer import save_run
+from cpsched.verification import verify
+from predictors.requested import Requested
+
+
+class Given:
+    """Outages given as node, start, end."""
+
+    def __init__(self, *rows: tuple[int, int, int]) -> None:
+        self._rows = rows
+
+    def outages(self, names: Any, first: int, last: int, seed: int) -> Outages:
+        return Outages.of(self._rows)
+
+
+def table(folder: Path, *rows: str) -> str:
+    """Return the specification of a table of outages."""
+    path = folder / "down.csv"
+    path.write_text("node,from,to\n" + "".join(f"{row}\n" for row in rows))
+    return f"table:file={path}"
+
+
+def test_what_runs_on_a_node_that_fails_is_queued_again(tmp_path: Path):
+    """
+    A runs on n0 and B on n1; n0 fails at 4 and is up at 20.
+
+    A begins anew behind B, on n1. C, which needs both nodes, waits until both are there.
+    """
+    rows = (0, 1, 10), (0, 1, 6), (1, 2, 5)
+    down = table(tmp_path, "n0,4,20")
+    schedule = run(jobs(*rows), machine((1,), (1,)), "fifo", outages=down).schedule
+    assert schedule.start.tolist() == [6, 0, 20]
+    assert schedule.end.tolist() == [16, 6, 25]
+    assert schedule.outcome.tolist() == [JobOutcome.COMPLETED] * 3
+    held = schedule.segments
+    assert sorted(zip(held.job, held.start, held.end, strict=True))[:2] == [(0, 0, 4), (0, 6, 16)]
+    assert verify(schedule) == []
+
+
+def test_a_job_that_ends_as_its_node_fails_has_ended(tmp_path: Path):
+    down = table(tmp_path, "n0,10,20")
+    schedule = run(jobs((0, 1, 10)), machine((1,)), "fifo", outages=down).schedule
+    assert schedule.end.tolist() == [10]
+
+
+def test_jobs_wait_for_a_node_that_is_down_from_the_first_second(tmp_path: Path):
+    down = table(tmp_path, "n0,-5,7")
+    schedule = run(jobs((0, 1, 2), (0, 1, 2)), machine((1,)), "easy", outages=down).schedule
+    assert schedule.start.tolist() == [7, 9]
+    assert verify(schedule) == []
+
+
+def test_a_run_on_disk_knows_its_outages(tmp_path: Path):
+    down = table(tmp_path, "n0,4,20", "n1,30,40")
+    found = run(jobs((0, 1, 10), (0, 1, 6)), machine((1,), (1,)), "fifo", outages=down)
+    save_run(found, tmp_path / "run")
+    read = load_run(tmp_path / "run").schedule
+    assert read.outages.node.tolist() == [0, 1]
+    assert read.outages.start.tolist() == [4, 30]
+    assert read.outages.end.tolist() == [20, 40]
+    assert verify(read) == []
+
+
+def test_drawn_outages_are_those_of_the_seed():
+    """Of 50 nodes with a day between failures, over 100 days, each fails about 85 times."""
+    model = DrawnOutages(mtbf=86400, repair=14400)
+    names = [f"n{at}" for at in range(50)]
+    found = model.outages(names, 0, 100 * 86400, 7)
+    assert found.overlap() is None
+    assert 50 * 75 < len(found) < 50 * 95
+    assert 0.9 * 14400 < (found.end - found.start).mean() < 1.1 * 14400
+    again = model.outages(names, 0, 100 * 86400, 7)
+    assert np.array_equal(found.start, again.start)
+    assert not np.array_equal(found.start, model.outages(names, 0, 100 * 86400, 8).start)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("n9,0,5", r"down.csv:2.*node.*the system has no node 'n9'"),
+        ("n0,x,5", r"down.csv:2.*from.*'x' is not a whole number of seconds"),
+        ("n0,5", r"down.csv:2.*to.*'' is not a whole number of seconds"),
+        ("n0,5,5", r"down.csv:2.*to.*5 is not after 5"),
+        ("n0,0,9\nn0,5,12", r"down.csv: node n0 is down twice at 5"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, row: str, message: str):
+    with pytest.raises(CpschedError, match=message):
+        run(jobs((0, 1, 1)), machine((1,)), "fifo", outages=table(tmp_path, row))
+
+
+def test_tables_that_are_none(tmp_path: Path):
+    path = tmp_path / "other.csv"
+    path.write_text("node,start,end\n")
+    with pytest.raises(
+        ConfigError, match=r"has the columns node, start, end, must have node, from"
+    ):
+        OutageTable(str(path)).outages(["n0"], 0, 1, 0)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        OutageTable(str(tmp_path / "none.csv")).outages(["n0"], 0, 1, 0)
+
+
+outage = st.tuples(st.integers(0, 3), st.integers(-5, 60), st.integers(1, 30))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    system=machines(),
+    data=st.data(),
+    spec=st.sampled_from(
+        ["fifo", "easy", "easy:priority=urgency", "conservative", "rollout:scenarios=2",
+         "slurm-backfill", "try:dispatcher=easy,seconds=3,least=5", "cph-1:limit=0.001"]
+    ),
+)  # fmt: skip
+def test_whatever_fails_no_job_is_lost(system: Any, data: st.DataObject, spec: str):
+    """The schedule is valid, every job ends, and it is the same after a checkpoint."""
+    workload = data.draw(workloads())
+    rows: dict[int, int] = {}
+    down = []
+    for node, start, length in sorted(data.draw(st.lists(outage, max_size=6)), key=lambda o: o[1]):
+        if node < system.num_nodes and rows.get(node, -99) < start:
+            down.append((node, start, start + length))
+            rows[node] = start + length
+    fitted = fit(workload, system)
+    first, second = (
+        Simulator(fitted, build("dispatchers", spec), Requested(), outages=Given(*down))
+        for _ in range(2)
+    )
+    first.run(until=data.draw(st.integers(0, 60)))
+    second.restore(first.state())
+    first.run()
+    second.run()
+    assert second.start_time.tolist() == first.start_time.tolist()
+    assert not (first.outcome == JobOutcome.NOT_ENDED).any()
