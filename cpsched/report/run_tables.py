@@ -94,8 +94,8 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
     Parameters
     ----------
     rows, allocators
-        As for :func:`comparison`. A column of GPUs only if a machine has some, and of a steady
-        window only where there is one.
+        As for :func:`comparison`. A column of GPUs only if a machine has some, of a steady window
+        only where there is one, and of starts cut short only where there are some.
     """
     summaries = [summary for _, _, summary in rows]
     column = partial(_column, summaries)
@@ -111,8 +111,13 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
         column("mean queue", "jobs", "queue_jobs", "mean"),
         column("max queue", "jobs", "queue_jobs", "max"),
     )
+    cut = (
+        column("starts cut short", "", "restarts", "starts_cut_short"),
+        column("lost to them", "%", "restarts", "lost_share", scale=100, digits=1),
+    )
+    again = cut if any(_at(summary, "restarts", "jobs") for summary in summaries) else ()
     caption, who = _who("the machine", rows, allocators)
-    return Table(caption, (*who, *_measured(use), *queue, *_tail(summaries)))
+    return Table(caption, (*who, *_measured(use), *again, *queue, *_tail(summaries)))
 
 
 def placement_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table | None:

@@ -90,6 +90,18 @@ def test_columns_nobody_has_are_left_out():
     assert table.caption == "the machine; runtime estimate: requested time"
 
 
+def test_starts_cut_short_are_shown_where_there_are_some():
+    """In all rows then, with what was lost to them."""
+    some = summary(restarts={"jobs": 2, "starts_cut_short": 3, "lost_share": 0.0125})
+    none = summary(restarts={"jobs": 0, "starts_cut_short": 0, "lost_share": 0.0})
+    headers = [column.header for column in machine_table([("fifo", "requested", none)]).columns]
+    assert "starts cut short" not in headers
+    columns = machine_table([("try", "requested", some), ("fifo", "requested", none)]).columns
+    lost = {column.header: column.values for column in columns}
+    assert lost["starts cut short"] == (3, 0)
+    assert lost["lost to them"] == (1.25, 0.0)
+
+
 def test_groups_of_jobs_side_by_side():
     """Sizes in their order, users, and how often jobs were overtaken."""
     more = {
