@@ -258,7 +258,7 @@ class _Jobs:
     def table(self, now: int) -> JobTable:
         num = len(self.units)
         store = JobStore(("core", "gpu"), num)
-        none = np.zeros((num, 4), dtype=np.int64)
+        none = np.zeros((num, c.SHAPE_REQUEST), dtype=np.int64)
         shapes, shape_of = distinct_shapes(none, self.request, none[:, :2], none[:, :2])
         store.add_shapes(shapes)
         store.add_strings("user", [f"u{number}" for number in range(17)])
