@@ -69,7 +69,7 @@ class Wla(LearningDispatcher):
 
     name = "wla"
     good_for = "jobs that run faster on neighbouring nodes: all of them get such nodes"
-    goes_wrong_when = "few jobs gain by it: whoever finds no run of free nodes long enough waits"
+    goes_wrong_when = "few jobs gain by it: a job waits until a run of free nodes is long enough"
     selects_sets = True
 
     def __init__(
