@@ -37,7 +37,7 @@ def _fill_first(work, capacity, eligible, shapes, runs, request, counts, log, us
     """
     Log nodes and units of a job that is filled along the line; return the log's length.
 
-    As :func:`cpsched.kernels.placing.fill_in_order` does, on runs of nodes whose room is found on
+    As :func:`cpsched.kernels.filling.fill_in_order` does, on runs of nodes whose room is found on
     the way, so that it stops where the job is full. 0 where that does not do.
 
     Parameters

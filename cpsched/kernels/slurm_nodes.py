@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR, ONE, ZERO
-from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.parts import best_part, find_parts, is_confined, order_by_parts
-from cpsched.kernels.placing import (
-    choose,
+from cpsched.kernels.filling import (
     fill_greedily,
     fill_with_lookahead,
-    is_even,
-    is_run,
     split_evenly,
     use_a_run,
 )
+from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.parts import best_part, find_parts, is_confined, order_by_parts
+from cpsched.kernels.placing import choose, is_even, is_run
 from cpsched.kernels.rooms import MANY, Request, room_on
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import ZERO
+from cpsched.kernels.filling import fill_greedily
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.parts import is_confined
-from cpsched.kernels.placing import FIRST_FIT, choose, fill_greedily, is_even, is_run
+from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run
 from cpsched.kernels.profile import SEGMENTS, groups_of
 from cpsched.kernels.rooms import FITS, room_on, shortage, within_bounds
 from cpsched.model.columns import SHAPE_REQUEST
