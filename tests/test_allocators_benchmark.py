@@ -95,3 +95,6 @@ def test_the_study_has_every_dispatcher_under_every_allocator() -> None:
         registry.BUILT_IN["allocators"]
     ) - together
     assert len(crossed) == 3 * 5
+    blocks = (BENCHMARKS / "blocks.toml").read_text()
+    # There are no boxes without a torus.
+    assert all(f"allocator={name}" in blocks for name in together - {"box"})

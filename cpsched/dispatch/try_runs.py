@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
+#: Of a job that is tried, none of these is longer than the try.
+_TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND)
 #: Statistics: starts that are tries, and tries that were cut short.
 TRIED, CUT = "tried", "tries_cut_short"
 
@@ -129,9 +131,7 @@ class TryRuns(Wrapper):
         try_ends = np.array([self._tries.get(one, 0) for one in running.handle.tolist()], np.int64)
         tried = np.concatenate([to_try, try_ends > 0])
         changed = {}
-        for column in (
-            *(c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND),
-        ):
+        for column in _TIMES:
             values = np.concatenate([jobs.column(column), running.column(column)])
             changed[column] = np.where(tried, np.minimum(values, self._seconds), values)
         ends = np.where(try_ends > 0, try_ends, running.expected_end)
