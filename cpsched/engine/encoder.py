@@ -11,9 +11,10 @@ from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
+from cpsched.model.speedup import MILLION
 from cpsched.model.topology import MAX_SIDE, pack_box
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Split
-from cpsched.model.workload import Workload
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
+from cpsched.model.workload import RESIZE_COST, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,14 @@ class Request:
         Sides of the box of a torus that it must fill, any way round; empty for none.
     restartable
         Whether it may be taken off its nodes and started again.
+    job_type, units_min, units_max
+        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and between which numbers of units;
+        None for ``units``, the number that ``requested_time`` is of.
+    serial, resize_cost
+        Millionths of its work that its units cannot share, and the seconds without progress after
+        each change of size.
+    urgent, deadline
+        Whether it is to start at once, and the second by which it should have ended.
     queue, user, name, group
         As text, '' where unknown.
     """
@@ -78,6 +87,13 @@ class Request:
     switch_wait: int | None = None
     box: tuple[int, ...] = ()
     restartable: bool = False
+    job_type: str = "rigid"
+    units_min: int | None = None
+    units_max: int | None = None
+    serial: int = 0
+    resize_cost: int = RESIZE_COST
+    urgent: bool = False
+    deadline: int | None = None
     queue: str = ""
     user: str = ""
     name: str = ""
@@ -93,18 +109,26 @@ class Request:
         if self.switch_wait is not None:
             _check_whole("switch_wait", self.switch_wait, 0, MAX_TIME)
         _packed(self.box)
+        if self.units_min is not None:
+            _check_whole("units_min", self.units_min, 1, self.units)
+        if self.units_max is not None:
+            _check_whole("units_max", self.units_max, self.units, UNBOUNDED)
+        _check_whole("serial", self.serial, 0, MILLION)
+        _check_whole("resize_cost", self.resize_cost, 0, MAX_TIME)
         for kind, amount in self.resources.items():
             _check_whole(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node.items():
             _check_whole(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node_max.items():
             _check_whole(f"per_node_max of {kind}", amount, self.per_node.get(kind, 0), MAX_AMOUNT)
-        if self.split not in _SPLITS:
-            raise ConfigError(
-                f"is {self.split!r}, must be one of: {', '.join(_SPLITS)}",
-                where=_WHERE,
-                key="split",
-            )
+        for key, value, known in (
+            ("split", self.split, _SPLITS),
+            ("job_type", self.job_type, _JOB_TYPES),
+        ):
+            if value not in known:
+                raise ConfigError(
+                    f"is {value!r}, must be one of: {', '.join(known)}", where=_WHERE, key=key
+                )
 
 
 class JobEncoder:
@@ -169,6 +193,13 @@ class JobEncoder:
             "nodes_max": request.nodes_max,
             "expected_wait": -1 if expected_wait is None else expected_wait,
             "restartable": request.restartable,
+            "job_type": _JOB_TYPES[request.job_type],
+            "units_min": request.units_min or request.units,
+            "units_max": request.units_max or request.units,
+            "serial": request.serial,
+            "resize_cost": request.resize_cost,
+            "urgent": request.urgent,
+            "deadline": MISSING if request.deadline is None else request.deadline,
             **{label: self._code(label, getattr(request, label)) for label in LABELS},
         }
         self._number(relaxed)
@@ -323,6 +354,7 @@ class JobEncoder:
         ).get(0)
 
 
+_JOB_TYPES = {kind.name.lower(): int(kind) for kind in JobType}
 _SPLITS = {split.name.lower(): int(split) for split in Split}
 
 
@@ -350,6 +382,12 @@ def _check_saved(
                 (c.NODES_MAX, 1, UNBOUNDED),
                 (c.EXPECTED_WAIT, -1, MAX_TIME),
                 (c.RESTARTABLE, 0, 1),
+                (c.JOB_TYPE, 0, max(JobType)),
+                (c.UNITS_MIN, 1, UNBOUNDED),
+                (c.UNITS_MAX, 1, UNBOUNDED),
+                (c.SERIAL, 0, MILLION),
+                (c.RESIZE_COST, 0, MAX_TIME),
+                (c.URGENT, 0, 1),
                 *(
                     (at, -1, num - 1)
                     for at, num in zip(

@@ -124,14 +124,15 @@ def _whole_nodes(
     # The processors lie evenly, so a unit's memory is that of its share, not of a full node.
     request = workload.request * -(-workload.units // units)[:, None]
     request[:, 0] = full
+    fewest, most = -(-workload.units_min // full), -(-workload.units_max // full)
     return replace(
         workload,
         units=units,
         request=request,
-        nodes_min=units,
-        nodes_max=units,
-        units_min=-(-workload.units_min // full),
-        units_max=-(-workload.units_max // full),
+        nodes_min=fewest,
+        nodes_max=most,
+        units_min=fewest,
+        units_max=most,
     )
 
 
@@ -151,8 +152,8 @@ def _packed(
         if len(held):
             most[shape], least[shape] = held.max(), held.min()
     # A job no node holds a unit of keeps loose bounds; it is rejected for that, not for these.
-    fewest = -(-workload.units // np.maximum(most[code], 1))
-    largest = -(-workload.units // np.maximum(least[code], 1))
+    fewest = -(-workload.units_min // np.maximum(most[code], 1))
+    largest = -(-workload.units_max // np.maximum(least[code], 1))
     never = most[code] == 0
     return replace(
         workload,

@@ -21,21 +21,34 @@ GROUP = 11
 NOT_BEFORE = 12
 SWITCH_WAIT = 13
 RESTARTABLE = 14
+# Who may change the job's size (JobType), and the units it may have.
+JOB_TYPE = 15
+UNITS_MIN = 16
+UNITS_MAX = 17
+#: Millionths of its work that no unit can share with another.
+SERIAL = 18
+#: Seconds without progress after each change of size.
+RESIZE_COST = 19
+URGENT = 20
+DEADLINE = 21
 # Predicted runtimes; the requested time until a predictor has answered.
-RANKING_ESTIMATE = 15
-RUNTIME_ESTIMATE = 16
-RUNTIME_BOUND = 17
+RANKING_ESTIMATE = 22
+RUNTIME_ESTIMATE = 23
+RUNTIME_BOUND = 24
 #: Columns below this number are set at submit; those from here on by who runs the jobs.
-NUM_SUBMIT = 18
-ATTEMPTS = 18
+NUM_SUBMIT = 25
+ATTEMPTS = 25
 #: The most seconds the job has run at a stretch without coming to its end.
-RAN = 19
-STATE = 20
-START = 21
-EXPECTED_END = 22
-ALLOC_FIRST = 23
-ALLOC_COUNT = 24
-NUM_COLUMNS = 25
+RAN = 26
+STATE = 27
+START = 28
+EXPECTED_END = 29
+#: Units that a running job holds, and since when it has held its nodes.
+HELD_UNITS = 30
+SINCE = 31
+ALLOC_FIRST = 32
+ALLOC_COUNT = 33
+NUM_COLUMNS = 34
 
 # Values of STATE.
 WAITING = 0

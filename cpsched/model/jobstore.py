@@ -45,6 +45,13 @@ SUBMIT_COLUMNS = {
     "runtime_estimate": c.RUNTIME_ESTIMATE,
     "runtime_bound": c.RUNTIME_BOUND,
     "restartable": c.RESTARTABLE,
+    "job_type": c.JOB_TYPE,
+    "units_min": c.UNITS_MIN,
+    "units_max": c.UNITS_MAX,
+    "serial": c.SERIAL,
+    "resize_cost": c.RESIZE_COST,
+    "urgent": c.URGENT,
+    "deadline": c.DEADLINE,
 }
 #: What a column is where nothing is said; or which other column it is then equal to.
 _NEUTRAL: Mapping[str, int | str] = {
@@ -53,7 +60,8 @@ _NEUTRAL: Mapping[str, int | str] = {
     "expected_wait": -1,
     **dict.fromkeys(LABELS, -1),
     "not_before": MISSING,
-    "switch_wait": MISSING,
+    **dict.fromkeys(("switch_wait", "deadline"), MISSING),
+    **dict.fromkeys(("units_min", "units_max"), "units"),
     "ranking_estimate": "requested_time",
     "runtime_estimate": "requested_time",
     "runtime_bound": "requested_time",

@@ -131,7 +131,7 @@ class JobTable:
     requested_time = _Column(c.REQUESTED_TIME)
     """The user's limit, seconds."""
     units = _Column(c.UNITS)
-    """Number of identical units."""
+    """Number of identical units; of jobs whose size may change, the preferred one."""
     nodes_min = _Column(c.NODES_MIN)
     """Fewest nodes the job may touch."""
     nodes_max = _Column(c.NODES_MAX)
@@ -148,6 +148,20 @@ class JobTable:
     """Starts so far that failed, or after which the job was queued again."""
     restartable = _Column(c.RESTARTABLE)
     """1 for jobs that may be taken off their nodes and started again."""
+    job_type = _Column(c.JOB_TYPE)
+    """:class:`~cpsched.model.types.JobType`: who may change each job's size, and when."""
+    units_min = _Column(c.UNITS_MIN)
+    """Fewest units the job may have; ``units`` for rigid jobs."""
+    units_max = _Column(c.UNITS_MAX)
+    """Most units the job may have; ``units`` for rigid jobs."""
+    serial = _Column(c.SERIAL)
+    """Millionths of the job's work that are not shared among its units (Amdahl)."""
+    resize_cost = _Column(c.RESIZE_COST)
+    """Seconds without progress after each change of size."""
+    urgent = _Column(c.URGENT)
+    """1 for jobs that are to start at once."""
+    deadline = _Column(c.DEADLINE)
+    """Second by which the job should have ended, or ``MISSING``."""
     ran = _Column(c.RAN)
     """The most seconds the job has run at a stretch without coming to its end."""
     not_before = _Column(c.NOT_BEFORE)
@@ -228,6 +242,10 @@ class RunningTable(JobTable):
     """Second of start."""
     expected_end = _Column(c.EXPECTED_END)
     """Second at which the job is expected to end, never in the past."""
+    held_units = _Column(c.HELD_UNITS)
+    """Number of units the job has now."""
+    since = _Column(c.SINCE)
+    """Second from which on the job has held its present nodes."""
     state = _Column(c.STATE)
     """``STARTING``, ``RUNNING`` or ``COMPLETING`` of :mod:`cpsched.model.columns`."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from cpsched.model.distinct import by_appearance
+from cpsched.model.speedup import MILLION
 from cpsched.model.types import (
     MISSING,
     UNBOUNDED,
@@ -130,8 +131,15 @@ class Workload:
         :func:`~cpsched.model.topology.pack_box`. 0: none.
     constraint, queue, partition, user, name, group
         Strings as :class:`Labels`.
-    job_type, units_min, units_max, urgent, deadline, begin
-        Malleable jobs' bounds and flags; ``begin``: not before this second. ``MISSING`` = none.
+    job_type, units_min, units_max
+        :class:`~cpsched.model.types.JobType`: who may change the number of units, and within which
+        bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
+    serial, resize_cost
+        Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
+        the seconds without progress after each change of size.
+    urgent, deadline, begin
+        To be started at once; when it should have ended; not before this second. ``MISSING``:
+        none.
     restartable, checkpoint, restart_cost
         Whether the job may be taken off its nodes and started again; after every how many seconds
         of its run it saves what it has done, 0: never, so that it begins anew; and the seconds that
@@ -176,6 +184,8 @@ class Workload:
     job_type: IntArray
     units_min: IntArray
     units_max: IntArray
+    serial: IntArray
+    resize_cost: IntArray
     urgent: BoolArray
     deadline: IntArray
     begin: IntArray
@@ -369,6 +379,8 @@ class Workload:
             ("box", lambda w: w.box < 0, "non-negative"),
             ("checkpoint", lambda w: w.checkpoint < 0, "non-negative"),
             ("restart_cost", lambda w: w.restart_cost < 0, "non-negative"),
+            ("serial", lambda w: (w.serial < 0) | (w.serial > MILLION), "0 to 1000000"),
+            ("resize_cost", lambda w: w.resize_cost < 0, "non-negative"),
             ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
             ("units_max", lambda w: w.units_max < w.units, "at least units"),
         )
@@ -391,12 +403,17 @@ COLUMNS: tuple[str, ...] = tuple(
     if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
 )
 
+#: Seconds without progress after a change of size, where a log does not say.
+RESIZE_COST = 10
+
 #: What every job has in columns that came later. A column of nothing else is not part of the
 #: digest, so that digests stay what they were.
 _LATER_COLUMNS = {
     **dict.fromkeys(("segment", "max_switches", "box"), 0),
     **dict.fromkeys(("restartable", "checkpoint", "restart_cost"), 0),
     "switch_wait": MISSING,
+    "serial": 0,
+    "resize_cost": RESIZE_COST,
 }
 
 #: The columns of strings, and those that are true or false.

@@ -12,6 +12,8 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 - ``queue``, ``partition``, ``user``, ``name``, ``group``;
 - ``job_type``, ``units_min``, ``units_max``, ``urgent``, ``deadline``, ``begin``, ``dependency``
   (the ``job_id`` that must end first), ``requested_time_assumed``;
+- ``serial`` (millionths of the work that its units cannot share), ``resize_cost`` (seconds): what
+  another size would bring;
 - ``restartable``, ``checkpoint``, ``restart_cost`` (seconds): what killing it would cost;
 - ``status``, ``recorded_start``.
 
@@ -29,6 +31,7 @@ import numpy as np
 
 from cpsched import arrow
 from cpsched.errors import TraceError
+from cpsched.model.speedup import MILLION
 from cpsched.model.topology import box_text, unpack_box
 from cpsched.model.types import (
     MAX_AMOUNT,
@@ -39,7 +42,14 @@ from cpsched.model.types import (
     Split,
     Status,
 )
-from cpsched.model.workload import COLUMNS, FLAG_COLUMNS, LABEL_COLUMNS, Labels, Workload
+from cpsched.model.workload import (
+    COLUMNS,
+    FLAG_COLUMNS,
+    LABEL_COLUMNS,
+    RESIZE_COST,
+    Labels,
+    Workload,
+)
 from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import Metadata
@@ -191,6 +201,8 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "switch_wait": cells.seconds("switch_wait", blank=MISSING),
         "box": cells.box("box"),
         **{name: cells.seconds(name, 0, 0) for name in ("checkpoint", "restart_cost")},
+        "serial": cells.whole("serial", 0, MILLION, 0),
+        "resize_cost": cells.seconds("resize_cost", 0, RESIZE_COST),
         **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
         **{name: cells.flag(name) for name in FLAG_COLUMNS},
         **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
