@@ -14,7 +14,8 @@ from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
 from cpsched.mapping.constraint import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
-from cpsched.model.types import MISSING, UNBOUNDED, Split
+from cpsched.model.topology import pack_box
+from cpsched.model.types import MISSING, UNBOUNDED, JobType, Split
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -610,3 +611,154 @@ def test_a_share_of_the_jobs_may_be_restarted() -> None:
 def test_restarts_that_make_no_sense(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         fit(jobs(units=[1]), machine('processors = "pool"'), restarts=text)
+
+
+# --- jobs that may change size ---------------------------------------------------------------
+
+
+def bounds(fitted: Fitted, kind: JobType = JobType.MALLEABLE) -> list[tuple[int, int]]:
+    """Return fewest and most units of each job, after a look at who may change size at all."""
+    workload = fitted.workload
+    changing = workload.units_min < workload.units_max
+    assert (workload.job_type[changing] == kind).all()
+    return list(zip(workload.units_min.tolist(), workload.units_max.tolist(), strict=True))
+
+
+def test_a_share_of_the_jobs_may_change_size() -> None:
+    """The same jobs whenever a log is mapped, and none but those when more of them may."""
+    log, system = jobs(units=[2] * 400), machine()
+    few, many, every = (
+        fit(log, system, malleable=f"share={share},cost=5,serial=0.05").workload
+        for share in (0.2, 0.5, 1)
+    )
+    chosen = few.job_type == JobType.MALLEABLE
+    assert 50 < chosen.sum() < 110
+    assert ((many.job_type == JobType.MALLEABLE) | ~chosen).all()
+    assert 160 < (many.job_type == JobType.MALLEABLE).sum() < 240
+    assert (every.job_type == JobType.MALLEABLE).all()
+    assert few.units_min.tolist() == np.where(chosen, 1, 2).tolist()
+    assert few.units_max.tolist() == np.where(chosen, 4, 2).tolist()
+    assert few.resize_cost[chosen].tolist() == [5] * chosen.sum()
+    assert few.serial.tolist() == np.where(chosen, 50_000, 0).tolist()
+    # Others than those that may be restarted.
+    restartable = fit(log, system, restarts="share=0.2").workload.restartable
+    assert 0.1 < restartable[chosen].mean() < 0.35
+
+
+def test_bounds_are_multiples_of_the_units() -> None:
+    """Rounded towards the job's own size, never below one unit, exactly: 0.1 x 30 is 3."""
+    log = jobs(units=[1, 3, 10, 20])
+    assert bounds(fit(log, machine(), malleable="")) == [(1, 2), (2, 6), (5, 20), (10, 20)]
+    kind = "kind=moldable,least=0.1,most=1.3"
+    found = fit(jobs(units=[1, 10, 20]), machine(), malleable=kind)
+    assert bounds(found, JobType.MOLDABLE) == [(1, 1), (1, 13), (2, 20)]
+    assert bounds(fit(log, machine(), malleable="least=1,most=1")) == [
+        (units, units) for units in (1, 3, 10, 20)
+    ]
+
+
+def test_no_job_may_have_more_units_than_its_nodes_hold() -> None:
+    """Of the 20 cores there are 12 on the nodes of a queue, 8 on two of these, 2 x 3 next to GPU."""
+    queues = '[[queues]]\nname = "q"\ngroups = ["thin"]'
+    log = jobs(
+        units=[10, 10, 4, 2],
+        request=[[1, 0], [1, 0], [1, 0], [3, 1]],
+        resources=("core", "gpu"),
+        nodes_max=[UNBOUNDED, UNBOUNDED, 2, UNBOUNDED],
+        queue=[None, "q", "q", None],
+    )
+    found = fit(log, machine(queues=queues), malleable="most=9")
+    assert bounds(found) == [(5, 20), (5, 12), (2, 8), (1, 2)]
+    assert not found.rejected
+
+
+def test_a_job_has_no_fewer_units_than_nodes_that_it_must_touch() -> None:
+    log = jobs(units=[4, 6], nodes_min=[4, 3])
+    assert bounds(fit(log, machine(), malleable="least=0.1,most=2")) == [(4, 8), (3, 12)]
+
+
+def test_nodes_follow_units() -> None:
+    """Of whole nodes, of processors packed on nodes, and of a node alone for each unit."""
+    queues = '[[queues]]\nname = "q"\ngroups = ["thin"]'
+    whole = machine('processors = "whole-nodes"', queues=queues)
+    found = fit(processors([4, 5, 12], queue=["q"] * 3), whole, malleable="most=4").workload
+    for name in ("units", "nodes"):
+        assert getattr(found, f"{name}_min").tolist() == [1, 1, 2]
+    assert found.units.tolist() == [1, 2, 3]
+    assert found.units_max.tolist() == [3, 3, 3]
+    packed = fit(processors([4, 6]), machine('processors = "packed"'), malleable="").workload
+    assert packed.units_min.tolist() == [2, 3]
+    assert packed.nodes_min.tolist() == [1, 1]
+    assert packed.nodes_max.tolist() == [2, 3]
+    alone = jobs(units=[2, 2], nodes_min=[2, 2], nodes_max=[2, 2], exclusive=[True, True])
+    found = fit(alone, machine(), malleable="").workload
+    assert found.nodes_min.tolist() == [1, 1]
+    assert found.nodes_max.tolist() == [4, 4]
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        {"split": Split.EVEN},
+        {"contiguous": True},
+        {"segment": 2},
+        {"max_switches": 1},
+        {"box": pack_box((2, 1))},
+        {"exclusive": True, "nodes_min": 1, "nodes_max": 1},
+    ],
+)
+def test_jobs_that_need_more_than_a_number_of_units_stay_rigid(needs: dict[str, Any]) -> None:
+    """The first of two jobs asks for it, the second does not."""
+    neutral = {"nodes_max": UNBOUNDED, "nodes_min": 1}
+    columns = {name: [value, neutral.get(name, 0)] for name, value in needs.items()}
+    found = fit(jobs(units=[2, 2], **columns), machine(), malleable="").workload
+    assert found.job_type.tolist() == [JobType.RIGID, JobType.MALLEABLE]
+    assert found.units_min.tolist() == [2, 1]
+    assert found.units_max.tolist() == [2, 4]
+
+
+def test_a_rigid_job_has_the_units_it_asks_for() -> None:
+    """Whatever bounds a table gives it; those of a malleable job stay, within the machine."""
+    log = jobs(
+        units=[4, 4, 4],
+        units_min=[2, 2, 2],
+        units_max=[8, 8, 80],
+        job_type=[JobType.RIGID, JobType.MALLEABLE, JobType.MALLEABLE],
+    )
+    assert bounds(fit(log, machine())) == [(4, 4), (2, 8), (2, 20)]
+    counted = processors(
+        [4, 4], units_min=[1, 2], units_max=[20, 8], job_type=[JobType.RIGID, JobType.MALLEABLE]
+    )
+    found = fit(counted, machine('processors = "packed"')).workload
+    assert found.nodes_min.tolist() == [1, 1]
+    assert found.nodes_max.tolist() == [1, 2]
+    # What it says itself is gone where a setting says who is malleable.
+    assert bounds(fit(log, machine(), malleable="share=0")) == [(4, 4)] * 3
+
+
+def test_a_job_that_only_fits_at_a_smaller_size_is_rejected() -> None:
+    """A dispatcher that knows no other size than the one asked for could never start it."""
+    found = fit(jobs(units=[20, 21]), machine(), malleable="")
+    assert [row for row, _ in found.rejected] == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("half", "'half' is not an option"),
+        ("share=1.5", "share is 1.5, must be from 0 to 1"),
+        ("share=nan", "share is nan, must be from 0 to 1"),
+        ("least=2", "least is 2.0, must be from 0 to 1"),
+        ("most=0.5", "most is 0.5, must be from 1 to 1000"),
+        ("most=all", "most is all, must be a number"),
+        ("kind=soft", "kind is soft, must be one of: moldable, malleable, evolving"),
+        ("kind=rigid", "kind is rigid, must be one of: moldable, malleable, evolving"),
+        ("serial=5", "serial is 5.0, must be from 0 to 1"),
+        ("cost=0.5", "cost is 0.5, must be a whole number of seconds"),
+        ("cost=-1", "cost is -1, must be from 0 to"),
+        ("max=2", "has no max; there are: share, least, most, kind, serial, cost"),
+    ],
+)
+def test_sizes_that_make_no_sense(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        fit(jobs(units=[1]), machine('processors = "pool"'), malleable=text)

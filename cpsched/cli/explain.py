@@ -73,7 +73,13 @@ def command(
     assert time is not None
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
         about = explain(
-            fit(jobs, machine, enforce_limits=settings.enforce_limits, restarts=settings.restarts),
+            fit(
+                jobs,
+                machine,
+                enforce_limits=settings.enforce_limits,
+                restarts=settings.restarts,
+                malleable=settings.malleable,
+            ),
             job=job,
             time=time,
             dispatcher=str(Spec.parse(dispatcher)),

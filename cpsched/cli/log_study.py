@@ -64,7 +64,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
         "workloads": [{"file": str(path), **said("format", "skip_bad_lines")}],
         "run": said(
             *("overrun", "correction", "dispatch_interval", "enforce_limits", "restarts"),
-            *("runtime_model", "outages"),
+            *("malleable", "runtime_model", "outages"),
         ),
         "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
         **said("allocator", "seeds", "jitter"),

@@ -125,6 +125,17 @@ Restarts = Annotated[
         metavar="KEY=VALUE,...",
     ),
 ]
+Malleable = Annotated[
+    str | None,
+    typer.Option(
+        "--malleable",
+        help="Jobs that may change size: share=0.5,least=0.5,most=2,kind=moldable,serial=0.05,"
+        "cost=10 (share of the jobs; fewest and most units as multiples of what a job asks for;"
+        " moldable, malleable or evolving; work that units cannot share; seconds a change of size"
+        " costs). [as the log says]",
+        metavar="KEY=VALUE,...",
+    ),
+]
 Outages = Annotated[
     str | None,
     typer.Option(
@@ -184,6 +195,7 @@ class Rules:
     dispatch_interval: DispatchInterval = None
     enforce_limits: EnforceLimits = None
     restarts: Restarts = None
+    malleable: Malleable = None
     runtime_model: RuntimeModel = None
     outages: Outages = None
 

@@ -26,8 +26,8 @@ _MOST_UNITS = 1 << 62
 
 #: What a request is, next to the nodes it may use.
 _COLUMNS = (
-    *("units", "request", "per_node", "nodes_min", "nodes_max", "split", "contiguous"),
-    *("segment", "max_switches", "switch_wait", "box"),
+    *("units", "units_max", "request", "per_node", "nodes_min", "nodes_max", "split"),
+    *("contiguous", "segment", "max_switches", "switch_wait", "box"),
 )
 
 
@@ -51,10 +51,7 @@ def infeasible(
     rows
         The jobs to look at.
     """
-    columns = [eligible_class[rows], *(getattr(workload, name)[rows] for name in _COLUMNS)]
-    flat = [part for column in columns for part in np.atleast_2d(column.T)]
-    shape_of_row, first = distinct(flat, len(rows))
-    shapes, class_of = workload.take(rows[first]), eligible_class[rows[first]]
+    shapes, class_of, shape_of_row = _shapes_of(workload, eligible_class, rows, _COLUMNS)
     fits = np.ones(len(shapes), dtype=np.bool_)
     reasons: dict[int, str] = {}
     for index in np.unique(class_of).tolist():
@@ -77,6 +74,52 @@ def infeasible(
     return {int(rows[row]): reasons[int(shape_of_row[row])] for row in never}
 
 
+def most_units(
+    workload: Workload,
+    system: System,
+    eligible_class: IntArray,
+    eligible: BoolArray,
+    *,
+    rows: IntArray,
+) -> IntArray:
+    """
+    Return how many units of some jobs the empty machine holds, at most ``units_max`` of each.
+
+    Nodes may lie anywhere, and a job may touch at most its ``nodes_max``.
+
+    Parameters
+    ----------
+    workload, eligible_class, eligible, rows
+        As for :func:`infeasible`.
+
+    Returns
+    -------
+    ndarray
+        Units, shape ``(K,)`` for K rows.
+    """
+    columns = ("units_max", "request", "per_node", "nodes_max")
+    shapes, class_of, shape_of_row = _shapes_of(workload, eligible_class, rows, columns)
+    most = np.zeros(len(shapes), dtype=np.int64)
+    for index in np.unique(class_of).tolist():
+        kinds, counts = np.unique(system.capacity[eligible[index]], axis=0, return_counts=True)
+        own = np.flatnonzero(class_of == index)
+        step = max(1, _CHUNK // max(1, kinds.size))
+        for start in range(0, len(own), step):
+            some = own[start : start + step]
+            most[some] = _most(shapes, some, _held(shapes, some, kinds, counts.sum()), counts)
+    return np.minimum(most, shapes.units_max)[shape_of_row]
+
+
+def _shapes_of(
+    workload: Workload, eligible_class: IntArray, rows: IntArray, columns: Sequence[str]
+) -> tuple[Workload, IntArray, IntArray]:
+    """Return one job of each distinct request, its class, and which request each row has."""
+    values = [eligible_class[rows], *(getattr(workload, name)[rows] for name in columns)]
+    flat = [part for column in values for part in np.atleast_2d(column.T)]
+    shape_of_row, first = distinct(flat, len(rows))
+    return workload.take(rows[first]), eligible_class[rows[first]], shape_of_row
+
+
 def _fits_kinds(shapes: Workload, which: IntArray, kinds: IntArray, counts: IntArray) -> BoolArray:
     """
     Say for some shapes whether they fit on nodes that may lie anywhere.
@@ -90,21 +133,26 @@ def _fits_kinds(shapes: Workload, which: IntArray, kinds: IntArray, counts: IntA
     for start in range(0, len(which), step):
         some = which[start : start + step]
         held = _held(shapes, some, kinds, counts.sum())
-        order = np.argsort(-held, axis=1, kind="stable")
-        sorted_held = np.take_along_axis(held, order, axis=1)
-        number = np.where(sorted_held > 0, counts[order], 0)
-        before = np.cumsum(number, axis=1) - number
-        taken = np.clip(shapes.nodes_max[some, None] - before, 0, number)
         good = (
             (shapes.units[some] >= shapes.nodes_min[some])
-            & (number.sum(axis=1) >= shapes.nodes_min[some])
-            & ((sorted_held * taken).sum(axis=1) >= shapes.units[some])
+            & ((held > 0) @ counts >= shapes.nodes_min[some])
+            & (_most(shapes, some, held, counts) >= shapes.units[some])
         )
         for at in np.flatnonzero(good & (shapes.split[some] == Split.EVEN)).tolist():
             shares = _shares(shapes, int(some[at]), int(counts.sum()))
             good[at] = any(counts[held[at] >= share].sum() >= nodes for nodes, share in shares)
         fits[start : start + step] = good
     return fits
+
+
+def _most(shapes: Workload, which: IntArray, held: IntArray, counts: IntArray) -> IntArray:
+    """Return how many units of some shapes their ``nodes_max`` roomiest nodes hold."""
+    order = np.argsort(-held, axis=1, kind="stable")
+    sorted_held = np.take_along_axis(held, order, axis=1)
+    number = np.where(sorted_held > 0, counts[order], 0)
+    before = np.cumsum(number, axis=1) - number
+    taken = np.clip(shapes.nodes_max[which, None] - before, 0, number)
+    return np.asarray((sorted_held * taken).sum(axis=1))
 
 
 def _shares(shapes: Workload, at: int, num_nodes: int) -> list[tuple[int, int]]:
@@ -117,7 +165,7 @@ def _shares(shapes: Workload, at: int, num_nodes: int) -> list[tuple[int, int]]:
 
 def _held(shapes: Workload, which: IntArray, kinds: IntArray, num_nodes: int) -> IntArray:
     """Return how many units of some shapes each kind of node holds, shape ``(S, M)``."""
-    limit = np.minimum(shapes.units[which], _MOST_UNITS // max(1, int(num_nodes)))
+    limit = np.minimum(shapes.units_max[which], _MOST_UNITS // max(1, int(num_nodes)))
     return unit_capacity(kinds, shapes.request[which], shapes.per_node[which], limit)
 
 

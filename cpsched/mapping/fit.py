@@ -10,8 +10,10 @@ import numpy as np
 from cpsched.mapping.classes import classify
 from cpsched.mapping.feasibility import infeasible
 from cpsched.mapping.limits import check_limits, fill_requested_time, resolve_queues
+from cpsched.mapping.malleable import with_malleable, within_machine
 from cpsched.mapping.requests import align, pooled, to_units
-from cpsched.mapping.restarts import NONE, with_restarts
+from cpsched.mapping.restarts import with_restarts
+from cpsched.mapping.settings import NONE
 from cpsched.model.system import ProcessorMapping
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ class Fitted:
         ``workload`` all the same.
     enforce_limits
         Whether jobs that ask for more time than their queue allows are among these.
-    restarts
-        What was said of jobs that may be restarted.
+    restarts, malleable
+        What was said of jobs that may be restarted, and of those that may change size.
     """
 
     workload: Workload
@@ -56,10 +58,16 @@ class Fitted:
     rejected: tuple[tuple[int, str], ...]
     enforce_limits: bool = True
     restarts: str = NONE
+    malleable: str = NONE
 
 
 def fit(
-    workload: Workload, system: System, *, enforce_limits: bool = True, restarts: str = NONE
+    workload: Workload,
+    system: System,
+    *,
+    enforce_limits: bool = True,
+    restarts: str = NONE,
+    malleable: str = NONE,
 ) -> Fitted:
     """
     Return a workload's jobs as requests on a system.
@@ -75,6 +83,9 @@ def fit(
     restarts
         Which jobs may be restarted, see :class:`~cpsched.mapping.restarts.Restarts`; ``none``: as
         the log says.
+    malleable
+        Which jobs may change size, see :class:`~cpsched.mapping.malleable.Malleable`; ``none``: as
+        the log says.
 
     Returns
     -------
@@ -83,7 +94,9 @@ def fit(
         rejected exactly if no placement on the empty machine satisfies its request, its node
         bounds, its split and its contiguity, or the rules of its queue keep it out. Its first
         reason is kept, in the order: queue rules, constraint, resource kinds, size, dependency (on
-        itself, directly or through others, or on a job that is rejected).
+        itself, directly or through others, or on a job that is rejected). A job that may change
+        size must fit at the size that its runtime is of, so that dispatchers that know no other
+        size can start it; the most units that it may have are what its eligible nodes hold.
 
     Raises
     ------
@@ -101,7 +114,9 @@ def fit(
     rejected = {**classes.rejected, **rejected}
     workload, lacking = align(workload.with_columns(exclusive=classes.exclusive), system)
     rejected = {**lacking, **rejected}
+    workload = with_malleable(workload, malleable)
     workload = to_units(workload, system, classes.of_job, classes.nodes)
+    workload = within_machine(workload, system, classes.of_job, classes.nodes)
     rest = np.ones(workload.num_jobs, dtype=np.bool_)
     rest[list(rejected)] = False
     rejected.update(
@@ -116,6 +131,7 @@ def fit(
         rejected=tuple(sorted(rejected.items())),
         enforce_limits=enforce_limits,
         restarts=restarts,
+        malleable=malleable,
     )
 
 

@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.errors import ConfigError, check_range
-from cpsched.spec import Spec
+from cpsched.errors import check_range
+from cpsched.mapping.settings import LONGEST, NONE, read_settings
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload
-
-#: What a log says itself counts.
-NONE = "none"
-_LONGEST = 366 * 86400
 
 
 class Restarts(NamedTuple):
@@ -45,19 +41,10 @@ class Restarts(NamedTuple):
         ConfigError
             If something else is given, or a value makes no sense.
         """
-        values = dict(cls._field_defaults)
-        for key, value in Spec.parse(f"restarts:{text}").options:
-            if key not in values:
-                raise ConfigError(f"has no {key}; there are: {', '.join(values)}", key="restarts")
-            try:
-                values[key] = type(values[key])(value)
-            except ValueError:
-                kind = "a number" if key == "share" else "a whole number of seconds"
-                raise ConfigError(f"{key} is {value}, must be {kind}", key="restarts") from None
-        found = cls(**values)
+        found = cls(**read_settings(cls._field_defaults, "restarts", text))
         check_range("share", found.share, 0, 1)
-        check_range("cost", found.cost, 0, _LONGEST)
-        check_range("checkpoint", found.checkpoint, 0, _LONGEST)
+        check_range("cost", found.cost, 0, LONGEST)
+        check_range("checkpoint", found.checkpoint, 0, LONGEST)
         return found
 
 

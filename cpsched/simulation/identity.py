@@ -43,6 +43,9 @@ class Settings:
         Which jobs may be restarted, ``share=0.5,cost=30,checkpoint=600`` (see
         :class:`~cpsched.mapping.restarts.Restarts`); ``none``: as the log says. As for
         ``enforce_limits``, the mapping decides it.
+    malleable
+        Which jobs may change size, ``share=0.5,least=0.5,most=2`` (see
+        :class:`~cpsched.mapping.malleable.Malleable`); likewise.
     runtime_model
         Specification of how long jobs run, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
@@ -56,6 +59,7 @@ class Settings:
     dispatch_interval: int | None = None
     enforce_limits: bool = True
     restarts: str = "none"
+    malleable: str = "none"
     runtime_model: str = "recorded"
     outages: str = "none"
     seed: int = 0

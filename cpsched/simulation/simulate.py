@@ -123,7 +123,12 @@ def simulate(
     """
     settings = settings or Settings()
     fitted = _fitted(workload, system, settings)
-    settings = replace(settings, enforce_limits=fitted.enforce_limits, restarts=fitted.restarts)
+    settings = replace(
+        settings,
+        enforce_limits=fitted.enforce_limits,
+        restarts=fitted.restarts,
+        malleable=fitted.malleable,
+    )
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
     if settings.dispatch_interval is None:
         settings = replace(settings, dispatch_interval=decides.interval)
@@ -201,7 +206,13 @@ def _fitted(workload: Workload | Fitted, system: System | None, settings: Settin
         return workload
     if system is None:
         raise TypeError("a workload that is not mapped onto a system needs one")
-    return fit(workload, system, enforce_limits=settings.enforce_limits, restarts=settings.restarts)
+    return fit(
+        workload,
+        system,
+        enforce_limits=settings.enforce_limits,
+        restarts=settings.restarts,
+        malleable=settings.malleable,
+    )
 
 
 def _called(group: str, thing: Any) -> str:

@@ -83,6 +83,7 @@ class Input:
     seed: int
     enforce_limits: bool
     restarts: str = "none"
+    malleable: str = "none"
 
     def identity(self) -> list[Any]:
         """Return what the jobs follow from; the system is described apart."""
@@ -205,6 +206,7 @@ def _prepared(made_of: Input, content: bytes | None) -> Fitted:
         machine(made_of.system),
         enforce_limits=made_of.enforce_limits,
         restarts=made_of.restarts,
+        malleable=made_of.malleable,
     )
 
 

@@ -21,7 +21,7 @@ _LONGEST = 80
 @dataclass(frozen=True, slots=True)
 class Choice:
     """
-    A dispatcher, predictor or runtime model of a study.
+    A dispatcher, predictor, runtime model or setting of a study.
 
     Attributes
     ----------
@@ -79,8 +79,9 @@ class StudyWorkload:
         Names or TOML files.
     predictors, dispatchers
         Those that make sense for it; dispatchers: all of the study, where there are none.
-    runtime_model
-        How long its jobs run; None: as the study's settings say.
+    runtime_model, restarts, malleable
+        How long its jobs run, which of them may be restarted, and which may change size; None: as
+        the study's settings say.
     """
 
     label: str
@@ -92,6 +93,8 @@ class StudyWorkload:
     start: int | str | None = None
     end: int | str | None = None
     runtime_model: str | None = None
+    restarts: str | None = None
+    malleable: str | None = None
 
     def __post_init__(self) -> None:
         check_part(self.start, self.end)

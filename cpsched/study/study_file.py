@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ from cpsched import registry, resources, systems
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 from cpsched.generators.contract import describe
+from cpsched.mapping.malleable import Malleable
 from cpsched.mapping.restarts import Restarts
+from cpsched.mapping.settings import NONE
 from cpsched.model_files import absolute, with_model
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import Spec, build, canonical, files_of
@@ -38,7 +41,7 @@ from cpsched.study.study_section import StudySection
 from cpsched.systems.lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 #: Of logs, and of packed ones.
@@ -46,12 +49,20 @@ _ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".
 #: At the top of a study.
 _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
-    *("runtime_models", "seeds", "jitter", "run", "baseline"),
+    *("runtime_models", "restarts", "malleable", "seeds", "jitter", "run", "baseline"),
 )
+#: Under every one of these each workload is run: key of a study, and what it is in ``[run]`` and of
+#: a workload.
+_AXES = {"runtime_models": "runtime_model", "restarts": "restarts", "malleable": "malleable"}
+#: Those of them that are settings of the mapping and not registered.
+_PARSERS: Mapping[str, Callable[[str], object]] = {
+    "restarts": Restarts.parse,
+    "malleable": Malleable.parse,
+}
 #: Of a workload; the last two for files and for generators only.
 _OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
 _WORKLOAD_KEYS = (
-    *("file", "generator", "name", "systems", "predictors", "dispatchers", "runtime_models"),
+    *("file", "generator", "name", "systems", "predictors", "dispatchers", *_AXES),
     *("first", "from", "to", *_OF_FILES, *_OF_GENERATORS),
 )
 
@@ -131,19 +142,17 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     """
     top = StudySection(data, str(file), lines=lines)
     top.expect(*_KEYS)
-    dispatchers = _placing(top, _choices(top, "dispatchers", "dispatchers", file))
-    predictors = _choices(top, "predictors", "predictors", file, default=("requested",))
+    dispatchers = _placing(top, _choices(top, "dispatchers", file))
+    predictors = _choices(top, "predictors", file, default=("requested",))
     shared = _systems(top, file)
-    models = (
-        _choices(top, "runtime_models", "runtime_models", file) if "runtime_models" in top else ()
-    )
+    axes = {key: _choices(top, key, file) for key in _AXES if key in top}
     workloads = [
         workload
         for section in top.tables("workloads")
         for workload in _under_each(
             section,
             _workload(section, file, shared, predictors, dispatchers),
-            _named(section, "runtime_models", models) or models,
+            axes,
         )
     ]
     if not workloads:
@@ -160,7 +169,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
         dispatchers=dispatchers,
         seeds=seeds,
         jitter=jitter,
-        settings=_settings(top.table("run"), models, file.parent),
+        settings=_settings(top.table("run"), axes, file.parent),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
     )
 
@@ -200,13 +209,17 @@ def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Ch
 
 
 def _choices(
-    section: StudySection, key: str, group: str, file: Path, default: Sequence[str] = ()
+    section: StudySection, key: str, file: Path, default: Sequence[str] = ()
 ) -> tuple[Choice, ...]:
-    """Read dispatchers, predictors or runtime models: a list, or a table of labels."""
+    """Read dispatchers, predictors, runtime models or settings: a list, or a table of labels."""
     found = []
     for label, spec in section.labelled(key, default):
         try:
-            found.append(choice(group, spec, file.parent, label))
+            if key in _PARSERS:
+                usual = as_label(_parsed(key, spec))
+                found.append(Choice(usual if label is None else check_label(label), spec))
+            else:
+                found.append(choice(key, spec, file.parent, label))
         except CpschedError as error:
             place = key if label is None else f"{key}.{label}"
             raise section.error(place, str(error)) from error
@@ -277,21 +290,24 @@ def _workload(
 
 
 def _under_each(
-    section: StudySection, workload: StudyWorkload, models: tuple[Choice, ...]
+    section: StudySection, workload: StudyWorkload, axes: Mapping[str, tuple[Choice, ...]]
 ) -> list[StudyWorkload]:
-    """Return a workload once for each runtime model, which its label then names."""
-    if not models:
-        return [workload]
-    labels = [f"{workload.label}, {model.label}" for model in models]
-    try:
-        found = zip(map(check_label, labels), models, strict=True)
-        return [replace(workload, label=name, runtime_model=one.spec) for name, one in found]
-    except ConfigError as error:
-        raise section.error("name", str(error)) from error
+    """Return a workload once for each runtime model and setting, which its label then names."""
+    named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in _AXES]
+    fields = [field for field, ones in zip(_AXES.values(), named, strict=True) if ones]
+    found = []
+    for chosen in product(*filter(None, named)):
+        label = ", ".join([workload.label, *(one.label for one in chosen)])
+        changes: dict[str, Any] = dict(zip(fields, (one.spec for one in chosen), strict=True))
+        try:
+            found.append(replace(workload, label=check_label(label), **changes))
+        except ConfigError as error:
+            raise section.error("name", str(error)) from error
+    return found
 
 
 def _named(section: StudySection, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Read labels of dispatchers, predictors or runtime models that the study has."""
+    """Read labels of what the study has: dispatchers, predictors, runtime models, settings."""
     known = {one.label: one for one in there}
     named = section.texts(key)
     for label in named:
@@ -342,16 +358,19 @@ def _generated(section: StudySection, name: str) -> Generated:
     return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
 
-def _settings(section: StudySection, models: tuple[Choice, ...], folder: Path) -> Settings:
-    if models and "runtime_model" in section:
-        raise section.error("runtime_model", "is there beside runtime_models; give one of the two")
+def _settings(section: StudySection, axes: Iterable[str], folder: Path) -> Settings:
+    for key in axes:
+        if _AXES[key] in section:
+            where = key if key != _AXES[key] else f"{key} at the top"
+            raise section.error(_AXES[key], f"is there beside {where}; give one of the two")
     settings = Settings(
         overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
         correction=section.choice("correction", ("requested", "double"), "requested")
         or "requested",
         dispatch_interval=section.seconds("dispatch_interval"),
         enforce_limits=section.flag("enforce_limits", True),
-        restarts=_restarts(section),
+        restarts=_mapped(section, "restarts"),
+        malleable=_mapped(section, "malleable"),
         runtime_model=_thing(section, "runtime_model", "runtime_models", "recorded", folder),
         outages=_thing(section, "outages", "outages", "none", folder),
     )
@@ -359,13 +378,18 @@ def _settings(section: StudySection, models: tuple[Choice, ...], folder: Path) -
     return settings
 
 
-def _restarts(section: StudySection) -> str:
-    text = section.text("restarts", "none")
+def _mapped(section: StudySection, key: str) -> str:
+    """Return a setting of the mapping."""
     try:
-        if text != "none":
-            Restarts.parse(text)
+        return _parsed(key, section.text(key, NONE))
     except ConfigError as error:
-        raise section.error("restarts", str(error)) from error
+        raise section.error(key, str(error)) from error
+
+
+def _parsed(key: str, text: str) -> str:
+    """Return a setting of the mapping if it makes sense."""
+    if text != NONE:
+        _PARSERS[key](text)
     return text
 
 

@@ -65,6 +65,10 @@ def tasks_of(study: Study) -> list[Task]:
     tasks: dict[str, Task] = {}
     for workload in study.workloads:
         log = None if workload.seeded else source_of(workload.source)
+        own = {key: getattr(workload, key) for key in ("runtime_model", "restarts", "malleable")}
+        settings = replace(
+            study.settings, **{key: value for key, value in own.items() if value is not None}
+        )
         # All runs of a seed before those of the next, so that neighbours share a workload.
         for system, seed in product(workload.systems, study.seeds):
             jitter = study.jitter if seed and not workload.seeded else 0
@@ -77,16 +81,16 @@ def tasks_of(study: Study) -> list[Task]:
                 jitter=jitter,
                 # Without jitter all repetitions are of the same jobs, or of others by their source.
                 seed=seed if jitter else 0,
-                enforce_limits=study.settings.enforce_limits,
-                restarts=study.settings.restarts,
+                enforce_limits=settings.enforce_limits,
+                restarts=settings.restarts,
+                malleable=settings.malleable,
             )
             for dispatcher, predictor in product(
                 workload.dispatchers or study.dispatchers, workload.predictors
             ):
                 labels = (workload.label, system_label(system), dispatcher.label, predictor.label)
-                model = workload.runtime_model or study.settings.runtime_model
-                settings = replace(study.settings, seed=seed, runtime_model=model)
-                task = _task(labels, made_of, dispatcher.spec, predictor.spec, settings)
+                specs = (dispatcher.spec, predictor.spec)
+                task = _task(labels, made_of, *specs, replace(settings, seed=seed))
                 if task.identity in tasks:
                     twin = tasks[task.identity]
                     raise ConfigError(

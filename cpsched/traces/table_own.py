@@ -228,6 +228,9 @@ def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: Ro
         "nodes_max",
         columns["nodes_max"],
     )
+    units, fewest, most = (columns[name] for name in ("units", "units_min", "units_max"))
+    checks.fail((fewest < 1) | (fewest > units), "must be from 1 to units", "units_min", fewest)
+    checks.fail(most < units, "must be at least units", "units_max", most)
     for kind, resource in enumerate(resources):
         least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
         name = f"per_node_max.{resource}"

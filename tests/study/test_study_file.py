@@ -162,6 +162,43 @@ def test_jobs_may_be_restarted(read):
         read(TOP + '[run]\nrestarts = "part=0.5"\n' + LOG)
 
 
+def test_jobs_may_change_size(read):
+    made = read(TOP + '[run]\nmalleable = "share=0.5,kind=moldable"\n' + LOG)
+    assert made.settings.malleable == "share=0.5,kind=moldable"
+    assert {task.made_of.malleable for task in tasks_of(made)} == {"share=0.5,kind=moldable"}
+    with pytest.raises(ConfigError, match=r"malleable: .*kind is soft, must be one of: moldable"):
+        read(TOP + '[run]\nmalleable = "kind=soft"\n' + LOG)
+
+
+SHARES = """
+restarts = ["share=0.5", "none"]
+[malleable]
+rigid = "none"
+half = "share=0.5"
+"""
+
+
+def test_workloads_are_run_under_each_setting(read):
+    """And are called by it; a workload may name some, and what is not varied is not named."""
+    study = read(TOP + SHARES + LOG + LOG + 'name = "other"\nmalleable = ["half"]\n')
+    assert [(one.label, one.restarts, one.malleable) for one in study.workloads] == [
+        ("log, share=0.5, rigid", "share=0.5", "none"),
+        ("log, share=0.5, half", "share=0.5", "share=0.5"),
+        ("log, none, rigid", "none", "none"),
+        ("log, none, half", "none", "share=0.5"),
+        ("other, share=0.5, half", "share=0.5", "share=0.5"),
+        ("other, none, half", "none", "share=0.5"),
+    ]
+    tasks = tasks_of(read(TOP + SHARES + LOG + MODELS))
+    assert len(tasks) == len({task.identity for task in tasks}) == 2 * 2 * 2 * 2
+    for task in tasks:
+        assert (task.made_of.restarts, task.made_of.malleable) == (
+            task.settings.restarts,
+            task.settings.malleable,
+        )
+    assert "log-0-1-share-0-5-half-four-fifo" in tasks[2].name
+
+
 def test_nodes_may_be_down(read, tmp_path):
     assert read(TOP + LOG).settings.outages == "none"
     drawn = read(TOP + '[run]\noutages = "drawn: repair=60"\n' + LOG)
@@ -297,6 +334,10 @@ def test_a_part_of_all_workloads(study):
         (TOP + 'runtime_models = ["gpu"]\n' + LOG, "runtime_models: no runtime model is called 'gpu'"),
         (TOP + MODELS + LOG + 'runtime_models = ["0.3"]\n', "runtime_models: '0.3' is not one of: 0.1, 0.2"),
         (TOP + MODELS + '[run]\nruntime_model = "recorded"\n' + LOG, "run.runtime_model: is there beside runtime_models"),
+        (TOP + SHARES + '[run]\nrestarts = "none"\n' + LOG, "run.restarts: is there beside restarts at the top; give one"),
+        (TOP + SHARES + LOG + 'malleable = ["all"]\n', "malleable: 'all' is not one of: rigid, half"),
+        (TOP + '[malleable]\nall = "share=2"\n' + LOG, "malleable.all: share is 2.0, must be from 0 to 1"),
+        (TOP + 'restarts = ["share=1", "share=1"]\n' + LOG, "restarts: 'share=1' is there twice"),
         (TOP + MODELS + LOG + f'name = "{"n" * 78}"\n', "cannot stand in a table"),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
