@@ -81,6 +81,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "blocks": "cpsched.generators.blocks:BLOCKS",
         "eurora": "cpsched.generators.eurora:EURORA",
         "esp": "cpsched.generators.esp:ESP",
+        "esp-nodes": "cpsched.generators.esp_nodes:ESP_NODES",
         "heterogeneous": "cpsched.generators.heterogeneous:HETEROGENEOUS",
     },
     "runtime_models": {
