@@ -1,20 +1,24 @@
 """
 Campaigns in tables: every dispatcher and predictor over the baseline, log by log.
 
-    python benchmarks/ratios.py DIR... [--by-log]
+    python benchmarks/ratios.py DIR... [--by-log] [--settings]
 
 Each DIR is a folder of ``cpsched compare``; the studies have the same baseline. Their logs stand
 side by side, and rows of one log in several folders together. Cells are geometric means over the
 seeds of the ratios to the baseline's run of the same seed: of mean bounded slowdowns, of the 99.9th
-percentiles of the wait, of the longest waits, and of area-weighted responses; the last column is
-the geometric mean over the logs. A second table has mean bounded slowdowns, mean and deviation over
-the seeds.
+percentiles of the wait, of the longest waits, and of area-weighted responses; then the geometric
+mean over the logs and, where jobs were queued again, the share of all core seconds that was lost to
+that, mean over the logs. A second table has mean bounded slowdowns, mean and deviation over the
+seeds.
 
 ``--by-log`` prints a table for each log and predictor instead: means over the seeds that all
 dispatchers have, and ratios to the baseline with 95 % confidence intervals (of the paired
 logarithms, Student's t). Place: ``first`` has the lowest ratio of slowdowns, ``tied`` is not
 significantly behind it (paired with the first, same method). ``above``: the 99.9th percentile of
 the wait is significantly above the baseline's. bsld: bounded slowdown (tau 10 s).
+
+``--settings`` is for studies that run each log under several settings: what follows the log's name
+in a label is a column of its own, and the baseline is the run under the same setting.
 """
 
 from __future__ import annotations
@@ -45,13 +49,17 @@ FIGURES = {
     "max wait s": ("wait_s", "max", 0),
 }
 SLOWDOWN, TAIL, LONGEST, JOBS, COST = "mean bsld", "p99.9 wait s", "max wait s", "jobs", "CPU s"
-#: Area-weighted response, which is not a statistic over jobs.
-RESPONSE = "response s"
+#: Area-weighted response, and the share of core seconds lost, which are no statistics over jobs.
+RESPONSE, LOST = "response s", "lost"
+#: Between a log's name and a setting.
+APART = ", "
 #: What is shown of each log beside the others, and of all together.
 COMPARED = (SLOWDOWN, TAIL, LONGEST, RESPONSE)
 Figures = dict[str, float]
-#: The runs of a log: figures by seed, by (dispatcher, predictor).
-Runs = dict[tuple[str, str], dict[int, Figures]]
+#: Dispatcher, predictor and, where runs of several settings are together, setting.
+Who = tuple[str, ...]
+#: The runs of a log: figures by seed.
+Runs = dict[Who, dict[int, Figures]]
 
 
 class Campaign(NamedTuple):
@@ -60,10 +68,10 @@ class Campaign(NamedTuple):
     logs: dict[str, Runs]
     baseline: tuple[str | None, str | None]
 
-    def base_of(self, who: tuple[str, str]) -> tuple[str, str]:
+    def base_of(self, who: Who) -> Who:
         """Return what a dispatcher and predictor are compared with."""
         dispatcher, predictor = self.baseline
-        return dispatcher or who[0], predictor or who[1]
+        return dispatcher or who[0], predictor or who[1], *who[2:]
 
     @property
     def base(self) -> str:
@@ -71,8 +79,8 @@ class Campaign(NamedTuple):
         return "/".join(name for name in self.baseline if name)
 
 
-def read(folder: Path) -> Campaign:
-    """Return what a campaign's folder holds."""
+def read(folder: Path, settings: bool = False) -> Campaign:
+    """Return what a campaign's folder holds; runs of a log under several settings together."""
     logs: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for place, run in campaign.finished(folder):
         found, timing = (
@@ -81,8 +89,12 @@ def read(folder: Path) -> Campaign:
         figures = {name: found[key]["all"][one] for name, (key, one, _) in FIGURES.items()}
         figures |= {JOBS: found["wait_s"]["all"]["jobs"], COST: timing["loop_cpu_s"]}
         figures[RESPONSE] = found["response_by_area_s"]
-        who = place["dispatcher"], place["predictor"]
-        logs[place["workload"]][who][int(place["seed"])] = figures
+        figures[LOST] = found.get("restarts", {}).get("lost_share") or 0.0
+        log, who = place["workload"], (place["dispatcher"], place["predictor"])
+        if settings:
+            log, _, setting = log.partition(APART)
+            who = (*who, setting)
+        logs[log][who][int(place["seed"])] = figures
     base = json.loads((folder / "study.json").read_text())["baseline"]
     return Campaign(logs, (base["dispatcher"], base["predictor"]))
 
@@ -104,7 +116,7 @@ def over(mine: Iterable[Figures], theirs: Iterable[Figures], figure: str) -> Est
     return ratio(*([run[figure] for run in runs] for runs in (mine, theirs)))
 
 
-def ratios(runs: Runs, who: tuple[str, str], base: tuple[str, str]) -> list[float] | None:
+def ratios(runs: Runs, who: Who, base: Who) -> list[float] | None:
     """Return the ratios of a row on a log; None if a run of the baseline's seeds is not there."""
     mine, theirs = runs.get(who, {}), runs.get(base, {})
     seeds = sorted(theirs)
@@ -119,18 +131,29 @@ def report(found: Campaign) -> None:
     """Print the logs side by side."""
     rows = list(dict.fromkeys(who for runs in found.logs.values() for who in runs))
     compared, means = [], []
+    losses = {who: _lost(found, who) for who in rows}
     for who in rows:
         cells = [ratios(runs, who, found.base_of(who)) for runs in found.logs.values()]
         shown = [_ratios(cell) if cell else "-" for cell in cells]
         known = [cell for cell in cells if cell]
         whole = np.exp(np.log(known).mean(axis=0)) if len(known) == len(cells) else None
         together = "-" if whole is None else _ratios(whole)
-        compared.append([*who, *shown, together])
+        lost = [f"{100 * losses[who]:.1f} %"] if any(losses.values()) else []
+        compared.append([*who, *shown, together, *lost])
         means.append([*who, *(_mean(runs.get(who, {})) for runs in found.logs.values())])
-    columns = ["dispatcher", "predictor", *found.logs]
+    columns = [*("dispatcher", "predictor", "setting")[: max(map(len, rows), default=2)]]
+    columns += found.logs
     title = f"Over {found.base}: slowdown, tail of the wait, longest wait, area-weighted response"
-    measure.table(title, [*columns, "all"], compared)
+    measure.table(title, [*columns, "all", *([LOST] if any(losses.values()) else [])], compared)
     measure.table("Mean bounded slowdown", columns, means)
+
+
+def _lost(found: Campaign, who: Who) -> float:
+    """Return the share of core seconds lost to restarts, mean over seeds and logs."""
+    shares = [
+        _over_seeds(list(runs[who].values()), LOST) for runs in found.logs.values() if who in runs
+    ]
+    return float(np.mean(shares))
 
 
 def _ratios(found: Sequence[float]) -> str:
@@ -149,11 +172,11 @@ def _mean(runs: dict[int, Figures]) -> str:
 def by_log(found: Campaign) -> None:
     """Print a table for each log and predictor whose baseline is there."""
     for log, runs in found.logs.items():
-        for predictor in dict.fromkeys(predictor for _, predictor in runs):
-            rows = {name: of for (name, estimate), of in runs.items() if estimate == predictor}
-            base = runs.get(found.base_of(("", predictor)))
+        for under in dict.fromkeys(who[1:] for who in runs):
+            rows = {who[0]: of for who, of in runs.items() if who[1:] == under}
+            base = runs.get(found.base_of(("", *under)))
             if base:
-                _table(f"{log}, {predictor}", rows, base, found.base)
+                _table(", ".join([log, *under]), rows, base, found.base)
 
 
 def _table(title: str, rows: Mapping[str, dict[int, Figures]], base: dict[int, Figures],
@@ -214,8 +237,11 @@ def main() -> None:
     )
     parser.add_argument("study", type=Path, nargs="+", help="folders of cpsched compare")
     parser.add_argument("--by-log", action="store_true", help="a table for each log and predictor")
+    parser.add_argument(
+        "--settings", action="store_true", help="runs of a log under several settings together"
+    )
     args = parser.parse_args()
-    found = joined([read(folder) for folder in args.study])
+    found = joined([read(folder, args.settings) for folder in args.study])
     (by_log if args.by_log else report)(found)
 
 

@@ -91,6 +91,40 @@ def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
     assert ["EASY", "W", "25.0 ±21.2", "3.0"] in lines
 
 
+def test_settings_are_compared_with_the_baseline_of_the_same_setting(
+    ratios: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With what is lost to restarts, mean over the logs: here 10 and 30 %."""
+    campaign(tmp_path, {
+        ("A, half, 30 s", "EASY", "W", 1): (10.0, 100.0), ("A, half, 30 s", "new", "W", 1): (5.0, 50.0),
+        ("A, all", "EASY", "W", 1): (20.0, 100.0), ("A, all", "new", "W", 1): (5.0, 200.0),
+        ("B, all", "EASY", "W", 1): (20.0, 100.0), ("B, all", "new", "W", 1): (20.0, 100.0),
+    })  # fmt: skip
+    for run, share in ((3, 0.1), (5, 0.3)):
+        file = tmp_path / "runs" / str(run) / "metrics.json"
+        found = json.loads(file.read_text()) | {"restarts": {"lost_share": share}}
+        file.write_text(json.dumps(found))
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings"])
+    ratios.main()
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("|")
+    ]
+    assert lines[0] == ["dispatcher", "predictor", "setting", "A", "B", "all", "lost"]
+    same = "1.000, 1.00, 1.00, 1.00"
+    assert ["new", "W", "half, 30 s", "0.500, 0.50, 0.50, 0.50", "-", "-", "0.0 %"] in lines
+    assert [
+        "new", "W", "all", "0.250, 2.00, 2.00, 0.25", same, "0.500, 1.41, 1.41, 0.50", "20.0 %",
+    ] in lines  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "--by-log"])
+    ratios.main()
+    assert "### A, W, half, 30 s, 7 jobs, seeds 1" in capsys.readouterr().out
+
+
 def test_logs_apart_have_intervals_and_places(
     ratios: Any,
     tmp_path: Path,
