@@ -1,0 +1,1 @@
+"""Dispatchers that change the sizes of running jobs."""
