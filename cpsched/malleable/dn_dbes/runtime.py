@@ -32,15 +32,17 @@ if TYPE_CHECKING:
 
     from cpsched.malleable.dn_dbes.messages import ForwardedJob, ToBatch, ToRuntime
 
-_EMPTY = Machine(0, 0, 0, ())
-
 
 class RuntimeSide:
     """Answers one message with others; remembers no more than the transaction that is under way."""
 
     def __init__(self) -> None:
         self._settings = NegotiationSettings()
-        self._begin(_EMPTY)
+        #: The state that every attempt of the transaction starts from.
+        self._machine = Machine(0, 0, 0, ())
+        self._attempt = 0
+        #: How many jobs the last attempt would have started that it rejected.
+        self._refused_with: int | None = None
 
     def step(self, message: ToRuntime) -> list[ToBatch]:
         """
@@ -83,15 +85,9 @@ class RuntimeSide:
             raise DispatchError(f"the batch side proposes settings of which {error}") from None
         return NegotiationStartResponse(accepted=True)
 
-    def _begin(self, machine: Machine) -> None:
-        """Begin a transaction; this is the state that every attempt starts from."""
-        self._machine: Machine = machine
-        self._attempt = 0
-        #: What the last attempt that it rejected would have started.
-        self._refused_with: int | None = None
-
     def _take(self, machine: Machine) -> list[ToBatch]:
-        self._begin(machine)
+        """Begin a transaction."""
+        self._machine, self._attempt, self._refused_with = machine, 0, None
         if machine.offers:
             return [self._offer(())]
         if machine.expands:
