@@ -1,7 +1,7 @@
 """
 Campaigns in tables: every dispatcher and predictor over the baseline, log by log.
 
-    python benchmarks/ratios.py DIR... [--by-log] [--settings]
+    python benchmarks/ratios.py DIR... [--by-log] [--settings [OF_BASELINE]] [--turnaround]
 
 Each DIR is a folder of ``cpsched compare``; the studies have the same baseline. Their logs stand
 side by side, and rows of one log in several folders together. Cells are geometric means over the
@@ -18,7 +18,10 @@ significantly behind it (paired with the first, same method). ``above``: the 99.
 the wait is significantly above the baseline's. bsld: bounded slowdown (tau 10 s).
 
 ``--settings`` is for studies that run each log under several settings: what follows the log's name
-in a label is a column of its own, and the baseline is the run under the same setting.
+in a label is a column of its own, and the baseline is the run under the same setting, or under the
+one that is named.
+``--turnaround`` has mean turnaround, mean wait and use of the cores instead of the four figures, as
+work on malleable jobs reports them.
 """
 
 from __future__ import annotations
@@ -53,8 +56,21 @@ SLOWDOWN, TAIL, LONGEST, JOBS, COST = "mean bsld", "p99.9 wait s", "max wait s",
 RESPONSE, LOST = "response s", "lost"
 #: Between a log's name and a setting.
 APART = ", "
-#: What is shown of each log beside the others, and of all together.
+#: The same, for jobs that change size.
+TURNAROUND, WAIT, USE = "mean turnaround s", "mean wait s", "core use"
+#: What is shown of each log beside the others, and of all together; with ``--turnaround``.
 COMPARED = (SLOWDOWN, TAIL, LONGEST, RESPONSE)
+OF_SIZES = (TURNAROUND, WAIT, USE)
+#: In headlines.
+_CALLED = {
+    SLOWDOWN: "bounded slowdown",
+    TAIL: "tail of the wait",
+    LONGEST: "longest wait",
+    RESPONSE: "area-weighted response",
+    TURNAROUND: "mean turnaround",
+    WAIT: "mean wait",
+    USE: "use of the cores",
+}
 Figures = dict[str, float]
 #: Dispatcher, predictor and, where runs of several settings are together, setting.
 Who = tuple[str, ...]
@@ -63,15 +79,16 @@ Runs = dict[Who, dict[int, Figures]]
 
 
 class Campaign(NamedTuple):
-    """The finished runs by log, and dispatcher and predictor of the baseline; None: a run's own."""
+    """The finished runs by log, and what the baseline is; None: what a run is itself."""
 
     logs: dict[str, Runs]
     baseline: tuple[str | None, str | None]
+    setting: str | None = None
 
     def base_of(self, who: Who) -> Who:
         """Return what a dispatcher and predictor are compared with."""
         dispatcher, predictor = self.baseline
-        return dispatcher or who[0], predictor or who[1], *who[2:]
+        return dispatcher or who[0], predictor or who[1], *(self.setting or one for one in who[2:])
 
     @property
     def base(self) -> str:
@@ -79,8 +96,15 @@ class Campaign(NamedTuple):
         return "/".join(name for name in self.baseline if name)
 
 
-def read(folder: Path, settings: bool = False) -> Campaign:
-    """Return what a campaign's folder holds; runs of a log under several settings together."""
+def read(folder: Path, setting: str | None = None) -> Campaign:
+    """
+    Return what a campaign's folder holds.
+
+    Parameters
+    ----------
+    setting
+        Of the baseline, ``''`` for that of each run; None: logs are not run under several settings.
+    """
     logs: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for place, run in campaign.finished(folder):
         found, timing = (
@@ -89,14 +113,17 @@ def read(folder: Path, settings: bool = False) -> Campaign:
         figures = {name: found[key]["all"][one] for name, (key, one, _) in FIGURES.items()}
         figures |= {JOBS: found["wait_s"]["all"]["jobs"], COST: timing["loop_cpu_s"]}
         figures[RESPONSE] = found["response_by_area_s"]
+        figures[TURNAROUND] = found["turnaround_s"]["all"]["mean"]
+        # The first resource kind counts cores.
+        figures[USE] = next(iter(found["utilization"].values()))
         figures[LOST] = found.get("restarts", {}).get("lost_share") or 0.0
         log, who = place["workload"], (place["dispatcher"], place["predictor"])
-        if settings:
-            log, _, setting = log.partition(APART)
-            who = (*who, setting)
+        if setting is not None:
+            log, _, own = log.partition(APART)
+            who = (*who, own)
         logs[log][who][int(place["seed"])] = figures
     base = json.loads((folder / "study.json").read_text())["baseline"]
-    return Campaign(logs, (base["dispatcher"], base["predictor"]))
+    return Campaign(logs, (base["dispatcher"], base["predictor"]), setting)
 
 
 def joined(campaigns: list[Campaign]) -> Campaign:
@@ -116,36 +143,39 @@ def over(mine: Iterable[Figures], theirs: Iterable[Figures], figure: str) -> Est
     return ratio(*([run[figure] for run in runs] for runs in (mine, theirs)))
 
 
-def ratios(runs: Runs, who: Who, base: Who) -> list[float] | None:
+def ratios(
+    runs: Runs, who: Who, base: Who, compared: Sequence[str] = COMPARED
+) -> list[float] | None:
     """Return the ratios of a row on a log; None if a run of the baseline's seeds is not there."""
     mine, theirs = runs.get(who, {}), runs.get(base, {})
     seeds = sorted(theirs)
     if not seeds or any(seed not in mine for seed in seeds):
         return None
     pairs = [mine[seed] for seed in seeds], [theirs[seed] for seed in seeds]
-    found = [over(*pairs, figure) for figure in COMPARED]
+    found = [over(*pairs, figure) for figure in compared]
     return [one.mean if one else float("nan") for one in found]
 
 
-def report(found: Campaign) -> None:
+def report(found: Campaign, compared: Sequence[str] = COMPARED) -> None:
     """Print the logs side by side."""
     rows = list(dict.fromkeys(who for runs in found.logs.values() for who in runs))
-    compared, means = [], []
+    lines, means = [], []
     losses = {who: _lost(found, who) for who in rows}
     for who in rows:
-        cells = [ratios(runs, who, found.base_of(who)) for runs in found.logs.values()]
+        cells = [ratios(runs, who, found.base_of(who), compared) for runs in found.logs.values()]
         shown = [_ratios(cell) if cell else "-" for cell in cells]
         known = [cell for cell in cells if cell]
         whole = np.exp(np.log(known).mean(axis=0)) if len(known) == len(cells) else None
         together = "-" if whole is None else _ratios(whole)
         lost = [f"{100 * losses[who]:.1f} %"] if any(losses.values()) else []
-        compared.append([*who, *shown, together, *lost])
-        means.append([*who, *(_mean(runs.get(who, {})) for runs in found.logs.values())])
+        lines.append([*who, *shown, together, *lost])
+        of_log = (_mean(runs.get(who, {}), compared[0]) for runs in found.logs.values())
+        means.append([*who, *of_log])
     columns = [*("dispatcher", "predictor", "setting")[: max(map(len, rows), default=2)]]
     columns += found.logs
-    title = f"Over {found.base}: slowdown, tail of the wait, longest wait, area-weighted response"
-    measure.table(title, [*columns, "all", *([LOST] if any(losses.values()) else [])], compared)
-    measure.table("Mean bounded slowdown", columns, means)
+    title = f"Over {found.base}: {', '.join(_CALLED[figure] for figure in compared)}"
+    measure.table(title, [*columns, "all", *([LOST] if any(losses.values()) else [])], lines)
+    measure.table(f"Mean {_CALLED[compared[0]].removeprefix('mean ')}", columns, means)
 
 
 def _lost(found: Campaign, who: Who) -> float:
@@ -161,8 +191,8 @@ def _ratios(found: Sequence[float]) -> str:
     return ", ".join([f"{slow:.3f}", *(f"{one:.2f}" for one in others)])
 
 
-def _mean(runs: dict[int, Figures]) -> str:
-    values = [run[SLOWDOWN] for run in runs.values()]
+def _mean(runs: dict[int, Figures], figure: str) -> str:
+    values = [run[figure] for run in runs.values()]
     if not values:
         return "-"
     spread = f" ±{np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
@@ -238,11 +268,18 @@ def main() -> None:
     parser.add_argument("study", type=Path, nargs="+", help="folders of cpsched compare")
     parser.add_argument("--by-log", action="store_true", help="a table for each log and predictor")
     parser.add_argument(
-        "--settings", action="store_true", help="runs of a log under several settings together"
+        "--settings", nargs="?", const="", metavar="OF_BASELINE",
+        help="runs of a log under several settings together",
+    )  # fmt: skip
+    parser.add_argument(
+        "--turnaround", action="store_true", help="mean turnaround, mean wait and use of the cores"
     )
     args = parser.parse_args()
     found = joined([read(folder, args.settings) for folder in args.study])
-    (by_log if args.by_log else report)(found)
+    if args.by_log:
+        by_log(found)
+    else:
+        report(found, OF_SIZES if args.turnaround else COMPARED)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ def campaign(
             "bounded_slowdown": {"all": {"mean": slowdown, "p99": 2 * slowdown}},
             "wait_s": {"all": {"mean": tail / 10, "p99.9": tail, "max": 2 * tail, "jobs": 7}},
             "response_by_area_s": 10 * slowdown,
+            "turnaround_s": {"all": {"mean": tail / 10 + 100}},
+            "utilization": {"core": 0.5 + tail / 1000, "gpu": 0.1},
         }
         (run / "metrics.json").write_text(json.dumps(found))
         (run / "timing.json").write_text(json.dumps({"loop_cpu_s": 0.5}))
@@ -123,6 +125,30 @@ def test_settings_are_compared_with_the_baseline_of_the_same_setting(
     monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "--by-log"])
     ratios.main()
     assert "### A, W, half, 30 s, 7 jobs, seeds 1" in capsys.readouterr().out
+    # 5 over the 20 of the other setting.
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "all"])
+    ratios.main()
+    assert "| half, 30 s | 0.250, 0.50, 0.50, 0.25 |" in capsys.readouterr().out
+
+
+def test_jobs_that_change_size_are_judged_by_turnaround(
+    ratios: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """105 s instead of 110, of which the wait 5 instead of 10; cores used by 0.55 and 0.6."""
+    campaign(tmp_path, {
+        ("A, half", "EASY", "W", 1): (10.0, 100.0), ("A, half", "new", "W", 1): (5.0, 50.0),
+    })  # fmt: skip
+    monkeypatch.setattr(
+        sys, "argv", ["ratios.py", str(tmp_path), "--settings", "half", "--turnaround"]
+    )
+    ratios.main()
+    out = capsys.readouterr().out
+    assert "### Over EASY/W: mean turnaround, mean wait, use of the cores" in out
+    assert "| 0.955, 0.50, 0.92 |" in out
+    assert "### Mean turnaround" in out
 
 
 def test_logs_apart_have_intervals_and_places(
