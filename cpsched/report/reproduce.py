@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.simulation.simulate import Settings
+from cpsched.study.study import AXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,10 +28,12 @@ def study_text(study: Mapping[str, Any]) -> str:
     """
     workloads = study["workloads"]
     predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
+    axes = {key: _on_axis(workloads, name) for key, name in AXES.items()}
+    varied = {AXES[key] for key, found in axes.items() if found}
     settings = {
         key: value
         for key, value in study["settings"].items()
-        if key != "seed" and value is not None
+        if key not in {"seed", *varied} and value is not None
     }
     lines = [
         *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
@@ -38,6 +41,7 @@ def study_text(study: Mapping[str, Any]) -> str:
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
         *_section("dispatchers", {one["label"]: one["spec"] for one in study["dispatchers"]}),
+        *(line for key, found in axes.items() for line in _section(key, found)),
         *_section("run", settings),
         *_section("baseline", {k: v for k, v in study["baseline"].items() if v is not None}),
     ]
@@ -93,9 +97,19 @@ def model_note(about: Mapping[str, Any]) -> str | None:
     return f"# {'; '.join(parts)}"
 
 
+def _on_axis(workloads: Iterable[Mapping[str, Any]], name: str) -> dict[str, str]:
+    """Return what workloads differ in, specifications by label."""
+    found = [one for one in (workload.get(name) for workload in workloads) if one is not None]
+    return {one["label"]: one["spec"] for one in found}
+
+
 def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> list[str]:
     source = workload["source"]
-    content: dict[str, Any] = {"name": workload["label"]}
+    axes = {key: [one["label"]] for key, name in AXES.items() if (one := workload.get(name))}
+    label = str(workload["label"])
+    for (own,) in reversed(axes.values()):
+        label = label.removesuffix(f", {own}")
+    content: dict[str, Any] = {"name": label, **axes}
     if "generator" in source:
         content |= {"generator": source["generator"], "options": dict(source["options"])}
         if source.get("seeded"):

@@ -11,6 +11,9 @@ from typing import Any
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Settings
 
+#: What a study may list, and what one of the list is of a workload and of the settings: a workload
+#: is run under each.
+AXES = {"runtime_models": "runtime_model", "restarts": "restarts", "malleable": "malleable"}
 #: By how many seconds submits are moved at most where a study has several seeds and does not say.
 JITTER = 5
 #: What names in tables are made of: nothing that Markdown, LaTeX or HTML could take for its own.
@@ -80,8 +83,8 @@ class StudyWorkload:
     predictors, dispatchers
         Those that make sense for it; dispatchers: all of the study, where there are none.
     runtime_model, restarts, malleable
-        How long its jobs run, which of them may be restarted, and which may change size; None: as
-        the study's settings say.
+        How long its jobs run, which of them may be restarted, and which may change size; the label
+        of the workload ends in theirs, in this order. None: as the study's settings say.
     """
 
     label: str
@@ -92,9 +95,9 @@ class StudyWorkload:
     first: int | None = None
     start: int | str | None = None
     end: int | str | None = None
-    runtime_model: str | None = None
-    restarts: str | None = None
-    malleable: str | None = None
+    runtime_model: Choice | None = None
+    restarts: Choice | None = None
+    malleable: Choice | None = None
 
     def __post_init__(self) -> None:
         check_part(self.start, self.end)

@@ -24,6 +24,7 @@ from cpsched.simulation.simulate import Settings
 from cpsched.spec import Spec, build, canonical, files_of
 from cpsched.study.allocators import with_allocator
 from cpsched.study.study import (
+    AXES,
     JITTER,
     Baseline,
     Choice,
@@ -51,10 +52,7 @@ _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
     *("runtime_models", "restarts", "malleable", "seeds", "jitter", "run", "baseline"),
 )
-#: Under every one of these each workload is run: key of a study, and what it is in ``[run]`` and of
-#: a workload.
-_AXES = {"runtime_models": "runtime_model", "restarts": "restarts", "malleable": "malleable"}
-#: Those of them that are settings of the mapping and not registered.
+#: Those that are settings of the mapping and not registered.
 _PARSERS: Mapping[str, Callable[[str], object]] = {
     "restarts": Restarts.parse,
     "malleable": Malleable.parse,
@@ -62,7 +60,7 @@ _PARSERS: Mapping[str, Callable[[str], object]] = {
 #: Of a workload; the last two for files and for generators only.
 _OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
 _WORKLOAD_KEYS = (
-    *("file", "generator", "name", "systems", "predictors", "dispatchers", *_AXES),
+    *("file", "generator", "name", "systems", "predictors", "dispatchers", *AXES),
     *("first", "from", "to", *_OF_FILES, *_OF_GENERATORS),
 )
 
@@ -145,7 +143,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     dispatchers = _placing(top, _choices(top, "dispatchers", file))
     predictors = _choices(top, "predictors", file, default=("requested",))
     shared = _systems(top, file)
-    axes = {key: _choices(top, key, file) for key in _AXES if key in top}
+    axes = {key: _choices(top, key, file) for key in AXES if key in top}
     workloads = [
         workload
         for section in top.tables("workloads")
@@ -293,12 +291,12 @@ def _under_each(
     section: StudySection, workload: StudyWorkload, axes: Mapping[str, tuple[Choice, ...]]
 ) -> list[StudyWorkload]:
     """Return a workload once for each runtime model and setting, which its label then names."""
-    named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in _AXES]
-    fields = [field for field, ones in zip(_AXES.values(), named, strict=True) if ones]
+    named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in AXES]
+    fields = [field for field, ones in zip(AXES.values(), named, strict=True) if ones]
     found = []
     for chosen in product(*filter(None, named)):
         label = ", ".join([workload.label, *(one.label for one in chosen)])
-        changes: dict[str, Any] = dict(zip(fields, (one.spec for one in chosen), strict=True))
+        changes: dict[str, Any] = dict(zip(fields, chosen, strict=True))
         try:
             found.append(replace(workload, label=check_label(label), **changes))
         except ConfigError as error:
@@ -360,9 +358,9 @@ def _generated(section: StudySection, name: str) -> Generated:
 
 def _settings(section: StudySection, axes: Iterable[str], folder: Path) -> Settings:
     for key in axes:
-        if _AXES[key] in section:
-            where = key if key != _AXES[key] else f"{key} at the top"
-            raise section.error(_AXES[key], f"is there beside {where}; give one of the two")
+        if AXES[key] in section:
+            where = key if key != AXES[key] else f"{key} at the top"
+            raise section.error(AXES[key], f"is there beside {where}; give one of the two")
     settings = Settings(
         overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
         correction=section.choice("correction", ("requested", "double"), "requested")

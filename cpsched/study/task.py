@@ -11,7 +11,7 @@ from cpsched.simulation.identity import describe
 from cpsched.spec import Spec, files_of
 from cpsched.study.names import plain
 from cpsched.study.sources import Input, machine_digest, source_of, system_source
-from cpsched.study.study import system_label
+from cpsched.study.study import AXES, system_label
 
 if TYPE_CHECKING:
     from cpsched.simulation.simulate import Settings
@@ -65,9 +65,9 @@ def tasks_of(study: Study) -> list[Task]:
     tasks: dict[str, Task] = {}
     for workload in study.workloads:
         log = None if workload.seeded else source_of(workload.source)
-        own = {key: getattr(workload, key) for key in ("runtime_model", "restarts", "malleable")}
+        own = {key: getattr(workload, key) for key in AXES.values()}
         settings = replace(
-            study.settings, **{key: value for key, value in own.items() if value is not None}
+            study.settings, **{key: one.spec for key, one in own.items() if one is not None}
         )
         # All runs of a seed before those of the next, so that neighbours share a workload.
         for system, seed in product(workload.systems, study.seeds):

@@ -236,6 +236,33 @@ def test_a_study_of_generated_workloads_comes_back(tmp_path):
     assert parse_study(tomllib.loads(again), tmp_path / "study.toml") == study
 
 
+def test_a_study_of_several_settings_comes_back(tmp_path):
+    """Each workload under each setting, and none of them in [run]."""
+    text = """
+        systems = ["esp-16"]
+        dispatchers = ["easy"]
+        restarts = ["share=0.5,cost=30", "none"]
+        [malleable]
+        rigid = "none"
+        "half, 10 s" = "share=0.5"
+        [[workloads]]
+        name = "a"
+        generator = "esp-nodes"
+        [[workloads]]
+        name = "b"
+        generator = "esp-nodes"
+        options = { seed = 2 }
+        malleable = ["rigid"]
+        [run]
+        runtime_model = "recorded"
+        overrun = "extend"
+        """
+    study = parse_study(tomllib.loads(text), tmp_path / "study.toml")
+    assert len(study.workloads) == 2 * 2 + 2
+    again = study_text(json.loads(json.dumps(asdict(study))))
+    assert parse_study(tomllib.loads(again), tmp_path / "study.toml") == study
+
+
 def test_a_command_line_is_quoted():
     """A file's name is one word, whatever is in it; how the log was read is said too."""
     source = {"path": "/a b;c.swf", "format": "swf", "skip_bad_lines": True}

@@ -181,7 +181,7 @@ half = "share=0.5"
 def test_workloads_are_run_under_each_setting(read):
     """And are called by it; a workload may name some, and what is not varied is not named."""
     study = read(TOP + SHARES + LOG + LOG + 'name = "other"\nmalleable = ["half"]\n')
-    assert [(one.label, one.restarts, one.malleable) for one in study.workloads] == [
+    assert [(one.label, one.restarts.spec, one.malleable.spec) for one in study.workloads] == [
         ("log, share=0.5, rigid", "share=0.5", "none"),
         ("log, share=0.5, half", "share=0.5", "share=0.5"),
         ("log, none, rigid", "none", "none"),
@@ -215,7 +215,7 @@ MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alp
 def test_workloads_are_run_under_each_runtime_model(read):
     """And are called by both; a workload may name some of them."""
     study = read(TOP + MODELS + LOG + LOG + 'name = "other"\nruntime_models = ["0.2"]\n')
-    assert [(one.label, one.runtime_model) for one in study.workloads] == [
+    assert [(one.label, one.runtime_model.spec) for one in study.workloads] == [
         ("log, 0.1", "locality:alpha=0.1"),
         ("log, 0.2", "locality:alpha=0.2"),
         ("other, 0.2", "locality:alpha=0.2"),
@@ -326,7 +326,7 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: blocks, esp, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: blocks, esp, esp-nodes, eurora, heterogeneous"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: is not for a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has a seed of its own in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
