@@ -509,27 +509,69 @@ node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(
 def test_rejected_are_exactly_the_jobs_no_placement_fits(
     nodes: list[tuple[int, int, str]], wanted: list[dict[str, Any]]
 ) -> None:
+    system = small(nodes)
+    fitted = fit(small_jobs(wanted), system)
+    found = reasons(fitted)
+    for row, job in enumerate(wanted):
+        eligible = fitted.eligible[fitted.eligible_class[row]]
+        fits = brute_force(system.capacity.tolist(), eligible, job)
+        assert (row not in found) == fits, (job, found.get(row))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    nodes=st.lists(node_strategy, min_size=1, max_size=4),
+    wanted=st.lists(job_strategy, min_size=1, max_size=6),
+)
+def test_all_sizes_within_its_bounds_fit_and_no_larger_one(
+    nodes: list[tuple[int, int, str]], wanted: list[dict[str, Any]]
+) -> None:
+    """Of jobs that may have any size; a setting may allow more than the machine has."""
+    system = small(nodes)
+    fitted = fit(small_jobs(wanted), system, malleable="least=0,most=1000")
+    found = fitted.workload
+    for row in sorted(set(range(len(found))) - set(reasons(fitted))):
+        fewest, units, most = (
+            int(column[row]) for column in (found.units_min, found.units, found.units_max)
+        )
+        assert fewest <= units <= most
+        if found.job_type[row] == JobType.RIGID:
+            assert fewest == most
+            continue
+        bounds = {name: int(getattr(found, name)[row]) for name in ("nodes_min", "nodes_max")}
+        eligible = fitted.eligible[fitted.eligible_class[row]]
+        if not np.any([wanted[row]["request"]]):
+            # What needs nothing has as many units as the setting allows.
+            assert most == 1000 * units
+            continue
+        for size in range(fewest, most + 2):
+            job = wanted[row] | bounds | {"units": size}
+            fits = brute_force(system.capacity.tolist(), eligible, job)
+            assert fits == (fewest <= size <= most), (job, fewest, most)
+
+
+def small_jobs(wanted: list[dict[str, Any]]) -> Workload:
+    """Jobs as drawn, which have ``nodes_max`` afterwards."""
+    for job in wanted:
+        job["nodes_max"] = job["nodes_min"] + job["nodes_more"]
+    columns = {key: [job[key] for job in wanted] for key in wanted[0] if key != "nodes_more"}
+    return jobs(resources=("core", "gpu"), **columns)
+
+
+def small(nodes: list[tuple[int, int, str]]) -> System:
+    """A machine of nodes with so many cores and GPUs and such features."""
     entries = "".join(
         f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n'
         + (f"gpu = {gpu}\n" if gpu else "")
         + f"features = {[*own]}\n"
         for core, gpu, own in nodes
     )
-    system = systems.parse(
+    return systems.parse(
         'resources = ["core", "gpu"]\nfeatures = ["all"]\n'
         + entries
         # The last node makes sure that there are GPUs; nobody asks for its feature "c".
         + '[[nodes]]\ngroup = "g"\ncount = 1\ncore = 1\ngpu = 1\nfeatures = ["c"]\n'
     )
-    for job in wanted:
-        job["nodes_max"] = job["nodes_min"] + job["nodes_more"]
-    columns = {key: [job[key] for job in wanted] for key in wanted[0] if key != "nodes_more"}
-    fitted = fit(jobs(resources=("core", "gpu"), **columns), system)
-    found = reasons(fitted)
-    for row, job in enumerate(wanted):
-        eligible = fitted.eligible[fitted.eligible_class[row]]
-        fits = brute_force(system.capacity.tolist(), eligible, job)
-        assert (row not in found) == fits, (job, found.get(row))
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 1)), max_size=30))
