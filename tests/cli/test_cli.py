@@ -94,6 +94,26 @@ def test_out_is_a_study_of_one_run_too(files, cpsched):
     assert (files / "out" / "study.json").is_file()
 
 
+def test_who_may_change_size_is_kept_with_the_run(files, cpsched):
+    """Jobs of 3, 2 and 1 processors of 4: as a setting, in the jobs, and as part of the identity."""
+    for sizes in ((), ("--malleable", "least=0.5,most=2,kind=moldable")):
+        assert cpsched(*SIMULATE, "-d", "fifo", *sizes, "--out", "out")[0] == 0
+    by_setting = {
+        json.loads(run.read_text())["settings"]["malleable"]: run.parent
+        for run in files.glob("out/runs/*/run.json")
+    }
+    assert set(by_setting) == {"none", "least=0.5,most=2,kind=moldable"}
+    kept = pq.read_table(by_setting["least=0.5,most=2,kind=moldable"] / "workload.parquet")
+    # The last job is larger than the machine, and rejected.
+    assert kept["job_type"].to_pylist() == 4 * ["moldable"]
+    assert kept["units_min"].to_pylist()[:3] == [2, 1, 1]
+    assert kept["units_max"].to_pylist()[:3] == [4, 4, 2]
+    assert cpsched("verify", "out")[0] == 0
+    code, _, err = cpsched(*SIMULATE, "--malleable", "kind=soft")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "malleable: kind is soft, must be one of: moldable, malleable, evolving" in err
+
+
 def test_simulate_goes_on_with_what_is_there(files, cpsched):
     """With one dispatcher more, only that is run; verify and compare take them all."""
     assert cpsched(*SIMULATE, "-d", "fifo", "--out", "out")[0] == 0
