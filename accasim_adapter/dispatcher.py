@@ -125,7 +125,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
             any_queue=True,
             seed=self._seed,
             epoch=self._epoch,
-            may_requeue=False,
+            may_change=False,
         )
         self._mirror = Mirror(self.cluster, resource_manager)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError, TraceError
 from cpsched.mapping import Fitted, fit
-from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
 from cpsched.model.types import MAX_AMOUNT, MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
@@ -240,4 +240,5 @@ def _segments(fitted: Fitted, rows: Sequence[_Row]) -> Segments:
         count=count,
         units=each,
         amount=each[:, None] * fitted.workload.request[job_of],
+        leaving=np.full(len(job_of), Leaving.END, dtype=np.int64),
     )

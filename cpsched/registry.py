@@ -86,6 +86,8 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "runtime_models": {
         "recorded": "cpsched.simulation.runtime_models:Recorded",
+        "linear-speedup": "cpsched.simulation.runtime_models:LinearSpeedup",
+        "amdahl": "cpsched.simulation.runtime_models:Amdahl",
         "gpu-scaling": "cpsched.simulation.runtime_models:GpuScaling",
         "locality": "cpsched.simulation.locality:Locality",
     },

@@ -25,10 +25,11 @@ from cpsched.engine.predicting import (
 from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.model.decision import Decision, Requeue, Start
+from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import MISSING, Status
+from cpsched.model.speedup import parts_of_second, parts_per_second
+from cpsched.model.types import MISSING, JobType, Status
 from cpsched.model.validate import one_of
 from cpsched.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.spec import build
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
+#: What a dispatcher does to running jobs, in messages.
+_VERBS: Mapping[type, str] = {
+    Resize: "resizes {}",
+    Suspend: "suspends {}",
+    Requeue: "queues {} again",
+    Kill: "kills {}",
+}
 #: No job's limit of switches passes.
 _NO_ENDS = np.zeros((0, 2), dtype=np.int64)
 
@@ -72,8 +80,8 @@ class Cluster:
         Unix time of second 0, where it is known: a trained predictor counts hours from it.
     name_of
         What messages call a job, by its handle; by default what :meth:`submit` was told.
-    may_requeue
-        Whether decisions may queue running jobs again (those that are restartable).
+    may_change
+        Whether decisions may change running jobs: resize, suspend, queue again or kill them.
 
     Raises
     ------
@@ -99,7 +107,7 @@ class Cluster:
         seed: int = 0,
         epoch: int | None = None,
         name_of: Callable[[int], str] | None = None,
-        may_requeue: bool = True,
+        may_change: bool = True,
     ) -> None:
         # A copy, so that nothing a dispatcher does to it reaches another run.
         self.system = system = system.copy()
@@ -118,7 +126,7 @@ class Cluster:
         self._news = False
         #: Seconds at which the dispatcher asked to be woken, a heap without duplicates.
         self._wakes: list[int] = []
-        self._may_requeue = may_requeue
+        self._may_change = may_change
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
@@ -131,6 +139,8 @@ class Cluster:
         self._ended_users: set[int] = set()
         #: Jobs that somebody else predicted: the predictor is not asked about them.
         self._told: set[int] = set()
+        #: Seconds that resized jobs have run before, as on the units they prefer.
+        self._ran_before: dict[int, int] = {}
         self.dispatcher.reset(system, stream_seed(seed, "dispatcher"))
         self.predictor.on_epoch(epoch)
         self.predictor.reset(system, stream_seed(seed, "predictor"))
@@ -291,6 +301,37 @@ class Cluster:
             self._refuse(handle, "said to have failed", "waiting or running")
         self._news = True
 
+    def resize(self, handle: int, allocation: Allocation, now: int) -> None:
+        """
+        Say that a running job goes on with other nodes.
+
+        Raises
+        ------
+        DispatchError
+            If the job does not run, or what it is given is not what it may have, or not free.
+            Then nothing has changed.
+        """
+        if now != self.now:
+            self._tick(now)
+        if not self.machine.is_in(handle, c.RUNNING):
+            self._refuse(handle, "resized", "running")
+        ran = self._ran(handle, now)
+        self.machine.resize(handle, allocation, now)
+        self._ran_before[handle] = ran
+        self._news = True
+
+    def _ran(self, handle: int, now: int) -> int:
+        """Return for how long a running job would have run by now on the units it prefers."""
+        columns = self.machine.store.columns
+        passed = now - columns.item(handle, c.SINCE)
+        units, preferred, serial = (
+            columns.item(handle, at) for at in (c.HELD_UNITS, c.UNITS, c.SERIAL)
+        )
+        if units != preferred:
+            passed = passed * parts_per_second(units, preferred, serial)
+            passed //= parts_of_second(preferred, serial)
+        return self._ran_before.get(handle, 0) + passed
+
     def requeue(self, handle: int, now: int) -> None:
         """
         Say that a running job was taken off its nodes before its end, and waits again.
@@ -307,7 +348,8 @@ class Cluster:
         if not self.machine.is_in(handle, c.RUNNING):
             self._refuse(handle, "queued again", "running")
         columns = self.machine.store.writable
-        columns[handle, c.RAN] = max(columns[handle, c.RAN], now - columns[handle, c.START])
+        columns[handle, c.RAN] = max(columns[handle, c.RAN], self._ran(handle, now))
+        self._ran_before.pop(handle, None)
         self.machine.requeue(handle)
         self._news = True
 
@@ -334,10 +376,11 @@ class Cluster:
         machine = self.machine
         if not machine.is_in(handle, c.RUNNING):
             self._refuse(handle, "said to have ended", "running")
+        runtime = self._ran(handle, now) if self._learns else 0
+        self._ran_before.pop(handle, None)
         machine.leave(handle)
         self._news = True
         if self._learns:
-            runtime = now - machine.store.columns.item(handle, c.START)
             outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
             self.predictor.observe(self._jobs(handle), outcome, now)
         if self._repredicts:
@@ -505,17 +548,21 @@ class Cluster:
         """Check what is to be done to a running job."""
         name, handle = self.dispatcher.name, getattr(action, "handle", -1)
         job = f"job {self.machine.name(handle)}"
-        if not isinstance(action, Requeue) or not self._may_requeue:
+        verb = _VERBS.get(type(action))
+        if verb is None or not self._may_change:
             raise DispatchError(
                 f"{name} asks for {type(action).__name__} of {job}, which is not possible here"
             )
+        doing = f"{name} {verb.format(job)}"
         if not self.machine.is_in(handle, c.RUNNING):
-            raise DispatchError(f"{name} queues {job} again, but it is not running")
+            raise DispatchError(f"{doing}, but it is not running")
         columns = self.machine.store.columns
-        if not columns.item(handle, c.RESTARTABLE):
-            raise DispatchError(f"{name} queues {job} again, but it is not restartable")
-        if columns.item(handle, c.START) == now:
-            raise DispatchError(f"{name} queues {job} again in the second in which it started")
+        if isinstance(action, Requeue | Suspend) and not columns.item(handle, c.RESTARTABLE):
+            raise DispatchError(f"{doing}, but it is not restartable")
+        if isinstance(action, Resize) and columns.item(handle, c.JOB_TYPE) < JobType.MALLEABLE:
+            raise DispatchError(f"{doing}, but it is not malleable")
+        if columns.item(handle, c.SINCE) == now:
+            raise DispatchError(f"{doing} in the second in which it started or was resized")
 
     def _wake_at(self, second: int, now: int) -> None:
         name = self.dispatcher.name
@@ -558,6 +605,9 @@ class Cluster:
         }
         if self._switch_ends:
             saved["switch_ends"] = np.array(sorted(self._switch_ends), dtype=np.int64)
+        if self._ran_before:
+            ran = np.array(sorted(self._ran_before.items()), dtype=np.int64)
+            saved["ran_before"] = ran
         if self._relaxed:
             saved["relaxed"] = np.array(sorted(self._relaxed), dtype=np.int64)
         if self._repredicts:
@@ -604,6 +654,7 @@ class Cluster:
         if wakes and wakes[0] < now:
             raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
+        self._ran_before = dict(saved.get("ran_before", _NO_ENDS).tolist())
         self._switch_ends = sorted((second, row) for second, row in ends.tolist())
         if self._repredicts:
             self._ended_users = set(saved["ended_users"].tolist())

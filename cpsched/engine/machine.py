@@ -19,6 +19,7 @@ from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.arrays import immutable, shared
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.speedup import parts_per_second
 from cpsched.model.topology import unpack_box
 from cpsched.model.types import MAX_TIME
 from cpsched.model.view import View
@@ -227,6 +228,39 @@ class Machine:
         self.num_running += 1
         self._held += count
 
+    def resize(self, row: int, allocation: Allocation, now: int) -> None:
+        """
+        Give a running job another allocation, which may overlap with what it holds.
+
+        It is expected to end as much later or earlier as its speed changes, and later by its
+        ``RESIZE_COST``.
+
+        Raises
+        ------
+        DispatchError
+            As :meth:`start`; then nothing has changed.
+        """
+        columns, held = self.store.writable, self.allocation(row)
+        start, since, end = (columns.item(row, at) for at in (c.START, c.SINCE, c.EXPECTED_END))
+        speed = self._speed(row)
+        self.leave(row)
+        columns[row, c.STATE] = c.WAITING
+        try:
+            self.start(row, allocation, now)
+        except DispatchError:
+            self.start(row, held, since)
+            columns[row, c.START] = start
+            self.expect_end(row, end)
+            raise
+        columns[row, c.START] = start
+        left = -(-max(end - now, 1) * speed // self._speed(row))
+        self.expect_end(row, now + columns.item(row, c.RESIZE_COST) + left)
+
+    def _speed(self, row: int) -> int:
+        """Return the parts of its work that a running job is taken to do in a second."""
+        columns = (c.HELD_UNITS, c.UNITS, c.SERIAL)
+        return parts_per_second(*(self.store.columns.item(row, column) for column in columns))
+
     def _check_places(self, row: int, node: IntArray) -> None:
         """Raise if nodes are not in segments, under few switches or a box as a job asks."""
         store = self.store
@@ -411,6 +445,7 @@ class Machine:
                 parts = (saved[name][first:end] for name in Allocation._fields)
                 self.start(int(row), Allocation(*parts), int(target[row, c.START]))
                 self.expect_end(int(row), int(ends[row]))
+                target[row, c.SINCE] = columns[row, c.SINCE - c.RANKING_ESTIMATE]
             self.set_down(saved["down"].tolist())
         except (DispatchError, ConfigError, ValueError) as error:
             raise RunError(f"the state is not possible: {error}") from error
@@ -447,8 +482,10 @@ class Machine:
         job = f"job {self.name(row)}"
         num_nodes = len(allocation.node)
         if code == ledger.BAD_UNITS and not position:
-            given, units = int(allocation.units.sum()), int(store.columns[row, c.UNITS])
-            return f"{job} is given {given} units, it has {units}"
+            given, columns = int(allocation.units.sum()), store.columns
+            least, most = columns.item(row, c.UNITS_MIN), columns.item(row, c.UNITS_MAX)
+            bounds = f"it has {most}" if least == most else f"it may have {least} to {most}"
+            return f"{job} is given {given} units, {bounds}"
         if code == ledger.BAD_BOUNDS:
             low, high = (int(store.columns[row, column]) for column in (c.NODES_MIN, c.NODES_MAX))
             return f"{job} is given {num_nodes} nodes, it may touch {low} to {high}"
@@ -489,6 +526,7 @@ def _checked(columns: Any, num_jobs: int) -> IntArray:
         (c.RANKING_ESTIMATE, c.RUNTIME_BOUND + 1, 0, MAX_TIME),
         (c.ATTEMPTS, c.RAN + 1, 0, MAX_TIME),
         (c.START, c.EXPECTED_END + 1, -MAX_TIME, 2 * MAX_TIME),
+        (c.SINCE, c.SINCE + 1, -MAX_TIME, 2 * MAX_TIME),
     ):
         part = columns[:, first - c.RANKING_ESTIMATE : end - c.RANKING_ESTIMATE]
         if len(part) and not (least <= part.min() and part.max() <= most):

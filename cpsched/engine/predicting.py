@@ -10,6 +10,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
+from cpsched.model.speedup import seconds_on
 from cpsched.model.types import MAX_TIME
 from cpsched.prediction import (
     HORIZONS,
@@ -107,7 +108,10 @@ def correct_overdue(machine: Machine, correction: Correction, now: int) -> None:
     while machine.is_overdue(now):
         row = machine.first_to_end()
         start = columns.item(row, c.START)
-        end = start + columns.item(row, c.REQUESTED_TIME)
+        units, preferred, serial = (
+            columns.item(row, at) for at in (c.HELD_UNITS, c.UNITS, c.SERIAL)
+        )
+        end = start + seconds_on(units, columns.item(row, c.REQUESTED_TIME), preferred, serial)
         if correction is Correction.DOUBLE:
             length = max(columns.item(row, c.EXPECTED_END) - start, 1)
             # What it is now does not depend on when it was looked at before.

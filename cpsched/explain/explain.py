@@ -40,6 +40,7 @@ _MOST_COMPARED = 2000
 _OUTCOMES = {
     JobOutcome.COMPLETED: JobState.ENDED,
     JobOutcome.TIMEOUT: JobState.ENDED,
+    JobOutcome.KILLED: JobState.ENDED,
     JobOutcome.CANCELLED: JobState.CANCELLED,
 }
 

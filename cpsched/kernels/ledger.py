@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import leaf
 from cpsched.kernels.rooms import amount_on
@@ -10,22 +12,29 @@ from cpsched.model.columns import (
     ALLOC_FIRST,
     ENDED,
     EXPECTED_END,
+    HELD_UNITS,
     NODES_MAX,
     NODES_MIN,
     RUNNING,
     RUNTIME_ESTIMATE,
+    SERIAL,
     SHAPE,
     SHAPE_CLASS,
     SHAPE_CONTIGUOUS,
     SHAPE_EXCLUSIVE,
     SHAPE_REQUEST,
     SHAPE_SPLIT,
+    SINCE,
     START,
     STATE,
     UNITS,
+    UNITS_MAX,
+    UNITS_MIN,
     WAITING,
 )
 
+#: What ``SERIAL`` counts in.
+MILLION = 10**6
 #: What :func:`claim` finds wrong with an allocation.
 OK, BAD_NODE, BAD_UNITS, BAD_ELIGIBLE, BAD_BOUNDS, BAD_SPLIT, BAD_RUN, BAD_AMOUNT = range(8)
 NO_ROOM, BAD_SHAPE = 8, 9
@@ -33,27 +42,29 @@ NO_ROOM, BAD_SHAPE = 8, 9
 
 @leaf
 def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amount):
-    """Return OK, or what is wrong with an allocation, at which position, for which kind."""
+    """
+    Return the units of an allocation, and OK or what is wrong with it, where, for which kind.
+    """
     num_nodes, num_kinds = free.shape
     shape = cols[row, SHAPE]
     cls = shapes[shape, SHAPE_CLASS]
     count = len(node)
     if len(units) != count or len(amount) != count or amount.shape[1] != num_kinds:
-        return BAD_SHAPE, 0, 0
+        return 0, BAD_SHAPE, 0, 0
     total = 0
     for k in range(count):
         n = node[k]
         if n < 0 or n >= num_nodes or (k > 0 and n <= node[k - 1]):
-            return BAD_NODE, k, 0
+            return 0, BAD_NODE, k, 0
         # No more than the job has, so that neither their sum nor a product overflows.
-        if units[k] < 1 or units[k] > cols[row, UNITS]:
-            return BAD_UNITS, k + 1, 0
+        if units[k] < 1 or units[k] > cols[row, UNITS_MAX]:
+            return 0, BAD_UNITS, k + 1, 0
         if not eligible[cls, n]:
-            return BAD_ELIGIBLE, k, 0
+            return 0, BAD_ELIGIBLE, k, 0
         if shapes[shape, SHAPE_SPLIT] != 0 and units[k] != units[0]:
-            return BAD_SPLIT, k, 0
+            return 0, BAD_SPLIT, k, 0
         if shapes[shape, SHAPE_CONTIGUOUS] != 0 and k > 0 and n != node[k - 1] + 1:
-            return BAD_RUN, k, 0
+            return 0, BAD_RUN, k, 0
         for r in range(num_kinds):
             need = (
                 units[k] * shapes[shape, SHAPE_REQUEST + r]
@@ -66,16 +77,23 @@ def _check_claim(cols, row, shapes, eligible, capacity, free, node, units, amoun
                 at = SHAPE_REQUEST + num_kinds + r
                 most += max(shapes[shape, at + num_kinds] - shapes[shape, at], 0)
             if amount[k, r] < least or amount[k, r] > most:
-                return BAD_AMOUNT, k, r
+                return 0, BAD_AMOUNT, k, r
             # A job alone on its nodes takes all of them; its units must fit in them too.
             if amount[k, r] > free[n, r] or need > capacity[n, r]:
-                return NO_ROOM, k, r
+                return 0, NO_ROOM, k, r
         total += units[k]
-    if total != cols[row, UNITS]:
-        return BAD_UNITS, 0, 0
+    if total < cols[row, UNITS_MIN] or total > cols[row, UNITS_MAX]:
+        return 0, BAD_UNITS, 0, 0
     if count < cols[row, NODES_MIN] or count > cols[row, NODES_MAX]:
-        return BAD_BOUNDS, 0, 0
-    return OK, 0, 0
+        return 0, BAD_BOUNDS, 0, 0
+    return total, OK, 0, 0
+
+
+@leaf
+def _seconds_on(seconds, preferred, units, serial):
+    """Return how long a job is expected to take on other units than it prefers."""
+    ratio = (serial + (1 - serial) / units) / (serial + (1 - serial) / preferred)
+    return max(int(np.ceil(seconds * ratio)), 1)
 
 
 @leaf
@@ -138,7 +156,7 @@ def claim(
     int
         0, or ``-(code + 16 * (kind + 1024 * position))``; then nothing has changed.
     """
-    code, position, kind = _check_claim(
+    total, code, position, kind = _check_claim(
         cols, row, shapes, eligible, capacity, free, node, units, amount
     )
     if code != OK:
@@ -153,7 +171,12 @@ def claim(
     cols[row, ALLOC_COUNT] = len(node)
     cols[row, STATE] = RUNNING
     cols[row, START] = now
-    _enter(cols, running, count, row, now + max(cols[row, RUNTIME_ESTIMATE], 1))
+    cols[row, SINCE] = now
+    cols[row, HELD_UNITS] = total
+    seconds = max(cols[row, RUNTIME_ESTIMATE], 1)
+    if total != cols[row, UNITS]:
+        seconds = _seconds_on(seconds, cols[row, UNITS], total, cols[row, SERIAL] / MILLION)
+    _enter(cols, running, count, row, now + seconds)
     return 0
 
 

@@ -100,8 +100,8 @@ def counts(schedule: Schedule) -> dict[str, Any]:
     """
     Return what became of every row of the log.
 
-    ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout +
-    cancelled + not_ended``.
+    ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout + killed
+    + cancelled + not_ended``.
     """
     workload = schedule.workload
     aside = {reason: int(number) for reason, number in workload.set_aside}
@@ -115,6 +115,7 @@ def counts(schedule: Schedule) -> dict[str, Any]:
         "simulated": len(workload) - of[JobOutcome.REJECTED],
         "completed": of[JobOutcome.COMPLETED],
         "timeout": of[JobOutcome.TIMEOUT],
+        "killed": of[JobOutcome.KILLED],
         "cancelled": of[JobOutcome.CANCELLED],
         "not_ended": of[JobOutcome.NOT_ENDED],
         "requested_time_assumed": int(workload.requested_time_assumed.sum()),

@@ -32,8 +32,8 @@ class Window(NamedTuple):
 
 
 def ended(schedule: Schedule) -> BoolArray:
-    """Tell which jobs ran to an end (completed or timed out), shape ``(J,)``."""
-    return np.isin(schedule.outcome, [JobOutcome.COMPLETED, JobOutcome.TIMEOUT])
+    """Tell which jobs ran to an end (completed, timed out or killed), shape ``(J,)``."""
+    return np.isin(schedule.outcome, [JobOutcome.COMPLETED, JobOutcome.TIMEOUT, JobOutcome.KILLED])
 
 
 def busy_window(schedule: Schedule) -> Window | None:

@@ -23,14 +23,24 @@ class Start(NamedTuple):
 
 
 class Resize(NamedTuple):
-    """Give a running malleable job another allocation."""
+    """
+    Give a running malleable or evolving job another allocation: all that it holds from now on.
+
+    It makes no progress for its ``resize_cost``. A job may be changed once a second, and not in
+    the second in which it starts.
+    """
 
     handle: int
     allocation: Allocation
 
 
 class Suspend(NamedTuple):
-    """Take a running job off its nodes and put it back in the queue."""
+    """
+    Save what a running job has done, take it off its nodes and put it back in the queue.
+
+    It may only be done to jobs that are ``restartable``; nothing is lost but what starting again
+    costs. A job resumes by :class:`Start`, on any nodes.
+    """
 
     handle: int
 
@@ -47,7 +57,7 @@ class Requeue(NamedTuple):
 
 
 class Kill(NamedTuple):
-    """End a running job now."""
+    """End a running job now, for good."""
 
     handle: int
 

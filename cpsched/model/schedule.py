@@ -27,6 +27,21 @@ class JobOutcome(IntEnum):
     """Taken out of the queue before it started."""
     REJECTED = 3
     """Can never run on this system; it never entered the queue."""
+    KILLED = 4
+    """Ended by the dispatcher."""
+
+
+class Leaving(IntEnum):
+    """Why a job left some nodes."""
+
+    END = 0
+    """It ended there, or still runs."""
+    RESIZED = 1
+    """It went on at once on other nodes."""
+    REQUEUED = 2
+    """It was queued again, with what its last checkpoint has kept."""
+    SUSPENDED = 3
+    """It was queued again, with all it had done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,6 +64,8 @@ class Segments:
         Units on each of these nodes.
     amount
         What is taken of each of these nodes, shape ``(M, R)``.
+    leaving
+        :class:`Leaving` codes: why the job held these nodes no longer.
     """
 
     job: IntArray
@@ -58,6 +75,7 @@ class Segments:
     count: IntArray
     units: IntArray
     amount: IntArray
+    leaving: IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -173,7 +173,7 @@ def cluster_of(
         seed=seed,
         epoch=fitted.workload.epoch,
         name_of=arrivals.job_id,
-        may_requeue=False,
+        may_change=False,
     )
     store = cluster.machine.store
     arrivals.enter(store, 0, len(arrivals))

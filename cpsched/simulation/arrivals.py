@@ -63,6 +63,11 @@ class Arrivals:
         self.dependency = jobs.dependency
         self.checkpoint = jobs.checkpoint
         self.restart_cost = jobs.restart_cost
+        self.restartable = jobs.restartable
+        self.job_type = jobs.job_type
+        self.units = jobs.units
+        self.serial = jobs.serial
+        self.resize_cost = jobs.resize_cost
         # Eligibility classes too are numbered by appearance.
         old = fitted.eligible_class[self.workload_row]
         classes, first = by_appearance(old)

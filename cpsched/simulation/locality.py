@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.errors import ConfigError, check_choice
+from cpsched.simulation.runtime_models import refuse_other_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cpsched.model.topology import Topology
     from cpsched.model.types import IntArray
     from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.runtime_models import Parts
 
 #: On which nodes a sensitive job ran as long as the log says.
 CONTIGUOUS, SCATTERED = "contiguous", "scattered"
@@ -93,6 +95,7 @@ class Locality:
         ConfigError
             If the machine has no levels of groups, and the loss goes by them.
         """
+        refuse_other_sizes(arrivals, self.name)
         self._topology = arrivals.system.topology
         if self._loss is not _by_runs and self._topology.num_levels < 2:
             raise ConfigError(
@@ -104,18 +107,20 @@ class Locality:
         draws = np.random.default_rng(seed).random(len(self._runtime))
         self._sensitive: list[bool] = (draws < self._beta).tolist()
 
-    def start(self, job: int, allocation: Allocation, now: int) -> int:  # noqa: ARG002
+    def work(self, job: int) -> int:
         """Return the runtime that the log says."""
         return self._runtime[job]
 
-    def end(self, job: int, allocation: Allocation, remaining: int, now: int) -> int:
-        """Return ``now`` and the remaining seconds as they pass on these nodes."""
+    def speed(self, job: int, allocation: Allocation) -> Parts:
+        """Return how many of these seconds pass in one on these nodes."""
         if not self._sensitive[job]:
-            return now + remaining
+            return 1
         loss = self._loss(self._topology, allocation.node)
-        seconds = remaining * (1 - self._alpha * (1 - loss)) / self._reference
-        # Python's whole division rounds down.
-        return now - -seconds.numerator // seconds.denominator
+        return self._reference / (1 - self._alpha * (1 - loss))
+
+    def parts(self, job: int) -> int:  # noqa: ARG002
+        """Return 1: work is seconds."""
+        return 1
 
 
 def _by_runs(topology: Topology, nodes: IntArray) -> Fraction:  # noqa: ARG001

@@ -25,8 +25,15 @@ class Observer:
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
         """A job started."""
 
-    def on_stop(self, job: int, start: int, now: int) -> None:
-        """A job that had run since ``start`` was taken off its nodes before its end."""
+    def on_resize(self, job: int, allocation: Allocation, now: int) -> None:
+        """A running job goes on on other nodes; told after :meth:`on_leave`."""
+
+    def on_leave(self, job: int, since: int, now: int, why: int) -> None:
+        """
+        A job left the nodes that it had held since a second, before its end.
+
+        ``why`` is a :class:`~cpsched.model.schedule.Leaving`.
+        """
 
     def on_end(self, job: int, outcome: int, now: int) -> None:
         """A job ended with an :class:`~cpsched.simulation.simulator.JobOutcome`."""

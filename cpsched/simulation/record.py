@@ -13,7 +13,7 @@ from cpsched import cpsat
 from cpsched.errors import RunError
 from cpsched.kernels import ledger
 from cpsched.model.decision import Start
-from cpsched.model.schedule import Segments
+from cpsched.model.schedule import Leaving, Segments
 from cpsched.model.types import MISSING
 from cpsched.simulation.observers import Observer
 
@@ -42,17 +42,19 @@ class AllocationRecorder(Observer):
     def __init__(self, num_resources: int) -> None:
         self._rows: IntArray = np.zeros((1024, _AMOUNT + num_resources), dtype=np.int64)
         self._used = 0
-        #: Job, start and end of what was cut short.
-        self._stops: list[tuple[int, int, int]] = []
+        #: Job, since when, until when and why, of what was left before the job's end.
+        self._left: list[tuple[int, int, int, int]] = []
 
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
         """Append the nodes a job starts on."""
         self.make_room(len(allocation.node))
         self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
 
-    def on_stop(self, job: int, start: int, now: int) -> None:
-        """Remember until when a job held what it got at a start."""
-        self._stops.append((job, start, now))
+    on_resize = on_start
+
+    def on_leave(self, job: int, since: int, now: int, why: int) -> None:
+        """Remember until when a job held what it got at a second."""
+        self._left.append((job, since, now, why))
 
     def make_room(self, num_nodes: int) -> None:
         """Make room for an allocation of so many nodes."""
@@ -73,8 +75,8 @@ class AllocationRecorder(Observer):
 
     def state(self) -> dict[str, Any]:
         """Return what was recorded so far."""
-        stops = np.array(self._stops, dtype=np.int64).reshape(-1, 3)
-        return {"rows": self._rows[: self._used].copy(), "stops": stops}
+        left = np.array(self._left, dtype=np.int64).reshape(-1, 4)
+        return {"rows": self._rows[: self._used].copy(), "left": left}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
@@ -83,7 +85,7 @@ class AllocationRecorder(Observer):
             raise RunError("the state has recorded allocations of another kind")
         self._rows = rows
         self._used = len(self._rows)
-        self._stops = [(job, start, end) for job, start, end in state["stops"].tolist()]
+        self._left = [(a, b, k, d) for a, b, k, d in state["left"].tolist()]
 
     def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:
         """
@@ -100,10 +102,13 @@ class AllocationRecorder(Observer):
         # Starts of one second are recorded in the dispatcher's order.
         rows = rows[np.lexsort((rows[:, _NODE], rows[:, _JOB], rows[:, _START]))]
         end = end_time[rows[:, _JOB]]
-        first = np.searchsorted(rows[:, _START], [start for _, start, _ in self._stops])
-        for (job, start, stop), at in zip(self._stops, first.tolist(), strict=True):
-            then = slice(at, at + int(np.searchsorted(rows[at:, _START], start, side="right")))
-            end[then][rows[then, _JOB] == job] = stop
+        why = np.full(len(rows), Leaving.END, dtype=np.int64)
+        first = np.searchsorted(rows[:, _START], [since for _, since, _, _ in self._left])
+        for (job, since, until, reason), at in zip(self._left, first.tolist(), strict=True):
+            then = slice(at, at + int(np.searchsorted(rows[at:, _START], since, side="right")))
+            own = rows[then, _JOB] == job
+            end[then][own] = until
+            why[then][own] = reason
         return Segments(
             job=workload_row[rows[:, _JOB]],
             start=rows[:, _START].copy(),
@@ -112,6 +117,7 @@ class AllocationRecorder(Observer):
             count=rows[:, _COUNT].copy(),
             units=rows[:, _UNITS].copy(),
             amount=rows[:, _AMOUNT:].copy(),
+            leaving=why,
         )
 
 

@@ -1,13 +1,16 @@
-"""How long a job runs, given where it runs: asked at every start and every resize."""
+"""How fast a job does its work, given where it runs: asked at every start and every resize."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from statistics import NormalDist
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, check_range
+from cpsched.model.speedup import MILLION, parts_of_second, parts_per_second
+from cpsched.model.types import JobType
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
@@ -15,9 +18,13 @@ if TYPE_CHECKING:
     from cpsched.simulation.arrivals import Arrivals
 
 
+#: Work, and what is done of it in a second: whole numbers, or fractions where seconds are rounded.
+Parts: TypeAlias = int | Fraction
+
+
 class RuntimeModel(Protocol):
     """
-    Turns the truth of the log into end times.
+    Turns the truth of the log into work, and says how fast it is done.
 
     Registered under ``cpsched.runtime_models``; the simulator alone calls it. ``job`` is a handle.
     Nothing in it changes from ``reset`` on, so that a simulation can go on from a checkpoint.
@@ -41,31 +48,107 @@ class RuntimeModel(Protocol):
         """
         ...
 
-    def start(self, job: int, allocation: Allocation, now: int) -> int:
-        """Return the work a job has before it, in seconds on its reference allocation."""
+    def work(self, job: int) -> Parts:
+        """Return the parts of work a job has before it when it starts for the first time."""
         ...
 
-    def end(self, job: int, allocation: Allocation, remaining: int, now: int) -> int:
-        """Return when the remaining work will be done on an allocation, in seconds."""
+    def speed(self, job: int, allocation: Allocation) -> Parts:
+        """Return how many parts it does in a second on an allocation; above 0."""
+        ...
+
+    def parts(self, job: int) -> int:
+        """
+        Return how many parts are a second of a job's requested time.
+
+        Asked of jobs only whose size may change; to the others a second is a second.
+        """
         ...
 
 
 class Recorded:
-    """Every job runs exactly as long as the log says, wherever it is put."""
+    """
+    Every job runs as long as the log says, wherever it is put.
+
+    That is on the units it prefers. On others a job whose size may change runs as fast as Amdahl's
+    law says with the share of its work that its column ``serial`` names
+    (:mod:`cpsched.model.speedup`); by default that share is 0, and speedup linear.
+    """
 
     name: ClassVar[str] = "recorded"
 
     def reset(self, arrivals: Arrivals, seed: int) -> None:  # noqa: ARG002
         """Take up the recorded runtimes."""
-        self._runtime: list[int] = arrivals.runtime.tolist()
+        self._work: list[int] = arrivals.runtime.tolist()
+        #: Preferred units and serial share of the jobs whose size may change.
+        self._sizes: dict[int, tuple[int, int]] = {}
+        units, serial = arrivals.units, self._serial(arrivals)
+        for job in np.flatnonzero(arrivals.job_type != JobType.RIGID).tolist():
+            self._sizes[job] = int(units[job]), int(serial[job])
+            self._work[job] *= self.parts(job)
 
-    def start(self, job: int, allocation: Allocation, now: int) -> int:  # noqa: ARG002
-        """Return the recorded runtime."""
-        return self._runtime[job]
+    def _serial(self, arrivals: Arrivals) -> IntArray:
+        return arrivals.serial
 
-    def end(self, job: int, allocation: Allocation, remaining: int, now: int) -> int:  # noqa: ARG002
-        """Return ``now + remaining``."""
-        return now + remaining
+    def work(self, job: int) -> int:
+        """Return the recorded runtime, in parts."""
+        return self._work[job]
+
+    def speed(self, job: int, allocation: Allocation) -> int:
+        """Return the parts of a second on these units."""
+        if job not in self._sizes:
+            return 1
+        return parts_per_second(int(allocation.units.sum()), *self._sizes[job])
+
+    def parts(self, job: int) -> int:
+        """Return the parts of a second on the units the job prefers."""
+        return parts_of_second(*self._sizes[job])
+
+
+class LinearSpeedup(Recorded):
+    """As ``recorded``, but all work is shared, whatever the column ``serial`` says."""
+
+    name: ClassVar[str] = "linear-speedup"
+
+    def _serial(self, arrivals: Arrivals) -> IntArray:
+        return np.zeros_like(arrivals.serial)
+
+
+class Amdahl(Recorded):
+    """
+    As ``recorded``, but the same share of every job's work is not shared.
+
+    Dispatchers go by the column ``serial`` all the same.
+
+    Parameters
+    ----------
+    serial
+        That share, 0 to 1.
+    """
+
+    name: ClassVar[str] = "amdahl"
+
+    def __init__(self, serial: float = 0.05) -> None:
+        check_range("serial", serial, 0, 1)
+        self._share = round(serial * MILLION)
+
+    def _serial(self, arrivals: Arrivals) -> IntArray:
+        return np.full_like(arrivals.serial, self._share)
+
+
+def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:
+    """
+    Check that no job's size may change, for a model that does not know what that would do.
+
+    Raises
+    ------
+    ConfigError
+        If one may.
+    """
+    for job in np.flatnonzero(arrivals.job_type != JobType.RIGID)[:1].tolist():
+        raise ConfigError(
+            f"job {arrivals.job_id(job)} may have other sizes than it asks for: runtime model"
+            f" {name} is of rigid jobs only; use recorded, linear-speedup or amdahl"
+        )
 
 
 class GpuScaling:
@@ -112,6 +195,7 @@ class GpuScaling:
         ConfigError
             If a job has a range that begins at 0, of which no runtime follows.
         """
+        refuse_other_sizes(arrivals, self.name)
         jobs, rows = arrivals.workload, arrivals.workload_row
         self._fewest: IntArray = jobs.per_node[rows]
         self._most: IntArray = jobs.per_node_max[rows]
@@ -131,20 +215,24 @@ class GpuScaling:
         work[scaled] = np.ceil(work[scaled] * factor).astype(np.int64)
         self._work: list[int] = work.tolist()
 
-    def start(self, job: int, allocation: Allocation, now: int) -> int:  # noqa: ARG002
+    def work(self, job: int) -> int:
         """Return ``t N(1, sigma)``, the seconds a job would run on its fewest GPUs."""
         return self._work[job]
 
-    def end(self, job: int, allocation: Allocation, remaining: int, now: int) -> int:
-        """Return ``now + remaining * fewest / allocated``, of the kind that scales least."""
-        seconds = 0 if self._kinds[job] else remaining
+    def speed(self, job: int, allocation: Allocation) -> Parts:
+        """Return ``allocated / fewest``, of the kind that scales least."""
+        speeds = []
         for kind in self._kinds[job]:
             units = allocation.units * self._request[job, kind]
             held = int((allocation.amount[:, kind] - units).min())
             # A job alone on its nodes holds all there are, and uses what it can.
             used = min(held, int(self._most[job, kind]))
-            seconds = max(seconds, -(-remaining * int(self._fewest[job, kind]) // used))
-        return now + seconds
+            speeds.append(Fraction(used, int(self._fewest[job, kind])))
+        return min(speeds, default=1)
+
+    def parts(self, job: int) -> int:  # noqa: ARG002
+        """Return 1: work is seconds."""
+        return 1
 
 
 def positive_normal(uniform: FloatArray, sigma: float) -> FloatArray:

@@ -19,8 +19,8 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, RunError, taking_up
 from cpsched.model import columns as c
-from cpsched.model.decision import Requeue, Start
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
+from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MAX_TIME, MISSING, Status
 from cpsched.model.validate import one_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Action
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.prediction import RuntimePredictor
@@ -72,7 +73,7 @@ _INSTANTS = 16
 _FOREVER = 2**62
 #: Of a dispatch grid, seconds: a year.
 _LONGEST_INTERVAL = 366 * 86400
-_TIMED_OUT = int(Status.TIMEOUT)
+_TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
@@ -186,7 +187,8 @@ class Simulator:
         self.observers = observers
         self._on_submit: tuple[Callable[..., None], ...] = hooks(observers, "on_submit")
         self._on_start: tuple[Callable[..., None], ...] = hooks(observers, "on_start")
-        self._on_stop: tuple[Callable[..., None], ...] = hooks(observers, "on_stop")
+        self._on_resize: tuple[Callable[..., None], ...] = hooks(observers, "on_resize")
+        self._on_leave: tuple[Callable[..., None], ...] = hooks(observers, "on_leave")
         self._on_end: tuple[Callable[..., None], ...] = hooks(observers, "on_end")
         self._on_decision: tuple[Callable[..., None], ...] = hooks(observers, "on_decision")
         self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
@@ -460,19 +462,41 @@ class Simulator:
     def _started_before(self, row: int) -> bool:
         return bool(self.machine.store.columns.item(row, c.ATTEMPTS))
 
-    def _requeue(self, row: int) -> None:
+    def _take_off(self, row: int, why: Leaving) -> None:
         """Take a running job off its nodes and queue it again; it keeps what it has saved."""
-        now, start = self.now, int(self.start_time[row])
-        event = next(one for one in self._heap if one[3] == row and one[1] == _END)
-        self._heap.remove(event)
-        heapq.heapify(self._heap)
-        self._work.cut_short(
-            row, self.machine.allocation(row), start, now, again=self._started_before(row)
-        )
+        now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.requeue(row, now)
+        self._forget_end(row)
+        self._work.cut_short(row, now, keeps_all=why is Leaving.SUSPENDED)
         self.start_time[row] = MISSING
-        for hook in self._on_stop:
-            hook(row, start, now)
+        for hook in self._on_leave:
+            hook(row, since, now, why)
+
+    def _resize(self, row: int, allocation: Allocation) -> None:
+        """Let a running job go on on other nodes."""
+        now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
+        self.cluster.resize(row, allocation, now)
+        self._forget_end(row)
+        self._push(self._work.resize(row, allocation, now), _END, row)
+        for hook in self._on_leave:
+            hook(row, since, now, Leaving.RESIZED)
+        for hook in self._on_resize:
+            hook(row, allocation, now)
+
+    def _kill(self, row: int) -> None:
+        """End a running job."""
+        self.cluster.end(row, self.now, status=_CANCELLED)
+        self._forget_end(row)
+        self._work.ended(row)
+        self._finish(row, JobOutcome.KILLED)
+
+    def _forget_end(self, row: int) -> None:
+        """Take the end of a running job out of what is to come."""
+        heap = self._heap
+        at = next(at for at, event in enumerate(heap) if event[3] == row and event[1] == _END)
+        heap[at] = heap[-1]
+        heap.pop()
+        heapq.heapify(heap)
 
     def _change_nodes(self) -> None:
         """Let nodes go down and come up; what runs on those that go down is queued again."""
@@ -483,7 +507,7 @@ class Simulator:
         if fallen:
             for row in self.machine.view(now).running.rows.tolist():
                 if np.isin(self.machine.allocation(row).node, fallen).any():
-                    self._requeue(row)
+                    self._take_off(row, Leaving.REQUEUED)
         self.cluster.set_down(down, now)
 
     def _end(self, row: int) -> None:
@@ -508,7 +532,7 @@ class Simulator:
         """
         Ask the dispatcher, if something happened and this instant is on the grid.
 
-        Says whether it has to be asked again at this instant: jobs were queued again.
+        Says whether it has to be asked again at this instant: running jobs were changed.
         """
         cluster = self.cluster
         if not cluster.is_due(now):
@@ -532,11 +556,22 @@ class Simulator:
             self._start(cast("Sequence[Start]", decision.actions))
             return False
         for action in decision.actions:
-            if isinstance(action, Requeue):
-                self._requeue(action.handle)
-            else:
-                self._start([cast("Start", action)])
+            self._carry_out(action)
         return True
+
+    def _carry_out(self, action: Action) -> None:
+        """Carry out one action of several kinds; the cluster has checked all but starts."""
+        match action:
+            case Start():
+                self._start([action])
+            case Resize(handle, allocation):
+                self._resize(handle, allocation)
+            case Requeue(handle):
+                self._take_off(handle, Leaving.REQUEUED)
+            case Suspend(handle):
+                self._take_off(handle, Leaving.SUSPENDED)
+            case Kill(handle):
+                self._kill(handle)
 
     def _start(self, starts: Sequence[Start]) -> None:
         """Start jobs."""

@@ -1,29 +1,65 @@
-"""How long jobs run from each of their starts, and what is left to do when one is cut short."""
+"""How long jobs run from each of their starts and changes of size, and what is left to do."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from cpsched.model.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.allocation import Allocation
     from cpsched.simulation.arrivals import Arrivals
-    from cpsched.simulation.runtime_models import RuntimeModel
+    from cpsched.simulation.runtime_models import Parts, RuntimeModel
+
+
+@dataclass(slots=True)
+class Run:
+    """
+    What a job does from one of its starts on.
+
+    Attributes
+    ----------
+    left
+        Parts of work at the start.
+    begun
+        Second from which on it makes progress, or would have: a start again takes a while.
+    steps
+        From when to when it does how many parts a second, the last one without an end.
+    """
+
+    left: Parts
+    begun: int
+    steps: list[tuple[int, int | None, Parts]] = field(default_factory=list)
+
+    def done(self, second: int) -> Parts:
+        """Return the parts done by a second."""
+        done: Parts = 0
+        for begin, end, speed in self.steps:
+            until = second if end is None else min(end, second)
+            done += speed * max(until - begin, 0)
+        return min(done, self.left)
 
 
 class Work:
     """
     What each job has to do.
 
+    A job that reaches its requested time is ended there where the policy is to kill. For a job
+    whose size may change that is the work of so many seconds on the units it prefers.
+
     Parameters
     ----------
     arrivals
         The jobs.
     model
-        How long they run on their nodes.
+        How fast they run on their nodes.
     kills
         Whether a job that reaches its requested time is ended there.
 
@@ -39,42 +75,69 @@ class Work:
         self._requested: list[int] = arrivals.requested_time.tolist()
         self._checkpoint: list[int] = arrivals.checkpoint.tolist()
         self._restart_cost: list[int] = arrivals.restart_cost.tolist()
+        self._resize_cost: list[int] = arrivals.resize_cost.tolist()
+        self._resizable: list[bool] = (arrivals.job_type != JobType.RIGID).tolist()
+        #: Of these a run is kept: more may become of it than an end.
+        self._kept: list[bool] = (
+            arrivals.restartable
+            | (arrivals.checkpoint > 0)
+            | (arrivals.job_type >= JobType.MALLEABLE)
+        ).tolist()
         self.will_time_out: set[int] = set()
-        #: Of jobs with checkpoints that have started: what was left to do at the last start.
-        self._left: dict[int, int] = {}
+        #: Of jobs that have saved some of their work: what was left then.
+        self._left: dict[int, Parts] = {}
+        self._runs: dict[int, Run] = {}
 
     def start(self, row: int, allocation: Allocation, now: int, *, again: bool) -> int:
         """Return when a job that starts now will end; ``again``: it has been cut short before."""
-        left = self._left.get(row)
-        if left is None:
-            left = self._model.start(row, allocation, now)
-            if self._checkpoint[row]:
-                self._left[row] = left
-        extra = self._restart_cost[row] if again else 0
-        end = self._model.end(row, allocation, left, now) + extra
-        latest = now + extra + self._requested[row]
+        model = self._model
+        left = self._left[row] if row in self._left else model.work(row)
+        speed = model.speed(row, allocation)
+        begun = now + (self._restart_cost[row] if again else 0)
+        if self._kept[row]:
+            self._runs[row] = Run(left, begun, [(begun, None, speed)])
+        if self._resizable[row]:
+            return begun + _seconds(self._within_limit(row, left), speed)
+        end = begun + _seconds(left, speed)
+        latest = begun + self._requested[row]
         if self._kills and end > latest:
             self.will_time_out.add(row)
             return latest
         return end
 
-    def cut_short(
-        self, row: int, allocation: Allocation, start: int, now: int, *, again: bool
-    ) -> None:
-        """Keep what a job has saved that is taken off its nodes now."""
+    def _within_limit(self, row: int, left: Parts) -> Parts:
+        """Return the work that a job whose size may change gets done before its limit."""
+        limit = self._requested[row] * self._model.parts(row)
+        if not self._kills or left <= limit:
+            return left
+        self.will_time_out.add(row)
+        return limit
+
+    def resize(self, row: int, allocation: Allocation, now: int) -> int:
+        """Return when a running job will end that gets other nodes now."""
+        run = self._runs[row]
+        begin, _, speed = run.steps[-1]
+        run.steps[-1] = (begin, max(now, begin), speed)
+        # A pause that is not over yet is waited for.
+        begin = max(now, begin) + self._resize_cost[row]
+        speed = self._model.speed(row, allocation)
+        left = max(self._within_limit(row, run.left) - run.done(now), 0)
+        run.steps.append((begin, None, speed))
+        return begin + _seconds(left, speed)
+
+    def cut_short(self, row: int, now: int, *, keeps_all: bool = False) -> None:
+        """Keep what a job has saved that is taken off its nodes now, or all that it has done."""
         self.will_time_out.discard(row)
-        left = self._left.get(row)
-        if left is None:
-            return
-        begun = start + (self._restart_cost[row] if again else 0)
-        length = self._model.end(row, allocation, left, begun) - begun
-        every = self._checkpoint[row]
-        saved = max(now - begun, 0) // every * every
-        # In proportion: of how fast a job goes on these nodes, only its end is known.
-        self._left[row] -= left * min(saved, length) // max(length, 1)
+        run, every = self._runs.pop(row, None), self._checkpoint[row]
+        if run is not None and (every or keeps_all):
+            passed = max(now - run.begun, 0)
+            saved = now if keeps_all else run.begun + passed // every * every
+            self._left[row] = run.left - run.done(saved)
 
     def ended(self, row: int) -> bool:
         """Say whether a job that ends now is ended at its requested time."""
+        if self._kept[row]:
+            self._runs.pop(row, None)
         # Asked of every job, and nearly always there are none.
         if not self.will_time_out or row not in self.will_time_out:
             return False
@@ -83,12 +146,34 @@ class Work:
 
     def state(self) -> dict[str, Any]:
         """Return what the starts so far have left."""
+        runs = {
+            str(row): [str(run.left), run.begun, [(a, b, str(v)) for a, b, v in run.steps]]
+            for row, run in sorted(self._runs.items())
+        }
+        left = {str(row): str(parts) for row, parts in sorted(self._left.items())}
         return {
             "will_time_out": np.array(sorted(self.will_time_out), dtype=np.int64),
-            "left": np.array(sorted(self._left.items()), dtype=np.int64).reshape(-1, 2),
+            # Parts may be more than fit into 64 bits.
+            "left": json.dumps(left),
+            "runs": json.dumps(runs),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
         self.will_time_out = set(saved["will_time_out"].tolist())
-        self._left = {int(row): int(left) for row, left in saved["left"].tolist()}
+        self._left = {int(row): _parts(text) for row, text in json.loads(saved["left"]).items()}
+        self._runs = {
+            int(row): Run(_parts(left), begun, [(a, b, _parts(v)) for a, b, v in steps])
+            for row, (left, begun, steps) in json.loads(saved["runs"]).items()
+        }
+
+
+def _seconds(parts: Parts, speed: Parts) -> int:
+    """Return in how many seconds so many parts are done."""
+    return int(-(-parts // speed))
+
+
+def _parts(text: str) -> Parts:
+    """Read parts as they are written."""
+    found = Fraction(text)
+    return found.numerator if found.denominator == 1 else found

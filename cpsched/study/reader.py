@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from cpsched import traces
 from cpsched.errors import CpschedError, RunError
-from cpsched.model.schedule import JobOutcome, Outages, Schedule, Segments
+from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.model.types import MISSING
 from cpsched.study.folder import MARK
@@ -194,4 +194,13 @@ def _segments(table: pa.Table, system: System) -> Segments:
         count=_integers(table, "count"),
         units=_integers(table, "units"),
         amount=np.stack(amounts, axis=1),
+        leaving=_leaving(table),
     )
+
+
+def _leaving(table: pa.Table) -> IntArray:
+    """Return why jobs left their nodes; where all did so at their end the column is not there."""
+    if "leaving" not in table.column_names:
+        return np.zeros(table.num_rows, dtype=np.int64)
+    names = table.column("leaving").to_pylist()
+    return np.array([Leaving[name.upper()] for name in names], dtype=np.int64)

@@ -15,7 +15,7 @@ from cpsched import arrow, traces
 from cpsched.metrics.predictions import not_a_forecast
 from cpsched.metrics.steps import StepFunction, distinct, used, waiting
 from cpsched.metrics.summary import summarize
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.types import MISSING
 from cpsched.simulation.identity import versions_here
 from cpsched.study.allocators import allocator_of
@@ -187,6 +187,8 @@ def allocation_columns(schedule: Schedule) -> dict[str, Any]:
         "count": arrow.numbers(segments.count.astype(np.int32)),
         "units": arrow.numbers(segments.units.astype(np.int32)),
     }
+    if segments.leaving.any():
+        table["leaving"] = arrow.coded(segments.leaving, [why.name.lower() for why in Leaving])
     return table | _by_resource("amount", schedule.system, segments.amount)
 
 

@@ -129,8 +129,7 @@ def _check_runtime(
     """Check how long jobs ran, and that those still running have not run too long already."""
     requested, runtime = schedule.workload.requested_time, restarts.left
     kills = schedule.overrun == "kill"
-    cut = kills & (requested != MISSING) & (runtime > requested)
-    right = np.where(cut, requested, runtime) + restarts.extra
+    right = restarts.right
     ran = schedule.end - schedule.start
     running = (schedule.outcome == JobOutcome.NOT_ENDED) & (schedule.start != MISSING)
     so_far = horizon(schedule) - schedule.start
@@ -139,13 +138,19 @@ def _check_runtime(
         seconds = so_far[row] if running[row] else ran[row]
         limit = f" and asks for {requested[row]} s" if kills and requested[row] != MISSING else ""
         extra = restarts.extra[row]
+        if restarts.sized[row]:
+            return (
+                f"runs for {seconds} s; on the units it has, its work takes {right[row]} s{limit}"
+            )
         again = f" of work and {extra} s to start again" if extra else ""
         return f"runs for {seconds} s; the log says {runtime[row]} s{again}{limit}"
 
     if recorded:
-        wrong = (_ran(schedule) & (ran != right)) | (running & (so_far > right))
+        killed = schedule.outcome == JobOutcome.KILLED
+        wrong = _ran(schedule) & np.where(killed, (ran < 0) | (ran > right), ran != right)
+        wrong |= running & (so_far > right)
     else:
-        limited = np.bool_(kills) & (requested != MISSING)
+        limited = np.bool_(kills) & (requested != MISSING) & ~restarts.sized
         most = requested + restarts.extra
         wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > most)))
         wrong |= running & limited & (so_far > most)
@@ -164,12 +169,14 @@ def _check_timeout(
         )
         return
     if recorded:
-        right = (requested != MISSING) & (runtime > requested)
+        right = restarts.timed_out
     else:
         right = timed_out & (schedule.end - schedule.start == requested + restarts.extra)
+        right |= timed_out & restarts.sized
 
     def say(row: int) -> str:
         name = JobOutcome(outcome[row]).name.lower()
         return f"is {name}; the log says {runtime[row]} s, it asks for {requested[row]} s"
 
-    findings.add(Rule.TIMEOUT, ended(schedule) & (timed_out != right), say)
+    killed = outcome == JobOutcome.KILLED
+    findings.add(Rule.TIMEOUT, ended(schedule) & ~killed & (timed_out != right), say)

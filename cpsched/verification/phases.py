@@ -28,8 +28,9 @@ class Phases:
         hold any, shape ``(M,)``.
     first
         Where each phase begins in ``order``, shape ``(P,)``.
-    job, start, end
-        Row of the workload, and seconds, of each phase, shape ``(P,)``.
+    job, start, end, leaving
+        Row of the workload, seconds, and :class:`~cpsched.model.schedule.Leaving` of each phase,
+        shape ``(P,)``.
     """
 
     order: IntArray
@@ -37,25 +38,27 @@ class Phases:
     job: IntArray
     start: IntArray
     end: IntArray
+    leaving: IntArray
 
     @classmethod
     def of(cls, schedule: Schedule) -> Phases:
         """Sort the segments of a schedule, which may come in any order, into phases."""
         segments = schedule.segments
-        order = np.lexsort((segments.node, segments.end, segments.start, segments.job))
+        columns = (segments.job, segments.start, segments.end, segments.leaving)
+        order = np.lexsort((segments.node, *columns[::-1]))
         may_hold = holding(schedule) | may_restart(schedule)
         order = order[may_hold[segments.job[order]]]
-        keys = [column[order] for column in (segments.job, segments.start, segments.end)]
+        keys = [column[order] for column in columns]
         changes = np.ones(len(order), dtype=np.bool_)
         changes[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
         first = np.flatnonzero(changes)
-        job, start, end = (key[first] for key in keys)
-        return cls(order=order, first=first, job=job, start=start, end=end)
+        job, start, end, leaving = (key[first] for key in keys)
+        return cls(order=order, first=first, job=job, start=start, end=end, leaving=leaving)
 
     def some(self, chosen: BoolArray) -> Phases:
         """Return some phases, of which only job and times are to be looked at."""
-        job, start, end = (key[chosen] for key in (self.job, self.start, self.end))
-        return replace(self, first=self.first[chosen], job=job, start=start, end=end)
+        columns = {name: getattr(self, name)[chosen] for name in ("job", "start", "end", "leaving")}
+        return replace(self, first=self.first[chosen], **columns)
 
     def total(self, values: IntArray) -> IntArray:
         """Return the sum over each phase of a value a segment, shape ``(P,)``."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.mapping.classes import classify
 from cpsched.metrics.window import horizon
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.types import MISSING, JobType
 from cpsched.verification.findings import Findings, Rule
 from cpsched.verification.phases import Phases, holding, inside, may_restart, node_name
@@ -54,6 +54,7 @@ def _check_cover(
     right_start[again] = phases.end[np.flatnonzero(again) - 1]
     right_end = np.where(last, end, phases.end)
     broken = (phases.start != right_start) | (phases.end != right_end) | (right_end < right_start)
+    broken |= (phases.leaving == Leaving.RESIZED) == last
     broken &= (start != MISSING) & (end != MISSING)
     findings.add(
         Rule.COVER,

@@ -1,62 +1,201 @@
-"""Starts that were cut short: when they may be, and what they leave of a job's work."""
+"""Starts that were cut short and changes of size: what they leave of a job's work."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.types import MISSING
+from cpsched.model.schedule import Leaving
+from cpsched.model.types import MISSING, JobType
 from cpsched.verification.findings import Findings, Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.workload import Workload
     from cpsched.verification.phases import Phases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Restarts:
     """
-    Which phases were cut short, and what their jobs had still to do afterwards; P phases, J jobs.
+    Which phases were cut short, and what their jobs had still to do; P phases, J jobs.
 
     Attributes
     ----------
     cut
-        Whether a phase ended before its job did and the job was queued again, shape ``(P,)``.
+        Whether a phase belongs to a start after which the job was queued again, shape ``(P,)``.
     due
-        Seconds after which each phase would have come to its end, if jobs run as long as the log
-        says, shape ``(P,)``; of those cut short alone.
+        Seconds after which each phase would have brought its job to its end, if jobs have as much
+        to do as the log says, shape ``(P,)``; 0 for jobs of one phase on the units they prefer.
     left
         Seconds of the log's runtime that were left to the last start, shape ``(J,)``.
     extra
         Seconds that the last start takes longer than a first one, shape ``(J,)``.
+    right
+        Seconds from the last start to the job's end, shape ``(J,)``.
+    timed_out
+        Whether these are up at the requested time, shape ``(J,)``.
+    sized
+        Whether a job had other units than it prefers, or was resized, shape ``(J,)``.
     """
 
     cut: BoolArray
     due: IntArray
     left: IntArray
     extra: IntArray
+    right: IntArray
+    timed_out: BoolArray
+    sized: BoolArray
 
     @classmethod
     def of(cls, schedule: Schedule, phases: Phases) -> Restarts:
         """Find the starts before the last, and what checkpoints have kept of them."""
-        workload = schedule.workload
-        last = schedule.start[phases.job]
-        cut = (last == MISSING) | (phases.start < last)
-        cut &= workload.restartable[phases.job] | _failed(schedule, phases, cut)
-        left, extra = workload.runtime.copy(), np.zeros(len(workload), dtype=np.int64)
-        due = np.zeros(len(cut), dtype=np.int64)
-        for at in np.flatnonzero(cut).tolist():
-            job = phases.job[at]
-            due[at] = left[job] + extra[job]
-            ran = max(phases.end[at] - phases.start[at] - extra[job], 0)
-            every = workload.checkpoint[job]
-            if every:
-                left[job] -= min(ran // every * every, left[job])
-            extra[job] = workload.restart_cost[job]
-        return cls(cut=cut, due=due, left=left, extra=extra)
+        workload, (num_jobs, num) = schedule.workload, (len(schedule.workload), len(phases.job))
+        kills = schedule.overrun == "kill"
+        cut = _before_last(schedule, phases)
+        sizes = phases.total(schedule.segments.units * schedule.segments.count)
+        resizable = workload.job_type != JobType.RIGID
+        sized = np.zeros(num_jobs, dtype=np.bool_)
+        sized[phases.job[resizable[phases.job] & (sizes != workload.units[phases.job])]] = True
+        sized[phases.job[phases.leaving == Leaving.RESIZED]] = True
+        left, extra = workload.runtime.copy(), np.zeros(num_jobs, dtype=np.int64)
+        due = np.zeros(num, dtype=np.int64)
+        limited = np.bool_(kills) & (workload.requested_time != MISSING)
+        timed_out = limited & (workload.runtime > workload.requested_time)
+        right = np.where(timed_out, workload.requested_time, workload.runtime)
+        special = sized.copy()
+        special[phases.job[cut]] = True
+        for first, end in _ranges_of(phases.job, special):
+            job = int(phases.job[first])
+            account = _Account.of(workload, job, kills=bool(limited[job]))
+            for at in range(first, end):
+                due[at] = account.enter(int(phases.start[at]), int(sizes[at]))
+                account.leave(int(phases.end[at]), int(phases.leaving[at]))
+            if not cut[end - 1]:
+                right[job] = phases.start[end - 1] + due[end - 1] - account.start
+            timed_out[job] = account.will_time_out
+            left[job], extra[job] = account.seconds_left, account.begun - account.start
+        return cls(
+            cut=cut,
+            due=due,
+            left=left,
+            extra=extra,
+            right=right,
+            timed_out=timed_out,
+            sized=sized,
+        )
+
+
+@dataclass(slots=True)
+class _Account:
+    """The work of one job, phase after phase."""
+
+    units: int
+    serial: Fraction | None
+    limit: Fraction | None
+    left: Fraction
+    restart_cost: int
+    resize_cost: int
+    checkpoint: int
+    start: int = 0
+    begun: int = 0
+    runs: bool = False
+    starts: int = 0
+    #: Of the present start: from when to when how fast, the last one without an end.
+    steps: list[tuple[int, int, Fraction]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, workload: Workload, job: int, *, kills: bool) -> _Account:
+        """Return the account of a job that has not started; work counts in seconds."""
+        rigid = workload.job_type[job] == JobType.RIGID
+        return cls(
+            units=int(workload.units[job]),
+            serial=None if rigid else Fraction(int(workload.serial[job]), 10**6),
+            limit=Fraction(int(workload.requested_time[job])) if kills else None,
+            left=Fraction(int(workload.runtime[job])),
+            restart_cost=int(workload.restart_cost[job]),
+            resize_cost=int(workload.resize_cost[job]),
+            checkpoint=int(workload.checkpoint[job]),
+        )
+
+    def enter(self, start: int, units: int) -> int:
+        """Begin a phase; return after how many seconds it would bring the job to its end."""
+        if self.runs:
+            begin = max(start, self.steps[-1][0]) + self.resize_cost
+        else:
+            self.steps, self.runs, self.start = [], True, start
+            begin = self.begun = start + (self.restart_cost if self.starts else 0)
+            self.starts += 1
+        speed = self._speed(units)
+        work = self.left if self.limit is None else min(self.left, self.limit)
+        seconds = max(work - self._done(start), Fraction(0)) / speed
+        self.steps.append((begin, begin, speed))
+        return begin - start - (-seconds.numerator // seconds.denominator)
+
+    def leave(self, end: int, why: int) -> None:
+        """End a phase."""
+        begin, _, speed = self.steps[-1]
+        self.steps[-1] = (begin, max(end, begin), speed)
+        if why == Leaving.RESIZED or why == Leaving.END:
+            return
+        self.runs = False
+        saved = end
+        if why == Leaving.REQUEUED:
+            passed = max(end - self.begun, 0)
+            saved = self.begun + (
+                passed // self.checkpoint * self.checkpoint if self.checkpoint else 0
+            )
+        self.left -= self._done(saved)
+
+    @property
+    def will_time_out(self) -> bool:
+        """Whether more is left than may be done from one start."""
+        return self.limit is not None and self.left > self.limit
+
+    @property
+    def seconds_left(self) -> int:
+        """What is left, on the units that the job prefers, rounded up."""
+        return -(-self.left.numerator // self.left.denominator)
+
+    def _done(self, second: int) -> Fraction:
+        done = [speed * max(min(end, second) - begin, 0) for begin, end, speed in self.steps]
+        return min(sum(done, Fraction(0)), self.left)
+
+    def _speed(self, units: int) -> Fraction:
+        """Return the seconds of work done in one, in whole parts where jobs are counted in such."""
+        if self.serial is None:
+            return Fraction(1)
+        f = self.serial
+        if f == 0:
+            return Fraction(units, self.units)
+        speed = (f + (1 - f) / self.units) / (f + (1 - f) / units)
+        return Fraction(max(int(speed * 10**6), 1), 10**6)
+
+
+def _ranges_of(job: IntArray, some: BoolArray) -> Iterator[tuple[int, int]]:
+    """Yield where the phases of some jobs begin and end."""
+    edges = np.flatnonzero(np.diff(job, prepend=-1, append=-1))
+    for first, end in pairwise(edges.tolist()):
+        if some[job[first]]:
+            yield first, end
+
+
+def _before_last(schedule: Schedule, phases: Phases) -> BoolArray:
+    """Tell which phases belong to a start after which the job was queued again and might be."""
+    job, leaving = phases.job, phases.leaving
+    off = np.isin(leaving, [Leaving.REQUEUED, Leaving.SUSPENDED])
+    cut = off & (schedule.workload.restartable[job] | _failed(schedule, phases, off))
+    # A resize before belongs to the same start.
+    for at in np.flatnonzero(leaving == Leaving.RESIZED)[::-1].tolist():
+        cut[at] = at + 1 < len(job) and job[at + 1] == job[at] and cut[at + 1]
+    return cut
 
 
 def _failed(schedule: Schedule, phases: Phases, some: BoolArray) -> BoolArray:
@@ -96,12 +235,14 @@ def check_outages(schedule: Schedule, findings: Findings) -> None:
 def check_restarts(
     schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts, *, recorded: bool
 ) -> None:
-    """Check that starts which were cut short come one after the other, and could not go on."""
+    """Check that phases before the last come one after the other, and could not go on."""
     workload = schedule.workload
     at = np.flatnonzero(restarts.cut)
     job, start, end = phases.job[at], phases.start[at], phases.end[at]
     follows = np.zeros(len(at), dtype=np.bool_)
     follows[1:] = job[1:] == job[:-1]
+    resized = follows.copy()
+    resized[1:] &= phases.leaving[at][:-1] == Leaving.RESIZED
     earliest = np.maximum(workload.submit, workload.begin)[job]
     before = np.where(follows, np.roll(end, 1), earliest)
     last = np.append(~follows[1:], True)[: len(at)]
@@ -113,15 +254,18 @@ def check_restarts(
             f" {before[position]} on, must run for a second and have left when it starts again"
         )
 
-    findings.add(Rule.RESTART, (start < before) | (end <= start) | (end > next_start), say, job)
+    broken = (start < before) | (end <= start) | (end > next_start)
+    broken |= resized & (start != before)
+    findings.add(Rule.RESTART, broken, say, job)
     if recorded:
-        late = end - start >= restarts.due[at]
+        early = np.flatnonzero(restarts.cut | (phases.leaving == Leaving.RESIZED))
+        ran = (phases.end - phases.start)[early]
         findings.add(
             Rule.RUNTIME,
-            late,
+            ran >= restarts.due[early],
             lambda position: (
-                f"is cut short after {end[position] - start[position]} s, but would have ended"
-                f" after {restarts.due[at][position]} s"
+                f"is cut short after {ran[position]} s, but would have ended after"
+                f" {restarts.due[early][position]} s"
             ),
-            job,
+            phases.job[early],
         )

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Rule", "Violation", "verify"]
 
 _JOB_COLUMNS = ("start", "end", "outcome", "ranking_estimate", "runtime_estimate", "runtime_bound")
-_SEGMENT_COLUMNS = tuple(f"segments.{name}" for name in ("start", "end", "node", "count", "units"))
+_SEGMENT_COLUMNS = tuple(
+    f"segments.{name}" for name in ("start", "end", "node", "count", "units", "leaving")
+)
 
 
 def verify(

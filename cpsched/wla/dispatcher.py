@@ -213,8 +213,9 @@ class Wla(LearningDispatcher):
 
 
 def expected_ends(view: View, rows: IntArray) -> IntArray:
-    """Return when jobs are expected to end if they start now."""
-    ends: IntArray = view.now + view.waiting.store.columns[rows, c.RUNTIME_ESTIMATE]
+    """Return when jobs are expected to end if they start now; not in this second."""
+    runtime = view.waiting.store.columns[rows, c.RUNTIME_ESTIMATE]
+    ends: IntArray = view.now + np.maximum(runtime, 1)
     return ends
 
 

@@ -292,7 +292,7 @@ def test_what_cannot_be_is_an_error():
     job = cluster.submit(_request(), 5)
     with pytest.raises(ConfigError, match="it is 5 already, and is told to be 4"):
         cluster.decide(4)
-    with pytest.raises(DispatchError, match="kills asks for Kill of job 0"):
+    with pytest.raises(DispatchError, match="kills kills job 0, but it is not running"):
         cluster.decide(5)
     cluster.dispatcher.decision = Decision(again_at=5)
     with pytest.raises(DispatchError, match="wants to be woken at 5"):

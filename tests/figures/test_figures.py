@@ -285,7 +285,7 @@ def _lying(topology, *where):
         schedule,
         system=replace(schedule.system, topology=topology),
         segments=Segments(job=job, start=0 * one, end=60 * one, node=np.concatenate(where),
-                          count=one, units=one, amount=one[:, None]),
+                          count=one, units=one, amount=one[:, None], leaving=0 * one),
     )  # fmt: skip
 
 

@@ -65,6 +65,7 @@ def lying(system, *where, seconds=None, units=1, **columns):
             count=np.ones(len(job), dtype=np.int64),
             units=held,
             amount=held[:, None] * request + workload.per_node[job],
+            leaving=0 * job,
         ),
         rejected={},
         overrun="kill",
@@ -346,7 +347,7 @@ def test_shares_are_of_jobs_of_time_and_of_node_time():
     schedule = replace(
         schedule,
         segments=Segments(job=np.array([0, 0, 1, 1]), start=0 * one, end=np.array([10, 10, 30, 30]),
-                          node=np.array([0, 1, 3, 2]) , count=one, units=one, amount=one[:, None]),
+                          node=np.array([0, 1, 3, 2]) , count=one, units=one, amount=one[:, None], leaving=0 * one),
     )  # fmt: skip
     assert placement(schedule, places(schedule))["compact"]["jobs"] == 1
     schedule.segments.node[:] = [0, 3, 1, 2]

@@ -34,6 +34,7 @@ def test_counts_come_first_and_add_up(schedule: Schedule):
         "simulated": 9,
         "completed": 7,
         "timeout": 1,
+        "killed": 0,
         "cancelled": 1,
         "not_ended": 0,
         "requested_time_assumed": 0,

@@ -100,7 +100,7 @@ def test_it_is_known_how_long_a_job_ran():
         (QueuesAgain(4), False, "fifo queues job 0 again, but it is not restartable"),
         (QueuesAgain(4, handle=1), True, "fifo queues job 1 again, but it is not running"),
         (QueuesAgain(4, handle=9), True, "fifo queues job 9 again, but it is not running"),
-        (QueuesAgain(4, action=Kill), True, "asks for Kill of job 0, which is not possible here"),
+        (QueuesAgain(4, handle=1, action=Kill), True, "kills job 1, but it is not running"),
     ],
 )
 def test_what_is_refused(dispatcher: QueuesAgain, restartable: bool, message: str):

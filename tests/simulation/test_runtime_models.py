@@ -161,8 +161,7 @@ def test_a_jobs_factor_follows_from_seed_and_handle():
         model = GpuScaling()
         fitted = fit(ranged(*[(0, 1, 1000)] * num), machine((4, 3), resources=KINDS))
         model.reset(Arrivals(fitted), seed)
-        held = Allocation(np.array([0]), np.array([1]), np.array([[1, 1]]))
-        return [model.start(job, held, 0) for job in range(num)]
+        return [model.work(job) for job in range(num)]
 
     assert works(20, seed=1) == works(30, seed=1)[:20]
     assert works(20, seed=1) != works(20, seed=2)
@@ -196,7 +195,11 @@ def test_a_range_from_zero_is_refused():
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
-        ("gpu", UnknownNameError, "no runtime model is called 'gpu'; there are: gpu-scaling"),
+        (
+            "gpu",
+            UnknownNameError,
+            "no runtime model is called 'gpu'; there are: amdahl, gpu-scaling",
+        ),
         ("gpu-scaling:sigma=-1", ConfigError, r"sigma: -1\.0 is not between 0 and 10"),
         ("gpu-scaling:mu=1", ConfigError, "mu: no such option; 'gpu-scaling' takes: sigma"),
         ("recorded:x=1", ConfigError, "x: no such option; 'recorded' takes: none"),

@@ -311,10 +311,9 @@ def test_only_waiting_jobs_start():
             run(jobs((0, 1, 5)), machine((2,)), dispatcher)
 
 
-def test_rigid_jobs_cannot_be_killed():
-    """What this simulation cannot do is refused by name."""
+def test_what_does_not_run_cannot_be_killed():
     dispatcher = Scripted(lambda view: Decision([Kill(0)]))
-    with pytest.raises(DispatchError, match="asks for Kill of job 0"):
+    with pytest.raises(DispatchError, match="kills job 0, but it is not running"):
         run(jobs((0, 1, 5)), machine((2,)), dispatcher)
 
 

@@ -139,6 +139,7 @@ def schedule(workload: Workload, system: System) -> Schedule:
             count=np.array([place[2] for place in PLACES]),
             units=np.array([place[3] for place in PLACES]),
             amount=np.array([place[4] for place in PLACES]),
+            leaving=np.zeros(len(PLACES), dtype=np.int64),
         ),
         rejected=dict(fitted.rejected),
         overrun="kill",

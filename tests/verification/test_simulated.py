@@ -58,11 +58,11 @@ class Halved:
     def reset(self, arrivals, seed) -> None:
         pass
 
-    def start(self, job: int, allocation: Allocation, now: int) -> int:
+    def work(self, job: int) -> int:
         return int(self._runtime[job]) // 2
 
-    def end(self, job: int, allocation: Allocation, remaining: int, now: int) -> int:
-        return now + remaining
+    def speed(self, job: int, allocation: Allocation) -> int:
+        return 1
 
 
 def test_a_run_under_another_runtime_model_needs_that_said():
@@ -115,6 +115,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
         count=np.clip(count, 1, len(nodes) - node),
         units=np.ones(len(rows), dtype=np.int64),
         amount=np.stack(amounts, axis=1),
+        leaving=0 * node,
     )
     system = machine(*nodes, resources=("core", "gpu"))
     workload = jobs(*[(0, 1, 1)] * len(rows), resources=("core", "gpu"))

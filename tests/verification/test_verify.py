@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.model.schedule import JobOutcome, Outages, Schedule, Segments
+from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.model.types import MISSING, JobType
 from cpsched.model.workload import Labels
@@ -138,7 +138,7 @@ def test_two_segments_say_the_same_as_one_run_of_nodes(schedule: Schedule):
 
 def cut_short(name: str, start: int, end: int) -> Corrupt:
     """Let a job that may be restarted have been on node 5 before."""
-    once = split_up(name, {}, {"start": start, "end": end, "node": 5})
+    once = split_up(name, {}, {"start": start, "end": end, "node": 5, "leaving": Leaving.REQUEUED})
     return lambda schedule: column(name, restartable=True, dependency=-1)(once(schedule))
 
 
@@ -583,15 +583,18 @@ def test_a_job_that_ends_before_it_starts_is_found(schedule: Schedule):
 
 def test_a_resized_job_may_change_its_nodes(schedule: Schedule):
     """Malleable, 1 to 4 units: two on node 4, then four on nodes 4 and 5, without a gap."""
-    resized = column(
-        "killed", job_type=JobType.MALLEABLE, units=2, units_min=1, units_max=4, runtime=5
-    )(job("killed", outcome=JobOutcome.COMPLETED)(schedule))
-    two, four = {"end": 5, "units": 2, "amount": [2, 0]}, {"start": 5, "units": 4}
+    # Two seconds on the two units it prefers, and three twice as fast.
+    size = {"units": 2, "units_min": 1, "units_max": 4, "resize_cost": 0}
+    resized = column("killed", job_type=JobType.MALLEABLE, runtime=8, requested_time=8, **size)(
+        job("killed", outcome=JobOutcome.COMPLETED)(schedule)
+    )
+    two = {"end": 5, "units": 2, "amount": [2, 0], "leaving": Leaving.RESIZED}
+    four = {"start": 5, "units": 4}
     grows = split_up("killed", two, four | {"amount": [4, 0]})(resized)
     assert verify(grows) == []
     five = split_up("killed", two, {"start": 5, "units": 5, "amount": [5, 0]})(resized)
     assert rules(five) == [Rule.UNITS, Rule.CAPACITY]
-    assert rules(split_up("killed", two)(resized)) == [Rule.COVER]
+    assert rules(split_up("killed", two)(resized)) == [Rule.RUNTIME, Rule.COVER]
 
 
 def test_a_job_alone_on_nodes_that_differ_needs_a_segment_for_each():

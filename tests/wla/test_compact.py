@@ -95,7 +95,8 @@ def test_nodes_that_are_reserved_stay_free():
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.integers(1, 8), st.integers(1, 30)), min_size=1, max_size=25),
-    st.sampled_from(["easy", "easy:priority=slowdown", "conservative", "prb", "fifo"]),
+    # Not conservative: which nodes its reservations are on depends on which were free before.
+    st.sampled_from(["easy", "easy:priority=slowdown", "prb", "fifo"]),
 )  # fmt: skip
 def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], when: str):
     """Moving jobs among nodes that are alike changes nobody's start."""
