@@ -24,6 +24,8 @@ from cpsched.model.types import Split
 from cpsched.spec import build
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.model.system import System
     from cpsched.model.types import AnyArray, IntArray
     from cpsched.model.view import View
@@ -79,12 +81,32 @@ class Allocator:
         Allocation or None
             None if the job does not fit.
         """
+        return self.place_changed(view, row, free, {})
+
+    def place_changed(
+        self, view: View, row: int, free: IntArray, changed: Mapping[int, int]
+    ) -> Allocation | None:
+        """
+        Place one job, as :meth:`place` does, of which some columns of the store are others.
+
+        Parameters
+        ----------
+        changed
+            Their values, by column of :mod:`cpsched.model.columns`.
+        """
         store = view.waiting.store
+        columns, at = store.columns, row
+        if changed:
+            columns, at = columns[row : row + 1].copy(), 0
+            for column, value in changed.items():
+                columns[0, column] = value
+            # As the kernels are compiled for.
+            columns.flags.writeable = False
         takes = np.zeros(len(free), dtype=np.int64)
         fits = placing.place(
             self.policy,
-            store.columns,
-            row,
+            columns,
+            at,
             store.shapes,
             view.eligible,
             self.capacity,
