@@ -2,6 +2,7 @@
 Campaigns in tables: every dispatcher and predictor over the baseline, log by log.
 
     python benchmarks/ratios.py DIR... [--by-log] [--settings [OF_BASELINE]] [--turnaround]
+        [--log LOG]...
 
 Each DIR is a folder of ``cpsched compare``; the studies have the same baseline. Their logs stand
 side by side, and rows of one log in several folders together. Cells are geometric means over the
@@ -19,7 +20,7 @@ the wait is significantly above the baseline's. bsld: bounded slowdown (tau 10 s
 
 ``--settings`` is for studies that run each log under several settings: what follows the log's name
 in a label is a column of its own, and the baseline is the run under the same setting, or under the
-one that is named.
+one that is named. ``--log`` leaves out others.
 ``--turnaround`` has mean turnaround, mean wait and use of the cores instead of the four figures, as
 work on malleable jobs reports them.
 """
@@ -274,8 +275,16 @@ def main() -> None:
     parser.add_argument(
         "--turnaround", action="store_true", help="mean turnaround, mean wait and use of the cores"
     )
+    parser.add_argument("--log", action="append", help="only this one; repeat for several")
     args = parser.parse_args()
     found = joined([read(folder, args.settings) for folder in args.study])
+    if args.log:
+        unknown = sorted(set(args.log) - set(found.logs))
+        if unknown:
+            raise measure.BenchmarkError(
+                f"there is no log {unknown[0]}; there are: {', '.join(found.logs)}"
+            )
+        found = found._replace(logs={name: found.logs[name] for name in args.log})
     if args.by_log:
         by_log(found)
     else:

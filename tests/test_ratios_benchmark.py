@@ -125,6 +125,12 @@ def test_settings_are_compared_with_the_baseline_of_the_same_setting(
     monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "--by-log"])
     ratios.main()
     assert "### A, W, half, 30 s, 7 jobs, seeds 1" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "--log", "B"])
+    ratios.main()
+    assert "| setting |                       B |" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--log", "B"])
+    with pytest.raises(SystemExit, match=r"there is no log B; there are: A, half, 30 s, A, all, B"):
+        ratios.main()
     # 5 over the 20 of the other setting.
     monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "all"])
     ratios.main()
