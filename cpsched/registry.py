@@ -34,6 +34,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "plan": "cpsched.whole_queue.dispatcher:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
+        "malleable": "cpsched.malleable.dispatcher:Malleable",
         "cp": "cpsched.cp.pure:Cp",
         "aucsched1": "cpsched.auction.aucsched:Aucsched1",
         "aucsched2": "cpsched.auction.aucsched:Aucsched2",

@@ -139,6 +139,8 @@ DISPATCHERS = (
     "wla:interval=none,solver=greedy",
     "wla:age_limit=20,held=inside,interval=none",
     "compact:dispatcher=easy:priority=slowdown",
+    "malleable:strategy=average",
+    "malleable:strategy=keep-preferred,dispatcher=prb",
     "try:dispatcher=rollout:scenarios=3,seconds=2,least=4",
 )
 

@@ -1,0 +1,124 @@
+"""The actions of one decision about sizes, with what is free beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.malleable.changing import expanded, may_change, shrunk, started
+from cpsched.model import columns as c
+from cpsched.model.decision import Resize, Start
+from cpsched.model.types import JobType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Action
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.view import View
+
+
+class Changes:
+    """
+    What a decision starts and resizes.
+
+    Parameters
+    ----------
+    starts
+        Starts that are decided already.
+
+    Attributes
+    ----------
+    actions
+        In the order in which they are to be carried out.
+    free
+        What each node has left after them, shape ``(N, R)``.
+    held
+        Units of the running jobs after them.
+    may_resize
+        Which running jobs may still change in this second.
+    shrunk, grown
+        How many have.
+    """
+
+    def __init__(self, view: View, allocator: Allocator, starts: Sequence[Action]) -> None:
+        self.view, self._allocator = view, allocator
+        self.actions: list[Action] = list(starts)
+        self.free: IntArray = view.free.copy()
+        for action in starts:
+            assert isinstance(action, Start)
+            self._take(action.allocation)
+        running = view.running
+        self.held: IntArray = running.held_units
+        self.may_resize: BoolArray = may_change(running, JobType.MALLEABLE)
+        self.may_resize &= running.since < view.now
+        self.shrunk = self.grown = 0
+
+    def room(self, row: int) -> int:
+        """Return how many cores (the first resource kind) are free where a job may be."""
+        store = self.view.waiting.store
+        nodes = self.view.eligible[store.shapes[store.columns[row, c.SHAPE], c.SHAPE_CLASS]]
+        return int(self.free[nodes, 0].sum())
+
+    def start(self, row: int, units: int, sizes: IntArray | None = None) -> bool:
+        """
+        Start a job, if it fits once running jobs have shrunk; say whether it does.
+
+        Parameters
+        ----------
+        sizes
+            Units of the running jobs then; None: as they are.
+        """
+        view, before = self.view, self.free
+        less = [] if sizes is None else np.flatnonzero(sizes < self.held).tolist()
+        resized = [(at, shrunk(view, at, int(sizes[at]), self._allocator)) for at in less]  # type: ignore[index]
+        if resized:
+            self.free = before.copy()
+        for at, left in resized:
+            self._give_back(view.running.allocation(at))
+            self._take(left)
+        allocation = started(view, row, units, self.free, self._allocator)
+        if allocation is None:
+            self.free = before
+            return False
+        for at, left in resized:
+            self._note(at, left)
+        self.shrunk += len(resized)
+        self._take(allocation)
+        self.actions.append(Start(view.waiting.store.columns.item(row, c.HANDLE), allocation))
+        return True
+
+    def shrink(self, index: int, units: int) -> None:
+        """Let a running job have fewer units."""
+        allocation = shrunk(self.view, index, units, self._allocator)
+        self._give_back(self.view.running.allocation(index))
+        self._take(allocation)
+        self._note(index, allocation)
+        self.shrunk += 1
+
+    def grow(self, index: int, units: int) -> bool:
+        """Let a running job have more units, if they fit; say whether they do."""
+        allocation = expanded(self.view, index, units, self.free, self._allocator)
+        if allocation is None:
+            return False
+        self._give_back(self.view.running.allocation(index))
+        self._take(allocation)
+        self._note(index, allocation)
+        self.grown += 1
+        return True
+
+    def _note(self, index: int, allocation: Allocation) -> None:
+        self.held[index] = allocation.units.sum()
+        self.may_resize[index] = False
+        self.actions.append(Resize(int(self.view.running.handle[index]), allocation))
+
+    def _take(self, allocation: Allocation) -> None:
+        self.free[allocation.node] -= allocation.amount
+
+    def _give_back(self, allocation: Allocation) -> None:
+        # What is on nodes that are down is not free when it is given back.
+        up = self.view.node_up[allocation.node]
+        self.free[allocation.node[up]] += allocation.amount[up]

@@ -1,0 +1,80 @@
+"""
+Who shrinks and who grows: sizes that bring jobs to one level, as far as their bounds let them.
+
+Each job has a line ``base + level * width`` of sizes; a strategy is a choice of these lines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.model.types import FloatArray, IntArray
+
+#: Halvings of the range of levels: enough for a unit of any machine.
+_HALVINGS = 40
+
+
+class Lines(NamedTuple):
+    """
+    The sizes of n jobs by level.
+
+    Attributes
+    ----------
+    base, width
+        Units at level 0, and how many more a level is, above 0; shape ``(n,)``.
+    """
+
+    base: FloatArray
+    width: FloatArray
+
+    def sizes(self, level: float, least: IntArray, most: IntArray) -> IntArray:
+        """Return the sizes at a level, rounded down and within bounds."""
+        found = np.floor(self.base + level * self.width).astype(np.int64)
+        return np.clip(found, least, most)
+
+    def highest(
+        self, least: IntArray, most: IntArray, good: Callable[[IntArray], bool]
+    ) -> IntArray:
+        """Return the sizes at the highest level at which they are good; those at no level least."""
+        low = float(((least - self.base) / self.width).min()) - 1
+        high = float(((most - self.base) / self.width).max()) + 1
+        if good(self.sizes(high, least, most)):
+            return self.sizes(high, least, most)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if good(self.sizes(middle, least, most)) else (low, middle)
+        return self.sizes(low, least, most)
+
+
+def grown(lines: Lines, held: IntArray, most: IntArray, weight: IntArray, room: int) -> IntArray:
+    """
+    Return sizes from ``held`` to ``most`` at the highest level for which there is room.
+
+    Parameters
+    ----------
+    weight
+        What a unit of each job takes of the room, shape ``(n,)``.
+    """
+    return lines.highest(held, most, lambda size: int(((size - held) * weight).sum()) <= room)
+
+
+def shrunk(lines: Lines, held: IntArray, least: IntArray, weight: IntArray, need: int) -> IntArray:
+    """
+    Return sizes from ``least`` to ``held`` that give back as much as is needed, or all they can.
+
+    They are those of the highest level that gives enough; of the jobs that would shrink then, those
+    that give most do so, and no more than needed.
+    """
+    size = lines.highest(least, held, lambda size: int(((held - size) * weight).sum()) >= need)
+    gives = (held - size) * weight
+    order = np.argsort(-gives, kind="stable")
+    before = np.cumsum(gives[order]) - gives[order]
+    wanted = np.clip(need - before, 0, gives[order])
+    found = held.copy()
+    found[order] -= -(-wanted // weight[order])
+    return found

@@ -1,0 +1,191 @@
+"""Malleable jobs under the strategies: by hand, and whatever the workload."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import jobs, machine, run
+
+from cpsched.errors import ConfigError
+from cpsched.malleable.levels import Lines, grown, shrunk
+from cpsched.malleable.strategies import Strategy
+from cpsched.model.schedule import JobOutcome, Schedule
+from cpsched.model.types import JobType
+from cpsched.model.workload import Workload
+from cpsched.spec import build
+from cpsched.verification import verify
+
+M, R = JobType.MALLEABLE, JobType.RIGID
+Row = tuple[int, int, int]
+
+
+def some(*rows: tuple[Row, int, int, JobType], cost: int = 0, **columns: Any) -> Workload:
+    """Return jobs with their fewest and most units, and their kinds."""
+    times, least, most, kinds = zip(*rows, strict=True)
+    return jobs(
+        *times,
+        units_min=least,
+        units_max=most,
+        job_type=kinds,
+        resize_cost=[cost] * len(rows),
+        **columns,
+    )
+
+
+def played(workload: Workload, strategy: str, cores: int = 8, **options: str) -> Schedule:
+    more = "".join(f",{key}={value}" for key, value in options.items())
+    schedule = run(workload, machine((cores,)), f"malleable:strategy={strategy}{more}").schedule
+    assert verify(schedule) == []
+    assert (schedule.outcome != JobOutcome.NOT_ENDED).all()
+    return schedule
+
+
+def sizes(schedule: Schedule, job: int) -> list[tuple[int, int]]:
+    """Return since when a job has had how many units."""
+    segments = schedule.segments
+    own = np.flatnonzero(segments.job == job)
+    units = segments.units * segments.count
+    return [(int(segments.start[at]), int(units[at])) for at in own]
+
+
+def test_a_job_alone_grows_to_its_most():
+    """It starts with its 2 (or 4) units, and is resized in the next second that anything happens."""
+    workload = some(((0, 4, 100), 2, 8, M), ((5, 1, 1), 1, 1, R))
+    assert sizes(played(workload, "minimum"), 0) == [(0, 2), (5, 7), (6, 8)]
+    assert sizes(played(workload, "preferred"), 0) == [(0, 4), (5, 7), (6, 8)]
+
+
+def test_no_job_grows_that_gains_less_than_the_pause():
+    """On 8 of 4 units it would end at 52; with a pause of 50 s later than now."""
+    workload = some(((0, 4, 100), 2, 8, M), ((5, 1, 1), 1, 1, R), cost=50)
+    assert sizes(played(workload, "preferred"), 0) == [(0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "start", "left"),
+    [
+        ("minimum", 10, 4),
+        ("preferred", 10, 4),
+        ("average", 10, 4),
+        ("common-pool", 10, 4),
+        # 4 of 6 would be enough, but the job prefers 6.
+        ("keep-preferred", 100, 6),
+    ],
+)
+def test_running_jobs_make_room(strategy: str, start: int, left: int):
+    workload = some(((0, 6, 100), 2, 6, M), ((10, 4, 10), 4, 4, R))
+    if strategy in ("minimum", "average", "common-pool"):
+        # It starts with 2 units and is 6 units large from second 1 on.
+        workload = some(((0, 6, 100), 2, 6, M), ((1, 1, 1), 1, 1, R), ((10, 4, 10), 4, 4, R))
+    schedule = played(workload, strategy)
+    assert schedule.start[-1] == start
+    at_ten = [units for second, units in sizes(schedule, 0) if second <= 10]
+    assert at_ten[-1] == left
+
+
+def test_a_pool_is_collected_before_it_is_large_enough():
+    """The third job needs 7 of 8 cores, and has to wait for the 3 of the second until 60."""
+    workload = some(((0, 5, 100), 1, 5, M), ((0, 3, 60), 3, 3, R), ((5, 7, 5), 7, 7, R))
+    pooled, plain = (played(workload, name) for name in ("common-pool", "preferred"))
+    assert [units for second, units in sizes(pooled, 0) if second <= 5][-1] == 1
+    assert [units for second, units in sizes(plain, 0) if second <= 5][-1] == 5
+    assert pooled.start[2] == plain.start[2] == 60
+
+
+def test_a_job_starts_with_fewer_units_than_it_prefers_where_no_more_are_free():
+    workload = some(((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), ((2, 1, 1), 1, 1, R))
+    schedule = played(workload, "preferred")
+    assert sizes(schedule, 1)[0] == (1, 2)
+
+
+def test_a_job_that_overtakes_does_not_delay_the_first():
+    """The rigid first job gets 8 cores at 50; one of 60 s must not take room until then."""
+    workload = some(
+        ((0, 6, 50), 6, 6, R), ((1, 8, 10), 8, 8, R), ((2, 4, 60), 1, 4, M), ((3, 2, 40), 1, 2, M)
+    )
+    schedule = played(workload, "preferred")
+    assert schedule.start[1] == 50
+    assert schedule.start[3] == 3
+    assert schedule.start[2] >= 50
+
+
+def test_sizes_at_one_level():
+    held, least, most = (np.array(values) for values in ([4, 4, 1], [1, 2, 1], [8, 4, 3]))
+    weight = np.array([1, 1, 2])
+    lines = Lines(np.array([4.0, 4.0, 1.0]), np.ones(3))
+    assert grown(lines, held, most, weight, 5).tolist() == [5, 4, 2]
+    assert grown(lines, held, most, weight, 100).tolist() == [8, 4, 3]
+    assert grown(lines, held, most, weight, 0).tolist() == [4, 4, 1]
+    assert shrunk(lines, held, least, weight, 3).tolist() == [2, 3, 1]
+    assert shrunk(lines, held, least, weight, 1).tolist() == [3, 4, 1]
+    assert shrunk(lines, held, least, weight, 100).tolist() == [1, 2, 1]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3, st.integers(1, 4)), min_size=1, max_size=6),
+       st.integers(0, 60))  # fmt: skip
+def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows: Any, amount: int):
+    least, more, most, weight = (
+        np.array(values, dtype=np.int64) for values in zip(*rows, strict=True)
+    )
+    held, most = least + more, least + more + most
+    lines = Lines(least.astype(float), np.maximum(most - least, 1).astype(float))
+    bigger = grown(lines, held, most, weight, amount)
+    assert (held <= bigger).all()
+    assert (bigger <= most).all()
+    assert ((bigger - held) * weight).sum() <= amount
+    smaller = shrunk(lines, held, least, weight, amount)
+    assert (least <= smaller).all()
+    assert (smaller <= held).all()
+    assert ((held - smaller) * weight).sum() >= min(amount, ((held - least) * weight).sum())
+
+
+@st.composite
+def kinds(draw: st.DrawFn) -> Workload:
+    rows = []
+    for _ in range(draw(st.integers(1, 10))):
+        units = draw(st.integers(1, 6))
+        least, most = draw(st.integers(1, units)), draw(st.integers(units, 8))
+        time = (draw(st.integers(0, 40)), units, draw(st.integers(0, 60)))
+        kind = draw(st.sampled_from(list(JobType)))
+        rows.append((time, *((units, units) if kind == R else (least, most)), kind))
+    rows.sort(key=lambda row: row[0][0])
+    return some(
+        *rows,
+        cost=draw(st.sampled_from([0, 3])),
+        serial=[draw(st.sampled_from([0, 200_000]))] * len(rows),
+        restartable=[True] * len(rows),
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    kinds(),
+    st.sampled_from(list(Strategy)),
+    st.sampled_from(["easy", "prb", "fifo", "conservative", "easy:priority=slowdown", "cph-0"]),
+    st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]),
+)
+def test_whatever_the_jobs_no_work_is_lost(
+    workload: Workload, strategy: str, inner: str, nodes: Any
+):
+    system = machine(*nodes)
+    schedule = run(workload, system, f'malleable:strategy={strategy},dispatcher="{inner}"').schedule
+    assert verify(schedule) == []
+    assert (schedule.outcome != JobOutcome.NOT_ENDED).all()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("malleable:strategy=best", "strategy: is 'best', must be one of: minimum, preferred"),
+        ("malleable:depth=0", "depth"),
+        ("malleable:dispatcher=malleable", "must be a dispatcher of another kind"),
+    ],
+)
+def test_bad_options_are_one_line(spec: str, message: str):
+    with pytest.raises(ConfigError, match=message) as error:
+        build("dispatchers", spec)
+    assert "\n" not in str(error.value)
