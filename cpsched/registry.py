@@ -41,6 +41,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "aucsched3": "cpsched.auction.aucsched:Aucsched3",
         "wla": "cpsched.wla.dispatcher:Wla",
         "compact": "cpsched.wla.compact:Compact",
+        "dn-dbes": "cpsched.malleable.dn_dbes.dispatcher:DnDbes",
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",

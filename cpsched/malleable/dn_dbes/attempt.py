@@ -25,9 +25,10 @@ def end_on(job: RunningJob, units: int, now: int) -> int:
     """Return when a running job is expected to end if it has other units from now on."""
     if units == job.units:
         return job.end
-    left = (job.end - now) * parts_per_second(job.units, job.preferred, job.serial)
+    pause = max(job.resumes, now)
+    left = max(job.end - pause, 0) * parts_per_second(job.units, job.preferred, job.serial)
     seconds = -(-left // parts_per_second(units, job.preferred, job.serial))
-    return now + job.resize_cost + seconds
+    return pause + job.resize_cost + seconds
 
 
 class Attempt:
@@ -59,9 +60,16 @@ class Attempt:
         self._running = {job.job: job for job in machine.running}
         self._flexible = [job for job in machine.running if job.units_min < job.units_max]
         self._units = {job.job: job.units for job in machine.running}
+        #: When each running or starting job gives back how many slots.
+        self._releases = {job.job: (job.end, job.units * job.slots) for job in machine.running}
         self._blocks = {job.job: job.blocks for job in self._flexible if job.blocks is not None}
         self._requests: dict[int, ForwardedJob] = {}
         self._settings, self._number = settings, number
+        #: The units of each job after it has given way in this attempt, and what all that frees.
+        self._smaller = {job.job: self._given_way(job) for job in self._flexible}
+        self._spare = sum(
+            (job.units - self._smaller[job.job]) * job.slots for job in self._flexible
+        )
 
     # --- Algorithm 5 -----------------------------------------------------------------------------
 
@@ -116,18 +124,16 @@ class Attempt:
 
     def _backfill(self) -> None:
         """Plan the jobs that have not started, each beside those before it; none delays those."""
-        profile = Profile(self._now, self.idle, self._releases())
+        profile = Profile(self._now, self.idle, self._releases.values())
         self.planned = {}
         for number, request in self._requests.items():
             if number in self.starts:
                 continue
             units = self._units_now(profile, request)
             if units:
-                self.starts[number] = units
-                self.idle -= units * request.details.slots
-                profile.take(
-                    self._now, request.details.seconds_on(units), units * request.details.slots
-                )
+                self._start(request, units)
+                end, slots = self._releases[number]
+                profile.take(self._now, end - self._now, slots)
                 continue
             seconds = request.details.seconds_on(request.least)
             slots = request.least * request.details.slots
@@ -150,14 +156,15 @@ class Attempt:
             units = room
         return 0
 
-    def _releases(self) -> Iterable[tuple[int, int]]:
-        """Yield when running and starting jobs give back how many slots."""
-        for job in self._machine.running:
-            units = self._units[job.job]
-            yield end_on(job, units, self._now), units * job.slots
-        for number, units in self.starts.items():
-            job_ = self._requests[number].details
-            yield self._now + job_.seconds_on(units), units * job_.slots
+    def _start(self, request: ForwardedJob, units: int) -> None:
+        job = request.details
+        self.starts[job.job] = units
+        self._releases[job.job] = (self._now + job.seconds_on(units), units * job.slots)
+        self.idle -= units * job.slots
+
+    def _do_not_start(self, request: ForwardedJob) -> None:
+        self.idle += self.starts.pop(request.job) * request.details.slots
+        del self._releases[request.job]
 
     def _update_dependencies(self) -> None:
         """Drop dependencies of jobs that start, and note those of the jobs that are planned."""
@@ -166,7 +173,7 @@ class Attempt:
         }
         ends: dict[int, int] = {}
         for job in reversed(self._flexible):
-            ends[end_on(job, self._units[job.job], self._now)] = job.job
+            ends[self._releases[job.job][0]] = job.job
         taken = set(self._blocks.values())
         for waiting, start in self.planned.items():
             running = ends.get(start)
@@ -177,22 +184,18 @@ class Attempt:
         """Shrink running jobs so that a job can start at once, if they can give enough."""
         slots = request.details.slots
         missing = request.least * slots - self.idle
-        victims = self._victims(request.job, missing) if missing > 0 else []
-        freed = sum((self._units[job.job] - units) * job.slots for job, units in victims)
-        if freed < missing:
+        if missing > self._spare:
             return
         first = self._first_planned(request.job)
         promised = MAX_TIME if first is None else self._start_of(first)
-        before, idle = dict(self._units), self.idle
-        for job, units in victims:
-            self._resize(job, units)
-        units = min(request.units or request.most, self.idle // slots)
-        self.starts[request.job] = units
-        self.idle -= units * slots
+        victims = self._victims(request.job, missing)
+        before = [(job, self._units[job.job]) for job, _ in victims]
+        self._resize_all(victims)
+        self._start(request, min(request.units or request.most, self.idle // slots))
         if first is not None and self._start_of(first) > promised:
             # It would overtake the first job that waits, and delay it.
-            self._units, self.idle = before, idle
-            del self.starts[request.job]
+            self._do_not_start(request)
+            self._resize_all(before)
 
     def _first_planned(self, but: int) -> ForwardedJob | None:
         """Return the first job that is not to start now; None if that is the one given."""
@@ -206,7 +209,7 @@ class Attempt:
         idle, needed = self.idle, request.least * request.details.slots
         if idle >= needed:
             return self._now
-        for second, slots in sorted(self._releases()):
+        for second, slots in sorted(self._releases.values()):
             idle += slots
             if idle >= needed:
                 return second
@@ -227,8 +230,7 @@ class Attempt:
         units = min(job.units_max, old + (self.idle + freed) // job.slots)
         if end_on(job, units, self._now) >= end_on(job, old, self._now):
             return
-        for one, less in victims:
-            self._resize(one, less)
+        self._resize_all(victims)
         self._resize(job, units)
 
     # --- shrinking -------------------------------------------------------------------------------
@@ -256,7 +258,7 @@ class Attempt:
         ]
         chosen = []
         for _, _, _, job in sorted(candidates, key=lambda one: one[:3]):
-            units = job.units_min if to_least else self._smaller(job)
+            units = job.units_min if to_least else self._smaller[job.job]
             chosen.append((job, units))
             slots -= (self._units[job.job] - units) * job.slots
             if slots <= 0:
@@ -269,7 +271,7 @@ class Attempt:
             return 1
         return 0 if blocked == waiting else 2
 
-    def _smaller(self, job: RunningJob) -> int:
+    def _given_way(self, job: RunningJob) -> int:
         """Return a job's units after as many steps as the attempt has (section 5.2.2)."""
         units = self._units[job.job]
         step = self._settings.step(units, job.units_min) * self._number
@@ -277,7 +279,15 @@ class Attempt:
 
     def _resize(self, job: RunningJob, units: int) -> None:
         self.idle += (self._units[job.job] - units) * job.slots
+        self._spare -= (self._units[job.job] - self._smaller[job.job]) * job.slots
         self._units[job.job] = units
+        self._smaller[job.job] = self._given_way(job)
+        self._spare += (units - self._smaller[job.job]) * job.slots
+        self._releases[job.job] = (end_on(job, units, self._now), units * job.slots)
+
+    def _resize_all(self, jobs: Sequence[tuple[RunningJob, int]]) -> None:
+        for job, units in jobs:
+            self._resize(job, units)
 
     # --- what has come of it ---------------------------------------------------------------------
 
@@ -294,18 +304,14 @@ class Attempt:
     def changes(self) -> tuple[JobStatus, ...]:
         """Return what changes: jobs that shrink, that start, and that grow."""
         resized = [
-            JobStatus(job.job, RESIZED, self._units[job.job], self._end(job))
+            JobStatus(job.job, RESIZED, self._units[job.job], self._releases[job.job][0])
             for job in self._flexible
             if self._units[job.job] != job.units
         ]
         started = [
-            JobStatus(
-                number,
-                STARTED,
-                units,
-                self._now + self._requests[number].details.seconds_on(units),
-            )
-            for number, units in self.starts.items()
+            JobStatus(number, STARTED, self.starts[number], self._releases[number][0])
+            for number in self._requests
+            if number in self.starts
         ]
         shrunk = [one for one in resized if one.units < self._running[one.job].units]
         grown = [one for one in resized if one.units > self._running[one.job].units]
@@ -314,6 +320,3 @@ class Attempt:
     def dependencies(self) -> tuple[tuple[int, int], ...]:
         """Return which running job each planned one waits for, as pairs of numbers."""
         return tuple(sorted(self._blocks.items()))
-
-    def _end(self, job: RunningJob) -> int:
-        return end_on(job, self._units[job.job], self._now)

@@ -86,8 +86,8 @@ class RunningJob(NamedTuple):
         What it may have; equal to ``units`` if its size cannot be changed.
     preferred, serial, slots
         As of a waiting job.
-    resize_cost
-        Seconds without progress after each change of size.
+    resize_cost, resumes
+        Seconds without progress after each change of size, and when those of the last one end.
     end
         When it is expected to end if nothing changes.
     blocks
@@ -107,6 +107,7 @@ class RunningJob(NamedTuple):
     serial: int = 0
     slots: int = 1
     resize_cost: int = 0
+    resumes: int = 0
     blocks: int | None = None
     restartable: bool = False
     fixed: bool = False
