@@ -31,6 +31,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from thesis_claims import CLAIMS
 
+from cpsched.metrics.jobs import slowdown
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -80,26 +82,26 @@ class Case:
 
 def figures_of(run: Path) -> Figures:
     """Return the figures of a run folder; none of a class with too few jobs."""
-    jobs = pq.read_table(run / "jobs.parquet", columns=["wait", "start", "end", "runtime"])
+    table = pq.read_table(run / "jobs.parquet", columns=["wait", "start", "end", "runtime"])
     wait, start, end, recorded = (
-        jobs.column(name).to_numpy(zero_copy_only=False).astype(float)
+        table.column(name).to_numpy(zero_copy_only=False).astype(float)
         for name in ("wait", "start", "end", "runtime")
     )
     ended = ~np.isnan(end) & ~np.isnan(wait)
     wait, ran, recorded = wait[ended], (end - start)[ended], recorded[ended]
-    slowdown = (wait + ran) / np.maximum(ran, 1)
+    slowdowns = slowdown(wait + ran, ran)
     queue = json.loads((run / "metrics.json").read_text())["queue_jobs"]
     found: Figures = {
         ("queue mean", "all"): queue["mean"],
         ("queue median", "all"): queue["median"],
     }
     for group, members in zip(GROUPS, _members(recorded), strict=True):
-        waited = members & (slowdown > 1)
+        waited = members & (slowdowns > 1)
         if waited.sum() < ENOUGH:
             continue
-        found["slowdown mean", group] = float(slowdown[waited].mean())
-        found["slowdown median", group] = float(np.median(slowdown[waited]))
-        found["all jobs' slowdown mean", group] = float(slowdown[members].mean())
+        found["slowdown mean", group] = float(slowdowns[waited].mean())
+        found["slowdown median", group] = float(np.median(slowdowns[waited]))
+        found["all jobs' slowdown mean", group] = float(slowdowns[members].mean())
         found["wait mean", group] = float(wait[members].mean())
         found["jobs", group] = int(members.sum())
         found["waited", group] = int(waited.sum())

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.figures.boxes import Box
-from cpsched.metrics import jobs, system
+from cpsched.metrics import jobs
+from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import used, waiting
-from cpsched.metrics.window import busy_window, ended
+from cpsched.metrics.window import busy_window, finished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,16 +120,17 @@ class RunData:
 def read(run: SavedRun, result: RunResult) -> RunData:
     """Return what the figures show of a run; ``result`` has its labels."""
     schedule = run.schedule
-    window, done = busy_window(schedule), ended(schedule)
+    window, done = busy_window(schedule), finished(schedule)
     submit, start, end = (
         values[done] for values in (schedule.workload.submit, schedule.start, schedule.end)
     )
-    wait, runtime = jobs.wait(submit, start), end - start
+    wait, response = jobs.wait(submit, start), jobs.turnaround(submit, end)
+    runtime, width = (values[done] for values in nominal(schedule))
     queue = waiting(schedule)
     return RunData(
         dispatcher=result.dispatcher,
         predictor=result.predictor,
-        slowdown=_slowdowns(wait, runtime),
+        slowdown=_slowdowns(wait, response, runtime),
         wait=Box.of(wait[wait > 0]),
         mean_wait=float(wait.mean()) if len(wait) else None,
         ended=len(wait),
@@ -136,7 +138,7 @@ def read(run: SavedRun, result: RunResult) -> RunData:
         queue=Box.over_time(queue.distribution(*window)) if window else None,
         queue_over_time=means(queue, window) if window else None,
         use=_use(run, window),
-        by_size=by_size(system.width(schedule)[done], wait),
+        by_size=by_size(width, wait),
         epoch=schedule.workload.epoch,
         decision_s=_decisions(run.timing),
         gap=_gap(run),
@@ -162,10 +164,10 @@ def by_size(cores: IntArray, wait: IntArray) -> BySize:
     )
 
 
-def _slowdowns(wait: IntArray, runtime: IntArray) -> dict[str, Box | None]:
+def _slowdowns(wait: IntArray, response: IntArray, runtime: IntArray) -> dict[str, Box | None]:
     """Return the boxes of slowdowns; slowdown 1 (no wait) is left out, as in the thesis."""
     waited: BoolArray = wait > 0
-    slowdown: AnyArray = jobs.slowdown(wait, runtime)
+    slowdown: AnyArray = jobs.slowdown(response, runtime)
     length = jobs.job_class(runtime)
     groups = {"all": waited}
     groups |= {item.name.lower(): waited & (length == item) for item in jobs.JobClass}

@@ -54,20 +54,21 @@ def turnaround(submit: IntArray, end: IntArray) -> IntArray:
     return _since(submit, end, "end")
 
 
-def slowdown(wait: IntArray, runtime: IntArray) -> FloatArray:
+def slowdown(turnaround: IntArray, runtime: IntArray) -> FloatArray:
     """
     Slowdown of each job.
 
     Parameters
     ----------
-    wait, runtime
-        Seconds, non-negative, shape ``(num_jobs,)``. The runtime is that of the simulation: a
-        job that was killed ran its requested time.
+    turnaround, runtime
+        Seconds, non-negative, shape ``(num_jobs,)``. The runtime is the nominal one, see
+        :class:`~cpsched.metrics.nominal.Nominal`.
 
     Returns
     -------
     ndarray
-        Values of at least 1, shape ``(num_jobs,)``; 1 exactly for the jobs that did not wait.
+        Shape ``(num_jobs,)``; 1 exactly for the jobs that took as long as their runtime, less for
+        jobs that were faster, on more units than they prefer.
 
     Raises
     ------
@@ -76,22 +77,22 @@ def slowdown(wait: IntArray, runtime: IntArray) -> FloatArray:
 
     Notes
     -----
-    ``(wait + runtime) / runtime``, Remediani (2017) eq. 3.1. A runtime of 0, where that is not
-    defined, counts as 1 second: the shortest that a clock of whole seconds tells from none.
+    ``turnaround / runtime``, Remediani (2017) eq. 3.1. A runtime of 0, where that is not defined,
+    counts as 1 second: the shortest that a clock of whole seconds tells from none.
     """
-    _check(wait=wait, runtime=runtime)
+    _check(turnaround=turnaround, runtime=runtime)
     ran = np.maximum(runtime, 1)
-    return np.asarray((wait + ran) / ran, dtype=np.float64)
+    return np.asarray((turnaround + ran - runtime) / ran, dtype=np.float64)
 
 
-def bounded_slowdown(wait: IntArray, runtime: IntArray, *, tau: int = 10) -> FloatArray:
+def bounded_slowdown(turnaround: IntArray, runtime: IntArray, *, tau: int = 10) -> FloatArray:
     """
     Bounded slowdown of each job.
 
     Parameters
     ----------
-    wait, runtime
-        Seconds, non-negative, shape ``(num_jobs,)``.
+    turnaround, runtime
+        As for :func:`slowdown`.
     tau
         Runtimes below this many seconds count as ``tau``; at least 1.
 
@@ -107,17 +108,17 @@ def bounded_slowdown(wait: IntArray, runtime: IntArray, *, tau: int = 10) -> Flo
 
     Notes
     -----
-    ``max(1, (wait + runtime) / max(runtime, tau))``, after [1]_.
+    ``max(1, turnaround / max(runtime, tau))``, after [1]_.
 
     References
     ----------
     .. [1] Feitelson and Rudolph (1998). Metrics and benchmarking for parallel job scheduling.
        JSSPP.
     """
-    _check(wait=wait, runtime=runtime)
+    _check(turnaround=turnaround, runtime=runtime)
     if tau < 1:
         raise ValueError(f"tau is {tau}, must be at least one second")
-    return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
+    return np.maximum(1.0, turnaround / np.maximum(runtime, tau))
 
 
 def job_class(runtime: IntArray) -> IntArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.metrics.steps import released
-from cpsched.metrics.window import ended
+from cpsched.metrics.window import finished
 from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def overtaken(schedule: Schedule) -> IntArray:
         len(started),
     )
     counts[held] -= counts[len(started) :]
-    return counts[: len(started)][ended(schedule)[started]]
+    return counts[: len(started)][finished(schedule)[started]]
 
 
 def later_and_below(time: IntArray, value: IntArray, counted: int) -> IntArray:

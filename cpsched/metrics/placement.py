@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.metrics.fewest import fewest_nodes
 from cpsched.metrics.steps import exact_dot, exact_sum
-from cpsched.metrics.window import ended
+from cpsched.metrics.window import finished
 from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Places:
 def places(schedule: Schedule) -> Places:
     """Return where the jobs that completed or timed out started."""
     segments = schedule.segments
-    at_start = ended(schedule)[segments.job] & (segments.start == schedule.start[segments.job])
+    at_start = finished(schedule)[segments.job] & (segments.start == schedule.start[segments.job])
     index = np.flatnonzero(at_start)
     index = index[np.lexsort((segments.node[index], segments.job[index]))]
     job, node, count = segments.job[index], segments.node[index], segments.count[index]

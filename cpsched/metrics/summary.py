@@ -11,10 +11,12 @@ import numpy as np
 
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
+from cpsched.metrics.lost import goodput, lost
+from cpsched.metrics.nominal import nominal
 from cpsched.metrics.overtaking import overtaken
 from cpsched.metrics.placement import placement, places, theoretical_runtime
 from cpsched.metrics.steps import exact_sum, waiting
-from cpsched.metrics.window import busy_window, ended, steady_window
+from cpsched.metrics.window import busy_window, finished, steady_window
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 
@@ -36,9 +38,10 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     Times are seconds (``_s`` in the name), shares lie within [0, 1], and None stands where there
     is nothing to measure. ``docs/metrics.md`` explains every key.
 
-    Jobs that completed or timed out enter the per-job measures; their runtime is that of the
-    simulation. Each measure comes for all of them, for those that waited (the ones plots show),
-    and for short, medium and long ones; waits also by size and by user.
+    Jobs that completed or timed out enter the per-job measures; their runtime is the nominal one
+    (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for those that
+    waited (the ones plots show), and for short, medium and long ones; waits also by size and by
+    user.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
     found = places(schedule)
@@ -56,6 +59,8 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "steady_utilization": system.steady_utilization(schedule),
         "node_utilization": system.node_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
+        "goodput": goodput(schedule),
+        "lost": lost(schedule),
         "restarts": system.restarts(schedule),
         "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),
@@ -66,11 +71,12 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
 
 def _of_jobs(schedule: Schedule) -> dict[str, Any]:
     """Return the measures of the jobs that ended."""
-    done = ended(schedule)
+    done = finished(schedule)
     submit = schedule.workload.submit[done]
-    start, end = schedule.start[done], schedule.end[done]
-    wait, runtime, response = jobs.wait(submit, start), end - start, jobs.turnaround(submit, end)
-    slowdown, width = jobs.slowdown(wait, runtime), system.width(schedule)[done]
+    wait = jobs.wait(submit, schedule.start[done])
+    response = jobs.turnaround(submit, schedule.end[done])
+    runtime, width = (values[done] for values in nominal(schedule))
+    slowdown = jobs.slowdown(response, runtime)
     length, size = jobs.job_class(runtime), job_groups.job_size(schedule)[done]
     groups = {
         "all": np.ones(len(wait), dtype=np.bool_),
@@ -85,10 +91,10 @@ def _of_jobs(schedule: Schedule) -> dict[str, Any]:
         "overtaken_by_jobs": statistics(overtaken(schedule)),
         "turnaround_s": _by_group(response, groups),
         "slowdown": _by_group(slowdown, groups),
-        "bounded_slowdown": _by_group(jobs.bounded_slowdown(wait, runtime), groups),
+        "bounded_slowdown": _by_group(jobs.bounded_slowdown(response, runtime), groups),
         "response_by_area_s": system.response_by_area(response, runtime, width),
         "response_by_width_s": system.response_by_width(response, width),
-        "slowdown_by_area": system.slowdown_by_area(wait, runtime, width),
+        "slowdown_by_area": system.slowdown_by_area(response, runtime, width),
         "excluded_in_plots": {
             "wait = 0": _share(wait == 0),
             "slowdown = 1": _share(slowdown == 1),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.metrics.lost import Reason, cut_short, held, lost_core_seconds
 from cpsched.metrics.steps import StepFunction, distinct, exact_dot, exact_sum, used, waiting
-from cpsched.metrics.window import busy_window, ended, steady_window
-from cpsched.model.types import MISSING
+from cpsched.metrics.window import busy_window, finished, steady_window
 
 if TYPE_CHECKING:
     from cpsched.metrics.window import Window
@@ -118,7 +118,7 @@ def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
 def throughput(schedule: Schedule) -> float | None:
     """Return the jobs that ended (completed or timed out) per hour, or None if no job ran."""
     window = busy_window(schedule)
-    return int(ended(schedule).sum()) * _HOUR / window.length if window else None
+    return int(finished(schedule).sum()) * _HOUR / window.length if window else None
 
 
 def restarts(schedule: Schedule) -> dict[str, Any]:
@@ -128,36 +128,18 @@ def restarts(schedule: Schedule) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``jobs`` that were queued again, ``starts_cut_short``, and ``lost_share``: of all seconds
-        on cores (the first resource kind) those in such starts. What a checkpoint has kept of them
-        is not taken out.
+        ``jobs`` that were queued again, ``starts_cut_short``, and ``lost_share``: of all core
+        seconds that jobs held, the work of such starts that was not saved, and the time that
+        starting again took.
     """
-    segments = schedule.segments
-    last = schedule.start[segments.job]
-    cut = (last == MISSING) | (segments.start < last)
-    started = np.unique(np.stack([segments.job[cut], segments.start[cut]]), axis=1)
-    cores = segments.count * segments.amount[:, 0]
-    seconds = segments.end - segments.start
-    total = exact_dot(cores, seconds)
-    lost = exact_dot(cores[cut], seconds[cut])
+    jobs, found = cut_short(schedule), lost_core_seconds(schedule)
+    total = held(schedule)
+    lost = found[Reason.REQUEUED] + found[Reason.RESTARTING]
     return {
-        "jobs": len(np.unique(started[0])),
-        "starts_cut_short": started.shape[1],
+        "jobs": len(np.unique(jobs)),
+        "starts_cut_short": len(jobs),
         "lost_share": lost / total if total else 0.0,
     }
-
-
-def width(schedule: Schedule) -> IntArray:
-    """
-    Return how much of the first resource kind (cores) each job held when it started, ``(J,)``.
-
-    0 for jobs that never started.
-    """
-    segments = schedule.segments
-    first = np.flatnonzero(segments.start == schedule.start[segments.job])
-    cores = np.zeros(len(schedule.workload), dtype=np.int64)
-    np.add.at(cores, segments.job[first], segments.count[first] * segments.amount[first, 0])
-    return cores
 
 
 def response_by_width(turnaround: IntArray, width: IntArray) -> float | None:
@@ -221,13 +203,13 @@ def response_by_area(turnaround: IntArray, runtime: IntArray, width: IntArray) -
     return exact_dot(area, turnaround) / total if total else None
 
 
-def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> float | None:
+def slowdown_by_area(turnaround: IntArray, runtime: IntArray, width: IntArray) -> float | None:
     """
     Return the mean slowdown, every job weighted by its area (width times runtime).
 
     Parameters
     ----------
-    wait, runtime, width
+    turnaround, runtime, width
         Seconds, seconds, and cores held, shape ``(num_jobs,)``.
 
     Returns
@@ -238,10 +220,10 @@ def slowdown_by_area(wait: IntArray, runtime: IntArray, width: IntArray) -> floa
     Notes
     -----
     SLDwA of Streit (2003), see :func:`response_by_width`. As area times slowdown is width times
-    response, it is ``sum(width * (wait + runtime)) / sum(width * runtime)``.
+    response, it is ``sum(width * turnaround) / sum(width * runtime)``.
     """
     area = exact_dot(width, runtime)
-    return exact_dot(width, wait + runtime) / area if area else None
+    return exact_dot(width, turnaround) / area if area else None
 
 
 def _allocated(schedule: Schedule, window: Window | None) -> dict[str, float | None]:

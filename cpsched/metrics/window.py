@@ -36,6 +36,15 @@ def ended(schedule: Schedule) -> BoolArray:
     return np.isin(schedule.outcome, [JobOutcome.COMPLETED, JobOutcome.TIMEOUT, JobOutcome.KILLED])
 
 
+def finished(schedule: Schedule) -> BoolArray:
+    """
+    Tell which jobs completed or timed out, shape ``(J,)``: those of the measures of jobs.
+
+    A job that the dispatcher killed did not get done, and is only counted.
+    """
+    return np.isin(schedule.outcome, [JobOutcome.COMPLETED, JobOutcome.TIMEOUT])
+
+
 def busy_window(schedule: Schedule) -> Window | None:
     """
     Return the window ``[first submit, last end)`` over which a schedule is measured.

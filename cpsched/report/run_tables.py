@@ -8,6 +8,7 @@ from typing import Any
 
 from cpsched.metrics.front import headline, on_front
 from cpsched.metrics.groups import SIZES
+from cpsched.metrics.lost import Reason
 from cpsched.study.allocators import allocator_column
 from cpsched.tables import Column, Table, decimals_for
 from cpsched.words import estimate
@@ -56,7 +57,12 @@ def comparison(
         caption = f"{jobs} {'job' if jobs == '1' else 'jobs'} simulated, {rejected} rejected"
         sizes = []
     caption, who = _who(caption, rows, allocators)
-    return Table(caption, (*who, *sizes, *_headline(summaries, knowing), *_waits(summaries)))
+    # A run must not look good for what it killed.
+    counted = _column(summaries, "killed", "", "counts", "killed")
+    killed = [counted] if any(counted.values) else []
+    return Table(
+        caption, (*who, *sizes, *killed, *_headline(summaries, knowing), *_waits(summaries))
+    )
 
 
 def groups_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table | None:
@@ -95,7 +101,7 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
     ----------
     rows, allocators
         As for :func:`comparison`. A column of GPUs only if a machine has some, of a steady window
-        only where there is one, and of starts cut short only where there are some.
+        only where there is one, and of what was lost only where something was.
     """
     summaries = [summary for _, _, summary in rows]
     column = partial(_column, summaries)
@@ -111,13 +117,17 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
         column("mean queue", "jobs", "queue_jobs", "mean"),
         column("max queue", "jobs", "queue_jobs", "max"),
     )
-    cut = (
+    lost = [
+        column("goodput", "%", "goodput", scale=100, digits=1),
         column("starts cut short", "", "restarts", "starts_cut_short"),
-        column("lost to them", "%", "restarts", "lost_share", scale=100, digits=1),
-    )
-    again = cut if any(_at(summary, "restarts", "jobs") for summary in summaries) else ()
+        *(column(f"lost, {why}", "%", "lost", why, scale=100, digits=2) for why in Reason),
+    ]
+    if not any(
+        _at(one, "restarts", "jobs") or any((_at(one, "lost") or {}).values()) for one in summaries
+    ):
+        lost = []
     caption, who = _who("the machine", rows, allocators)
-    return Table(caption, (*who, *_measured(use), *again, *queue, *_tail(summaries)))
+    return Table(caption, (*who, *_measured(use), *_measured(lost), *queue, *_tail(summaries)))
 
 
 def placement_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table | None:

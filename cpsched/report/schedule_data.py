@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched.figures.data import means
 from cpsched.figures.lanes import Rows, pieces, place
-from cpsched.metrics import system
+from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import waiting
 from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
@@ -142,7 +142,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
         "submit": workload.submit[chosen],
         "start": schedule.start[chosen],
         "end": schedule.end[chosen],
-        "cores": system.width(schedule)[chosen],
+        "cores": nominal(schedule).width[chosen],
         "requested": workload.requested_time[chosen],
         "predicted": schedule.runtime_estimate[chosen],
     }

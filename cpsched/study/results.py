@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES
+from cpsched.metrics.nominal import Nominal, nominal_of
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.metrics.steps import StepFunction
 from cpsched.study.allocators import allocator_of
@@ -55,6 +56,8 @@ QUEUE_STATISTICS = ("mean", "median", "p95", "p99", "max")
 USER_STATISTICS = ("mean", "median", "p95", "max")
 CLASSES = tuple(job_metrics.CLASSES)
 GROUPS = ("all", *CLASSES, *SIZES)
+#: What :func:`~cpsched.metrics.nominal.nominal_of` needs of each job.
+_OF_JOBS = ("start", "end", "units", "runtime", "requested_time")
 COUNTS = (
     "in_log",
     "set_aside",
@@ -62,6 +65,7 @@ COUNTS = (
     "simulated",
     "completed",
     "timeout",
+    "killed",
     "cancelled",
     "not_ended",
 )
@@ -317,7 +321,8 @@ def _number(value: Any) -> Figure:
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
-    counts = summary["counts"]
+    # Runs of before have none that were killed.
+    counts = {"killed": 0, **summary["counts"]}
     aside = sum(counts["set_aside"].values())
     return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
 
@@ -404,19 +409,19 @@ def _weeks(run: Path) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
     table = pq.read_table(
         run / "jobs.parquet",
-        columns=["submit", "start", "end", "outcome"],
+        columns=["submit", "outcome", *_OF_JOBS],
         read_dictionary=["outcome"],
         use_threads=False,
     )
     week, num_weeks = week_of(_integers(table, "submit"))
     done = _ended(table)
-    width = _widths(run / "allocations.parquet", _integers(table, "start"))[done]
     submit, start, end = (_integers(table, name)[done] for name in ("submit", "start", "end"))
-    wait, runtime = job_metrics.wait(submit, start), end - start
+    runtime, width = (values[done] for values in _nominal(run, table))
+    wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
         "wait_s": wait,
-        "slowdown": job_metrics.slowdown(wait, runtime),
-        "bounded_slowdown": job_metrics.bounded_slowdown(wait, runtime),
+        "slowdown": job_metrics.slowdown(response, runtime),
+        "bounded_slowdown": job_metrics.bounded_slowdown(response, runtime),
     }
     length = job_metrics.job_class(runtime)
     groups: dict[str, Any] = {"all": slice(None)}
@@ -427,18 +432,19 @@ def _weeks(run: Path) -> dict[tuple[str, str], WeekSums]:
         for group, rows in groups.items()
     }
     return found | {
-        (AREA, "all"): WeekSums.of(week[done], wait + runtime, num_weeks, weight=width * runtime)
+        (AREA, "all"): WeekSums.of(week[done], response, num_weeks, weight=width * runtime)
     }
 
 
-def _widths(path: Path, start: IntArray) -> IntArray:
-    """Return the cores (the first resource kind) that each job held when it started."""
+def _nominal(run: Path, jobs: pa.Table) -> Nominal:
+    """Return how long and how wide the jobs of a run folder are by themselves."""
+    path, settings = run / "allocations.parquet", _json(run / MARK)["settings"]
     cores = next(name for name in pq.read_schema(path).names if name.startswith("amount."))
-    table = pq.read_table(path, columns=["job", "from", "count", cores], use_threads=False)
-    job, since, count, amount = (_integers(table, name) for name in table.column_names)
-    first = since == start[job]
-    held = np.bincount(job[first], weights=(count * amount)[first], minlength=len(start))
-    return held.astype(np.int64)
+    names = {"job": "job", "from": "from", "count": "count", "units": "units", "cores": cores}
+    table = pq.read_table(path, columns=[*names.values()], use_threads=False)
+    held = {name: _integers(table, column) for name, column in names.items()}
+    of_jobs = {name: _integers(jobs, name) for name in _OF_JOBS}
+    return nominal_of(of_jobs, held, kills=settings["overrun"] == "kill")
 
 
 def _ended(table: pa.Table) -> IntArray:

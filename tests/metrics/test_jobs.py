@@ -30,8 +30,9 @@ def test_turnaround_refuses_other_shapes():
 
 
 def test_slowdown_by_hand():
-    """30 s of waiting for 10 s of running: 40 / 10."""
-    assert jobs.slowdown(np.array([30, 0]), np.array([10, 10])).tolist() == [4.0, 1.0]
+    """40 s for 10 s of running; the last one has more units than it prefers."""
+    response, runtime = np.array([40, 10, 5]), np.array([10, 10, 10])
+    assert jobs.slowdown(response, runtime).tolist() == [4.0, 1.0, 0.5]
 
 
 def test_slowdown_of_runtime_0_counts_1_second():
@@ -44,9 +45,10 @@ def test_bounded_slowdown_by_hand():
     Below tau the runtime counts as tau: (30 + 1) / 10; (2 + 1) / 10 is below 1; (30 + 20) / 20
     is not bounded; runtime 0: 30 / 10.
     """
-    wait, runtime = np.array([30, 2, 30, 30]), np.array([1, 1, 20, 0])
-    assert jobs.bounded_slowdown(wait, runtime).tolist() == [3.1, 1.0, 2.5, 3.0]
-    assert jobs.bounded_slowdown(wait, runtime, tau=1).tolist() == [31.0, 3.0, 2.5, 30.0]
+    runtime = np.array([1, 1, 20, 0])
+    response = np.array([30, 2, 30, 30]) + runtime
+    assert jobs.bounded_slowdown(response, runtime).tolist() == [3.1, 1.0, 2.5, 3.0]
+    assert jobs.bounded_slowdown(response, runtime, tau=1).tolist() == [31.0, 3.0, 2.5, 30.0]
 
 
 def test_bounded_slowdown_refuses_tau_0():
@@ -76,11 +78,11 @@ def test_no_jobs_give_no_values():
 
 def test_negative_times_are_refused_with_their_row():
     """A job that never started has no wait; whoever passes its MISSING is told."""
-    with pytest.raises(ValueError, match="row 1: wait is -1, must be non-negative"):
+    with pytest.raises(ValueError, match="row 1: turnaround is -1, must be non-negative"):
         jobs.slowdown(np.array([3, -1]), np.array([1, 1]))
     with pytest.raises(ValueError, match="row 0: runtime is -2"):
         jobs.job_class(np.array([-2]))
-    with pytest.raises(ValueError, match=r"runtime has shape \(2,\), wait has \(1,\)"):
+    with pytest.raises(ValueError, match=r"runtime has shape \(2,\), turnaround has \(1,\)"):
         jobs.bounded_slowdown(np.array([3]), np.array([1, 1]))
 
 
@@ -88,7 +90,8 @@ def test_negative_times_are_refused_with_their_row():
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1))
 def test_slowdown_is_1_exactly_for_who_did_not_wait(rows: list[tuple[int, int]]):
     wait, runtime = np.array(rows).T
-    slowdown, bounded = jobs.slowdown(wait, runtime), jobs.bounded_slowdown(wait, runtime)
+    response = wait + runtime
+    slowdown, bounded = jobs.slowdown(response, runtime), jobs.bounded_slowdown(response, runtime)
     assert ((slowdown == 1) == (wait == 0)).all()
     assert (bounded >= 1).all()
     # The bound only ever makes it smaller.

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.metrics import system as measures
+from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import busy_window
 
 if TYPE_CHECKING:
@@ -60,14 +61,14 @@ def test_throughput_by_hand(schedule: Schedule):
 def test_makespan_and_width_by_hand(schedule: Schedule):
     assert measures.makespan(schedule) == 15
     # Alone holds its whole node; rejected and cancelled jobs hold nothing.
-    assert measures.width(schedule).tolist() == [2, 4, 4, 2, 1, 1, 0, 0, 4, 1]
+    assert nominal(schedule).width.tolist() == [2, 4, 4, 2, 1, 1, 0, 0, 4, 1]
 
 
 def test_weighted_means_by_hand():
     """Response 10 on 1 core and 40 on 3: 130 / 4. Areas 5 and 60; responses x width 10 and 120."""
     wait, runtime, width = np.array([5, 20]), np.array([5, 20]), np.array([1, 3])
     assert measures.response_by_width(wait + runtime, width) == 32.5
-    assert measures.slowdown_by_area(wait, runtime, width) == 130 / 65
+    assert measures.slowdown_by_area(wait + runtime, runtime, width) == 130 / 65
     # The responses 10 and 40 weigh 5 and 60.
     assert measures.response_by_area(wait + runtime, runtime, width) == 2450 / 65
 
@@ -110,7 +111,7 @@ def test_utilization_is_the_jobs_area(workload, system):
     if window is None:
         assert found is None
         return
-    area = int((measures.width(schedule) * (schedule.end - schedule.start)).sum())
+    area = int((nominal(schedule).width * (schedule.end - schedule.start)).sum())
     assert found == pytest.approx(area / (int(system.total[0]) * window.length))
     lost = measures.loss_of_capacity(schedule)["core"]
     assert 0 <= lost <= 1 - found + 1e-12

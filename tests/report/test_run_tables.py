@@ -91,15 +91,34 @@ def test_columns_nobody_has_are_left_out():
 
 
 def test_starts_cut_short_are_shown_where_there_are_some():
-    """In all rows then, with what was lost to them."""
-    some = summary(restarts={"jobs": 2, "starts_cut_short": 3, "lost_share": 0.0125})
-    none = summary(restarts={"jobs": 0, "starts_cut_short": 0, "lost_share": 0.0})
+    """In all rows then, with what was lost to them and why."""
+    reasons = ("requeued", "killed", "restarting", "resizing")
+    some = summary(
+        restarts={"jobs": 2, "starts_cut_short": 3, "lost_share": 0.0125},
+        goodput=0.4,
+        lost=dict(zip(reasons, (0.0125, 0.0, 0.002, 0.0), strict=True)),
+    )
+    none = summary(
+        restarts={"jobs": 0, "starts_cut_short": 0, "lost_share": 0.0},
+        goodput=0.45,
+        lost=dict.fromkeys(reasons, 0.0),
+    )
     headers = [column.header for column in machine_table([("fifo", "requested", none)]).columns]
     assert "starts cut short" not in headers
     columns = machine_table([("try", "requested", some), ("fifo", "requested", none)]).columns
     lost = {column.header: column.values for column in columns}
     assert lost["starts cut short"] == (3, 0)
-    assert lost["lost to them"] == (1.25, 0.0)
+    assert lost["lost, requeued"] == (1.25, 0.0)
+    assert lost["lost, restarting"] == (0.2, 0.0)
+    assert lost["goodput"] == (40.0, 45.0)
+
+
+def test_killed_jobs_are_counted_beside_the_figures_without_them():
+    killed = summary(counts={"simulated": 372320, "rejected": 0, "killed": 7})
+    columns = comparison([("a", "requested", killed), ("b", "requested", summary())]).columns
+    assert [one.values for one in columns if one.header == "killed"] == [(7, None)]
+    columns = comparison([("b", "requested", summary())]).columns
+    assert "killed" not in [one.header for one in columns]
 
 
 def test_groups_of_jobs_side_by_side():
