@@ -14,6 +14,7 @@ from cpsched.cli import (
     compare,
     explain,
     list_command,
+    negotiation,
     plan,
     report_command,
     simulate,
@@ -42,6 +43,7 @@ app.command("plan")(plan.command)
 app.command("verify")(verify.command)
 app.command("list")(list_command.command)
 app.add_typer(workload.app, name="workload")
+app.add_typer(negotiation.app, name="negotiation")
 
 
 def _show_version(wanted: bool) -> None:

@@ -33,6 +33,7 @@ from cpsched.errors import ConfigError, InfeasibleRequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.cli.negotiation_log import NegotiationLog
     from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.task import Task
@@ -64,6 +65,13 @@ def command(
     checkpoint_interval: Annotated[
         float, typer.Option(min=0, help="Seconds between two writes of it.", metavar="S")
     ] = 60.0,
+    log_negotiation: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write what the two sides of dn-dbes say to each other, as JSON lines.",
+            metavar="FILE",
+        ),
+    ] = None,
     seed: Seed = 0,
     formats: Annotated[
         list[str] | None,
@@ -77,6 +85,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
+    from cpsched.cli.negotiation_log import negotiation_log
     from cpsched.study import carry_out
     from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
@@ -103,21 +112,24 @@ def command(
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
-    if out is None:
-        _print([_Done.make(task, fitted, kept) for task in tasks], fitted, as_json=as_json)
-        if kept is not None:
-            kept.remove()
-        return
-    with study_bars() as (watch, display):
-        outcome = carry_out(
-            study,
-            out,
-            watch=watch,
-            display=display,
-            formats=written,
-            again=overwrite,
-            checkpoint=kept,
-        )
+    with negotiation_log(
+        log_negotiation, tasks, fitted, overwrite=overwrite, saved=kept is not None
+    ) as log:
+        if out is None:
+            _print([_Done.make(task, fitted, kept, log) for task in tasks], fitted, as_json=as_json)
+            if kept is not None:
+                kept.remove()
+            return
+        with study_bars() as (watch, display):
+            outcome = carry_out(
+                study,
+                out,
+                watch=watch if log is None else log.beside(watch),
+                display=display,
+                formats=written,
+                again=overwrite,
+                checkpoint=kept,
+            )
     complain_about(outcome)
     if outcome.folders:
         done = [_Done.read(out / "runs" / path.name, tasks) for path in outcome.folders]
@@ -161,7 +173,13 @@ class _Done:
         return cls(folder, _label(task), about, summary, timing)
 
     @classmethod
-    def make(cls, task: Task, fitted: Fitted, checkpoint: Checkpoint | None) -> _Done:
+    def make(
+        cls,
+        task: Task,
+        fitted: Fitted,
+        checkpoint: Checkpoint | None,
+        log: NegotiationLog | None,
+    ) -> _Done:
         """Simulate a run that is not saved."""
         from cpsched.cli.progress import progress_bar
         from cpsched.metrics.summary import summarize
@@ -171,6 +189,8 @@ class _Done:
         title = f"{task.dispatcher} {task.predictor}"
         jobs = len(fitted.workload) - len(fitted.rejected)
         with progress_bar(title, jobs, fitted.workload.epoch) as observers:
+            if log is not None:
+                observers.append(log)
             run = simulated(task, fitted, observers, checkpoint)
         summary = summarize(run.schedule)
         about = description(run, summary, arguments_of(task))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
@@ -18,6 +19,9 @@ class Observer:
 
     Hooks are called after the thing has happened. They must not change anything.
     """
+
+    def on_begin(self, dispatcher: Dispatcher) -> None:
+        """Everything is prepared, and nothing has happened."""
 
     def on_submit(self, first: int, end: int, now: int) -> None:
         """Jobs ``[first, end)`` were submitted."""

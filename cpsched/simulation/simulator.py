@@ -182,6 +182,8 @@ class Simulator:
         self._instants = 0
         self._set_hooks(tuple(observers))
         self._compiled = self._compiled_loop()
+        for hook in hooks(self.observers, "on_begin"):
+            hook(self.dispatcher)
 
     def _set_hooks(self, observers: tuple[Observer, ...]) -> None:
         self.observers = observers

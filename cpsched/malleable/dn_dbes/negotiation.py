@@ -89,6 +89,7 @@ class Negotiation:
         self.waits_for_request = True
         self._batch, self._runtime = BatchSide(settings), RuntimeSide()
         self._is_open = False
+        self._now = 0
 
     def transact(self, machine: Machine, queue: Queue) -> list[Message]:
         """
@@ -99,6 +100,7 @@ class Negotiation:
         DispatchError
             If a side cannot make sense of what the other one says.
         """
+        self._now = machine.now
         if not self._is_open:
             self._is_open = True
             self._exchange(machine.now, [(Party.BATCH, Party.RUNTIME, self._batch.start())])
@@ -113,11 +115,11 @@ class Negotiation:
                 self.waits_for_request = not message.jobs
         return messages
 
-    def close(self, now: int, reason: str) -> None:
+    def close(self, reason: str) -> None:
         """End the connection, if it has begun."""
         if self._is_open:
             self._is_open = False
-            self._exchange(now, [(Party.BATCH, Party.RUNTIME, NegotiationEnd(reason))])
+            self._exchange(self._now, [(Party.BATCH, Party.RUNTIME, NegotiationEnd(reason))])
 
     def _exchange(
         self, now: int, messages: Iterable[tuple[Party, Party, Message]]

@@ -1,0 +1,113 @@
+"""``cpsched negotiation``: what the two sides of ``dn-dbes`` said to each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.output import counted, echo, escaped
+from cpsched.errors import VerificationError
+
+if TYPE_CHECKING:
+    from cpsched.malleable.dn_dbes.negotiation import Sent
+    from cpsched.malleable.dn_dbes.record import Record
+    from cpsched.tables import Table
+
+app = typer.Typer(
+    help="Look at negotiations of dn-dbes that simulate --log-negotiation wrote.",
+    no_args_is_help=True,
+)
+_File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A file of simulate --log-negotiation.")
+]
+#: Differences are shown up to so many.
+_MOST_DIFFERENCES = 10
+
+
+@app.command("show")
+def show(
+    file: _File,
+    transaction: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Draw this one; without it, all are listed. 0: how they began.", metavar="N"
+        ),
+    ] = None,
+) -> None:
+    """Draw a transaction as a sequence chart, or list them all."""
+    from cpsched.cli.report import width
+    from cpsched.malleable.dn_dbes.chart import chart
+    from cpsched.malleable.dn_dbes.record import read
+    from cpsched.words import seconds
+
+    record = read(file)
+    if transaction is None:
+        echo(_list(record).text(width=width()))
+        return
+    found = record.transaction(transaction)
+    echo(f"Transaction {transaction:,}, at {seconds(found[0].second)}\n")
+    echo(chart(found, record.name_of, width()))
+
+
+@app.command("replay")
+def replay(file: _File) -> None:
+    """Give both sides each message again, and say whether they answer the same."""
+    from cpsched.malleable.dn_dbes.record import read
+    from cpsched.malleable.dn_dbes.record import replay as replayed
+
+    record = read(file)
+    different = 0
+    for one in replayed(record):
+        different += 1
+        if different <= _MOST_DIFFERENCES:
+            echo(
+                escaped(
+                    f"{file}:{one.line}: transaction {one.transaction:,}: the {one.party} side"
+                    f" answers {_short(one.sent)}, recorded is {_short(one.recorded)}"
+                )
+            )
+    numbers = {sent.transaction for _, sent in record.lines} - {0}
+    told = f"{counted(len(record.lines), 'message')} in {counted(len(numbers), 'transaction')}"
+    if different:
+        raise VerificationError(f"{told}: {counted(different, 'answer')} different")
+    echo(f"{told}: both sides answer the same")
+
+
+def _short(message: object) -> str:
+    text = "nothing" if message is None else repr(message)
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def _list(record: Record) -> Table:
+    """Return a row for each transaction."""
+    from cpsched.malleable.dn_dbes.messages import Offer, StatusReport, UrgentJobResponse
+    from cpsched.tables import Column, Table
+
+    by_number: dict[int, list[Sent]] = {}
+    for _, sent in record.lines:
+        if sent.transaction:
+            by_number.setdefault(sent.transaction, []).append(sent)
+    rows: list[list[int]] = []
+    for number, all_sent in by_number.items():
+        messages = [sent.message for sent in all_sent]
+        states = [
+            status.state
+            for message in messages
+            if isinstance(message, StatusReport | UrgentJobResponse)
+            for status in message.jobs
+        ]
+        offers = sum(isinstance(message, Offer) for message in messages)
+        started, resized = states.count("started"), states.count("resized")
+        others = len(states) - started - resized
+        rows.append([number, all_sent[0].second, offers, started, resized, others])
+    headers = ("transaction", "second", "offers", "started", "resized", "suspended or killed")
+    columns = zip(*rows, strict=True) if rows else [()] * len(headers)
+    return Table(
+        "Transactions:",
+        tuple(
+            Column(header, "", tuple(values))
+            for header, values in zip(headers, columns, strict=True)
+        ),
+    )
