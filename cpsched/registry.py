@@ -35,6 +35,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "malleable": "cpsched.malleable.dispatcher:Malleable",
+        "cp-malleable": "cpsched.malleable.cp:CpMalleable",
         "cp": "cpsched.cp.pure:Cp",
         "aucsched1": "cpsched.auction.aucsched:Aucsched1",
         "aucsched2": "cpsched.auction.aucsched:Aucsched2",

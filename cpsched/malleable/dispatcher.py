@@ -80,8 +80,8 @@ class Malleable(Wrapper):
         waits = len(view.waiting) > sum(type(action) is Start for action in changes.actions)
         if waits and self._strategy.collects:
             self._collect(changes)
-        elif changes.may_resize.any():
-            self._grow(changes)
+        else:
+            grow(changes, self._strategy)
         stats = {**decision.stats, SHRUNK: changes.shrunk, GROWN: changes.grown}
         return decision._replace(actions=changes.actions, stats=stats)
 
@@ -169,26 +169,27 @@ class Malleable(Wrapper):
         for at in np.flatnonzero(changes.may_resize & (changes.held > least)).tolist():
             changes.shrink(at, int(least[at]))
 
-    def _grow(self, changes: Changes) -> None:
-        """Let running jobs have what is idle."""
-        running = changes.view.running
-        room = int(changes.free[:, 0].sum())
-        most = running.units_max
-        gains = _gain(running, changes.held, most, changes.view.now) > running.resize_cost
-        able = np.flatnonzero(changes.may_resize & (changes.held < most) & gains)
-        if not room or not len(able):
-            return
-        held, some = changes.held[able], running.take(able)
-        sizes = grown(self._strategy.lines(some), held, most[able], _weights(some), room)
-        gains = _gain(some, held, sizes, changes.view.now) > some.resize_cost
-        more = np.where(gains, sizes - held, 0)
-        for at in np.argsort(-more, kind="stable")[: int((more > 0).sum())].tolist():
-            units = int(sizes[at])
-            # Where it is not where the job may be, perhaps half of it is.
-            if not changes.grow(int(able[at]), units):
-                units = int(held[at]) + (units - int(held[at])) // 2
-                if units > held[at]:
-                    changes.grow(int(able[at]), units)
+
+def grow(changes: Changes, strategy: Strategy) -> None:
+    """Let running jobs have what is idle, those that gain more time by it than the pause takes."""
+    running = changes.view.running
+    room = int(changes.free[:, 0].sum())
+    if not room or not changes.may_resize.any():
+        return
+    most = running.units_max
+    gains = _gain(running, changes.held, most, changes.view.now) > running.resize_cost
+    able = np.flatnonzero(changes.may_resize & (changes.held < most) & gains)
+    if not len(able):
+        return
+    held, some = changes.held[able], running.take(able)
+    sizes = grown(strategy.lines(some), held, most[able], _weights(some), room)
+    gains = _gain(some, held, sizes, changes.view.now) > some.resize_cost
+    more = np.where(gains, sizes - held, 0)
+    for at in np.argsort(-more, kind="stable")[: int((more > 0).sum())].tolist():
+        before, units = int(held[at]), int(sizes[at])
+        # Where there is not so much where the job may be, there is perhaps half of it.
+        if not changes.grow(int(able[at]), units) and units > before + 1:
+            changes.grow(int(able[at]), before + (units - before) // 2)
 
 
 def slower(units: IntArray, preferred: IntArray, serial: IntArray) -> FloatArray:

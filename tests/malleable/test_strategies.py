@@ -8,32 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import jobs, machine, run
+from sized import M, R, kinds, sizes, some
+from tiny import machine, run
 
 from cpsched.errors import ConfigError
 from cpsched.malleable.levels import Lines, grown, shrunk
 from cpsched.malleable.strategies import Strategy
 from cpsched.model.schedule import JobOutcome, Schedule
-from cpsched.model.types import JobType
 from cpsched.model.workload import Workload
 from cpsched.spec import build
 from cpsched.verification import verify
-
-M, R = JobType.MALLEABLE, JobType.RIGID
-Row = tuple[int, int, int]
-
-
-def some(*rows: tuple[Row, int, int, JobType], cost: int = 0, **columns: Any) -> Workload:
-    """Return jobs with their fewest and most units, and their kinds."""
-    times, least, most, kinds = zip(*rows, strict=True)
-    return jobs(
-        *times,
-        units_min=least,
-        units_max=most,
-        job_type=kinds,
-        resize_cost=[cost] * len(rows),
-        **columns,
-    )
 
 
 def played(workload: Workload, strategy: str, cores: int = 8, **options: str) -> Schedule:
@@ -42,14 +26,6 @@ def played(workload: Workload, strategy: str, cores: int = 8, **options: str) ->
     assert verify(schedule) == []
     assert (schedule.outcome != JobOutcome.NOT_ENDED).all()
     return schedule
-
-
-def sizes(schedule: Schedule, job: int) -> list[tuple[int, int]]:
-    """Return since when a job has had how many units."""
-    segments = schedule.segments
-    own = np.flatnonzero(segments.job == job)
-    units = segments.units * segments.count
-    return [(int(segments.start[at]), int(units[at])) for at in own]
 
 
 def test_a_job_alone_grows_to_its_most():
@@ -141,24 +117,6 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows: Any,
     assert (least <= smaller).all()
     assert (smaller <= held).all()
     assert ((held - smaller) * weight).sum() >= min(amount, ((held - least) * weight).sum())
-
-
-@st.composite
-def kinds(draw: st.DrawFn) -> Workload:
-    rows = []
-    for _ in range(draw(st.integers(1, 10))):
-        units = draw(st.integers(1, 6))
-        least, most = draw(st.integers(1, units)), draw(st.integers(units, 8))
-        time = (draw(st.integers(0, 40)), units, draw(st.integers(0, 60)))
-        kind = draw(st.sampled_from(list(JobType)))
-        rows.append((time, *((units, units) if kind == R else (least, most)), kind))
-    rows.sort(key=lambda row: row[0][0])
-    return some(
-        *rows,
-        cost=draw(st.sampled_from([0, 3])),
-        serial=[draw(st.sampled_from([0, 200_000]))] * len(rows),
-        restartable=[True] * len(rows),
-    )
 
 
 @settings(max_examples=80, deadline=None)

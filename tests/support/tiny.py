@@ -140,6 +140,7 @@ DISPATCHERS = (
     "wla:age_limit=20,held=inside,interval=none",
     "compact:dispatcher=easy:priority=slowdown",
     "malleable:strategy=average",
+    "cp-malleable:window=4",
     "malleable:strategy=keep-preferred,dispatcher=prb",
     "dn-dbes",
     "dn-dbes:attempts=2,depth=2,period=7,priority=slowdown,allocator=best-fit",
