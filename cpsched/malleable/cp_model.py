@@ -18,8 +18,6 @@ from cpsched.model.types import MAX_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ortools.sat.python.cp_model import CpModel, IntVar
-
 
 class Option(NamedTuple):
     """
@@ -86,10 +84,10 @@ class Sizes(cpsat.HasModel):
         Of each task, whether it has each of its options.
     """
 
-    model: CpModel
+    model: cpsat.CpModel
     tasks: Sequence[Task]
-    starts: Sequence[IntVar]
-    chosen: Sequence[Sequence[IntVar]]
+    starts: Sequence[cpsat.IntVar]
+    chosen: Sequence[Sequence[cpsat.IntVar]]
 
     @classmethod
     def of(
@@ -118,10 +116,10 @@ class Sizes(cpsat.HasModel):
             intervals.append(model.new_fixed_size_interval_var(0, end, f"busy_{at}"))
             demands.append(held)
         starts, chosen = [], []
-        variables: list[IntVar] = []
+        variables: list[cpsat.IntVar] = []
         weights: list[int] = []
         for at, task in enumerate(tasks):
-            start: IntVar | int = 0
+            start: cpsat.IntVar | int = 0
             if not task.runs:
                 start = model.new_int_var(0, horizon, f"start_{at}")
                 starts.append(start)
@@ -152,7 +150,7 @@ class Sizes(cpsat.HasModel):
         return found
 
     @property
-    def variables(self) -> list[IntVar]:
+    def variables(self) -> list[cpsat.IntVar]:
         """All variables: the starts, then the literals."""
         return [*self.starts, *(literal for own in self.chosen for literal in own)]
 
