@@ -222,3 +222,23 @@ def test_the_studies_are_studies(file: Path, tmp_path: Path) -> None:
         if "file" in workload:
             (tmp_path / workload["file"]).touch()
     assert tasks_of(load_study(tmp_path / file.name))
+
+
+def test_jobs_that_change_size_are_compared_with_rigid_ones(tmp_path: Path) -> None:
+    """Each log has one EASY without malleable jobs, and all else with some of them."""
+    file = BENCHMARKS / "malleable.toml"
+    (tmp_path / file.name).write_text(file.read_text())
+    for workload in tomllib.loads(file.read_text())["workloads"]:
+        (tmp_path / workload["file"]).touch()
+    tasks = tasks_of(load_study(tmp_path / file.name))
+    rigid = {dict(task.labels)["workload"] for task in tasks if task.settings.malleable == "none"}
+    assert rigid == {f"{log}, rigid" for log in ("CTC-SP2", "HPC2N", "CEA-Curie")}
+    assert {task.dispatcher for task in tasks if task.settings.malleable == "none"} == {"easy"}
+    changing = [task for task in tasks if task.settings.malleable != "none"]
+    assert {dict(task.labels)["workload"].partition(", ")[2] for task in changing} == {
+        "20 %", "50 %", "100 %", "50 %, 0 s",
+    }  # fmt: skip
+    dispatchers = {task.dispatcher for task in changing}
+    assert len([one for one in dispatchers if one.startswith("malleable")]) == 5
+    assert {"dn-dbes", "cp-malleable"} < dispatchers
+    assert len(changing) == 3 * 3 * 4 * len(dispatchers)
