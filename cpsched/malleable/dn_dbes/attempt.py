@@ -64,6 +64,8 @@ class Attempt:
         self._releases = {job.job: (job.end, job.units * job.slots) for job in machine.running}
         self._blocks = {job.job: job.blocks for job in self._flexible if job.blocks is not None}
         self._requests: dict[int, ForwardedJob] = {}
+        #: The first job that is planned, and when all that it needs is free; None: to be found.
+        self._promised: tuple[ForwardedJob, int] | None = None
         self._settings, self._number = settings, number
         #: The units of each job after it has given way in this attempt, and what all that frees.
         self._smaller = {job.job: self._given_way(job) for job in self._flexible}
@@ -78,11 +80,13 @@ class Attempt:
         self._requests = {job.job: job for job in jobs}
         self._backfill()
         self._update_dependencies()
+        started = len(self.starts)
         for job in jobs:
             if job.job not in self.starts:
                 self._make_room(job)
-        self._backfill()
-        self._update_dependencies()
+        if len(self.starts) > started:
+            self._backfill()
+            self._update_dependencies()
         for number in self.planned:
             self._expand_what_blocks(number)
 
@@ -186,8 +190,7 @@ class Attempt:
         missing = request.least * slots - self.idle
         if missing > self._spare:
             return
-        first = self._first_planned(request.job)
-        promised = MAX_TIME if first is None else self._start_of(first)
+        first, promised = self._promise(request.job)
         victims = self._victims(request.job, missing)
         before = [(job, self._units[job.job]) for job, _ in victims]
         self._resize_all(victims)
@@ -196,13 +199,16 @@ class Attempt:
             # It would overtake the first job that waits, and delay it.
             self._do_not_start(request)
             self._resize_all(before)
+        else:
+            self._promised = None
 
-    def _first_planned(self, but: int) -> ForwardedJob | None:
-        """Return the first job that is not to start now; None if that is the one given."""
-        for number, request in self._requests.items():
-            if number not in self.starts:
-                return None if number == but else request
-        return None
+    def _promise(self, but: int) -> tuple[ForwardedJob | None, int]:
+        """Return the first job that is not to start now, if it is not the one given, and when."""
+        if self._promised is None:
+            first = next(job for number, job in self._requests.items() if number not in self.starts)
+            self._promised = (first, self._start_of(first))
+        first, start = self._promised
+        return (None, MAX_TIME) if first.job == but else (first, start)
 
     def _start_of(self, request: ForwardedJob) -> int:
         """Return when enough slots are free for a job, whatever else is planned."""
@@ -251,25 +257,25 @@ class Attempt:
         """
         if slots <= 0:
             return []
-        candidates = [
-            (self._turn(job, waiting), job.units_min - self._units[job.job], job.job, job)
+        units_now, blocks = self._units, self._blocks
+        candidates = sorted(
+            (
+                1 if job.job not in blocks else 0 if blocks[job.job] == waiting else 2,
+                job.units_min - units_now[job.job],
+                job.job,
+            )
             for job in self._flexible
-            if self._units[job.job] > job.units_min and job.job not in spared
-        ]
+            if units_now[job.job] > job.units_min and job.job not in spared
+        )
         chosen = []
-        for _, _, _, job in sorted(candidates, key=lambda one: one[:3]):
+        for _, _, number in candidates:
+            job = self._running[number]
             units = job.units_min if to_least else self._smaller[job.job]
             chosen.append((job, units))
             slots -= (self._units[job.job] - units) * job.slots
             if slots <= 0:
                 break
         return chosen
-
-    def _turn(self, job: RunningJob, waiting: int | None) -> int:
-        blocked = self._blocks.get(job.job)
-        if blocked is None:
-            return 1
-        return 0 if blocked == waiting else 2
 
     def _given_way(self, job: RunningJob) -> int:
         """Return a job's units after as many steps as the attempt has (section 5.2.2)."""

@@ -41,12 +41,12 @@ class Profile:
         times, free = self._times, self._free
         start: int | None = None
         for second, number in zip(times, free, strict=True):
+            if start is not None and second >= start + seconds:
+                break
             if number < slots:
                 start = None
             elif start is None:
                 start = second
-            elif second >= start + seconds:
-                break
         return start
 
     def take(self, start: int, seconds: int, slots: int) -> None:
