@@ -320,6 +320,30 @@ class Cluster:
         self._ran_before[handle] = ran
         self._news = True
 
+    def ask(self, handle: int, units: int, now: int) -> None:
+        """
+        Say that a running evolving job asks for so many units; nobody has to give them.
+
+        Raises
+        ------
+        DispatchError
+            If the job does not run.
+        ConfigError
+            If it is not evolving, or may not have so many.
+        """
+        if now != self.now:
+            self._tick(now)
+        if not self.machine.is_in(handle, c.RUNNING):
+            self._refuse(handle, "said to ask for units", "running")
+        columns, name = self.machine.store.writable, self.machine.name(handle)
+        if columns[handle, c.JOB_TYPE] != JobType.EVOLVING:
+            raise ConfigError(f"job {name} asks for units while it runs, but it is not evolving")
+        least, most = columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX]
+        if not least <= units <= most:
+            raise ConfigError(f"job {name} asks for {units} units, it may have {least} to {most}")
+        columns[handle, c.WANTED_UNITS] = units
+        self._news = True
+
     def _ran(self, handle: int, now: int) -> int:
         """Return for how long a running job would have run by now on the units it prefers."""
         columns = self.machine.store.columns

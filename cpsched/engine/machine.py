@@ -21,7 +21,7 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.speedup import parts_per_second
 from cpsched.model.topology import unpack_box
-from cpsched.model.types import MAX_TIME
+from cpsched.model.types import MAX_TIME, UNBOUNDED
 from cpsched.model.view import View
 from cpsched.prediction import distribution_fault
 
@@ -162,6 +162,7 @@ class Machine:
         """Put a running job back in the queue, with one more try."""
         self.leave(row)
         self.store.writable[row, c.ATTEMPTS] += 1
+        self.store.writable[row, c.WANTED_UNITS] = 0
         self.return_to_queue(row)
 
     def _make_room(self) -> None:
@@ -527,6 +528,7 @@ def _checked(columns: Any, num_jobs: int) -> IntArray:
         (c.ATTEMPTS, c.RAN + 1, 0, MAX_TIME),
         (c.START, c.EXPECTED_END + 1, -MAX_TIME, 2 * MAX_TIME),
         (c.SINCE, c.SINCE + 1, -MAX_TIME, 2 * MAX_TIME),
+        (c.WANTED_UNITS, c.WANTED_UNITS + 1, 0, UNBOUNDED),
     ):
         part = columns[:, first - c.RANKING_ESTIMATE : end - c.RANKING_ESTIMATE]
         if len(part) and not (least <= part.min() and part.max() <= most):

@@ -17,7 +17,7 @@ import numpy as np
 from cpsched.malleable.levels import Lines
 
 if TYPE_CHECKING:
-    from cpsched.model.jobtable import JobTable
+    from cpsched.model.jobtable import RunningTable
     from cpsched.model.types import IntArray
 
 
@@ -55,16 +55,21 @@ class Strategy(StrEnum):
         """Whether what waiting jobs may need is kept for them."""
         return self is Strategy.COMMON_POOL
 
-    def least(self, jobs: JobTable) -> IntArray:
+    def least(self, jobs: RunningTable) -> IntArray:
         """Return the units that running jobs keep when others wait, shape ``(n,)``."""
         if self is Strategy.KEEP_PREFERRED:
-            return jobs.units
+            return _wanted(jobs)
         return jobs.units_min
 
-    def lines(self, jobs: JobTable) -> Lines:
+    def lines(self, jobs: RunningTable) -> Lines:
         """Return the order in which jobs shrink and grow."""
-        base = jobs.units_min if self.starts_small else jobs.units
+        base = jobs.units_min if self.starts_small else _wanted(jobs)
         width = np.ones(len(jobs))
         if self is Strategy.AVERAGE:
             width = np.maximum(jobs.units_max - jobs.units_min, 1).astype(np.float64)
         return Lines(base.astype(np.float64), width)
+
+
+def _wanted(jobs: RunningTable) -> IntArray:
+    """Return what running jobs prefer: what they have asked for, else what their users have."""
+    return np.where(jobs.wanted_units > 0, jobs.wanted_units, jobs.units)

@@ -96,6 +96,7 @@ def with_malleable(workload: Workload, text: str) -> Workload:
     least, largest = round(found.least * MILLION), round(found.most * MILLION)
     fewest = np.where(chosen, np.maximum(-(-least * units // MILLION), 1), units)
     most = np.where(chosen, np.minimum(largest * units // MILLION, UNBOUNDED), units)
+    evolving = chosen & (found.kind == JobType.EVOLVING.name.lower())
     own_node = chosen & (workload.nodes_min == units) & (workload.nodes_max == units)
     return workload.with_columns(
         job_type=np.where(chosen, _KINDS[found.kind], JobType.RIGID),
@@ -105,6 +106,9 @@ def with_malleable(workload: Workload, text: str) -> Workload:
         nodes_max=np.where(own_node, most, workload.nodes_max),
         serial=np.where(chosen, round(found.serial * MILLION), 0),
         resize_cost=np.where(chosen, found.cost, RESIZE_COST),
+        # An evolving job asks for its most units after half of its work.
+        evolve_after=np.where(evolving, np.maximum(workload.runtime // 2, 1), 0),
+        evolve_to=np.where(evolving, most, 0),
     )
 
 
@@ -134,7 +138,8 @@ def within_machine(
     most[rows] = np.maximum(np.minimum(most[rows], held), units[rows])
     needed = np.minimum(workload.nodes_min[rows], units[rows])
     fewest[rows] = np.maximum(fewest[rows], needed)
-    return workload.with_columns(units_min=fewest, units_max=most)
+    wanted = np.where(workload.evolve_to > 0, np.clip(workload.evolve_to, fewest, most), 0)
+    return workload.with_columns(units_min=fewest, units_max=most, evolve_to=wanted)
 
 
 def _is_plain(workload: Workload) -> BoolArray:

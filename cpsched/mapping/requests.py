@@ -133,6 +133,7 @@ def _whole_nodes(
         nodes_max=most,
         units_min=fewest,
         units_max=most,
+        evolve_to=-(-workload.evolve_to // full),
     )
 
 

@@ -46,9 +46,11 @@ EXPECTED_END = 29
 #: Units that a running job holds, and since when it has held its nodes.
 HELD_UNITS = 30
 SINCE = 31
-ALLOC_FIRST = 32
-ALLOC_COUNT = 33
-NUM_COLUMNS = 34
+#: Units that a running evolving job has asked for, 0 for none.
+WANTED_UNITS = 32
+ALLOC_FIRST = 33
+ALLOC_COUNT = 34
+NUM_COLUMNS = 35
 
 # Values of STATE.
 WAITING = 0

@@ -244,6 +244,8 @@ class RunningTable(JobTable):
     """Second at which the job is expected to end, never in the past."""
     held_units = _Column(c.HELD_UNITS)
     """Number of units the job has now."""
+    wanted_units = _Column(c.WANTED_UNITS)
+    """Number of units that an evolving job has asked for while it runs, 0 for none."""
     since = _Column(c.SINCE)
     """Second from which on the job has held its present nodes."""
     state = _Column(c.STATE)

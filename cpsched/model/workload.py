@@ -137,6 +137,8 @@ class Workload:
     serial, resize_cost
         Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
         the seconds without progress after each change of size.
+    evolve_after, evolve_to
+        Seconds of its runtime after which an evolving job asks for so many units; 0: for none.
     urgent, deadline, begin
         To be started at once; when it should have ended; not before this second. ``MISSING``:
         none.
@@ -186,6 +188,8 @@ class Workload:
     units_max: IntArray
     serial: IntArray
     resize_cost: IntArray
+    evolve_after: IntArray
+    evolve_to: IntArray
     urgent: BoolArray
     deadline: IntArray
     begin: IntArray
@@ -381,6 +385,14 @@ class Workload:
             ("restart_cost", lambda w: w.restart_cost < 0, "non-negative"),
             ("serial", lambda w: (w.serial < 0) | (w.serial > MILLION), "0 to 1000000"),
             ("resize_cost", lambda w: w.resize_cost < 0, "non-negative"),
+            ("evolve_after", lambda w: w.evolve_after < 0, "non-negative"),
+            (
+                "evolve_to",
+                lambda w: (
+                    (w.evolve_to != 0) & ((w.evolve_to < w.units_min) | (w.evolve_to > w.units_max))
+                ),
+                "units_min to units_max, or 0 for none",
+            ),
             ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
             ("units_max", lambda w: w.units_max < w.units, "at least units"),
         )
@@ -412,7 +424,7 @@ _LATER_COLUMNS = {
     **dict.fromkeys(("segment", "max_switches", "box"), 0),
     **dict.fromkeys(("restartable", "checkpoint", "restart_cost"), 0),
     "switch_wait": MISSING,
-    "serial": 0,
+    **dict.fromkeys(("serial", "evolve_after", "evolve_to"), 0),
     "resize_cost": RESIZE_COST,
 }
 

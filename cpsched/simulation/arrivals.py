@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.model import columns as c
 from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
-from cpsched.model.types import MISSING
+from cpsched.model.types import MISSING, JobType
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -68,6 +68,8 @@ class Arrivals:
         self.units = jobs.units
         self.serial = jobs.serial
         self.resize_cost = jobs.resize_cost
+        self.evolve_after = jobs.evolve_after
+        self.evolve_to = np.where(jobs.job_type == JobType.EVOLVING, jobs.evolve_to, 0)
         # Eligibility classes too are numbered by appearance.
         old = fitted.eligible_class[self.workload_row]
         classes, first = by_appearance(old)

@@ -66,6 +66,8 @@ _END, _NODE, _CANCEL, _SUBMIT, _RELEASE = (int(phase) for phase in Phase)
 
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
+#: The phase in which a running job asks for another size.
+_ASK = _AFTER_SUBMIT + 1
 
 #: Instants between two looks at what shows the progress.
 _INSTANTS = 16
@@ -172,6 +174,7 @@ class Simulator:
         )
         #: Held jobs by the job they wait for.
         self.dependents: defaultdict[int, list[int]] = defaultdict(list)
+        self._evolves = bool(self.arrivals.evolve_to.any())
         self._num_held = 0
         self._next_submit = 0
         #: Events to come: second, phase, counter, job.
@@ -383,6 +386,8 @@ class Simulator:
             self._end(job)
         elif phase == _RELEASE:
             self._release(job)
+        elif phase == _ASK:
+            self._ask(job)
         else:
             self._cancel(job)
 
@@ -458,6 +463,8 @@ class Simulator:
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
+        if self._evolves:
+            self._await_ask(row, end)
         for hook in self._on_start:
             hook(row, allocation, now)
 
@@ -479,7 +486,10 @@ class Simulator:
         now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.resize(row, allocation, now)
         self._forget_end(row)
-        self._push(self._work.resize(row, allocation, now), _END, row)
+        end = self._work.resize(row, allocation, now)
+        self._push(end, _END, row)
+        if self._evolves:
+            self._await_ask(row, end)
         for hook in self._on_leave:
             hook(row, since, now, Leaving.RESIZED)
         for hook in self._on_resize:
@@ -493,12 +503,21 @@ class Simulator:
         self._finish(row, JobOutcome.KILLED)
 
     def _forget_end(self, row: int) -> None:
-        """Take the end of a running job out of what is to come."""
+        """Take the end of a running job, and what it would ask for, out of what is to come."""
         heap = self._heap
-        at = next(at for at, event in enumerate(heap) if event[3] == row and event[1] == _END)
-        heap[at] = heap[-1]
-        heap.pop()
+        heap[:] = [event for event in heap if event[3] != row or event[1] not in (_END, _ASK)]
         heapq.heapify(heap)
+
+    def _await_ask(self, row: int, end: int) -> None:
+        """Note when a running job will ask for another size, if it has not done so."""
+        asks = self._work.asks(row, self.now)
+        if asks and asks[0] < end and not self.machine.store.columns.item(row, c.WANTED_UNITS):
+            self._push(asks[0], _ASK, row)
+
+    def _ask(self, row: int) -> None:
+        asks = self._work.asks(row, self.now)
+        if asks:
+            self.cluster.ask(row, asks[1], self.now)
 
     def _change_nodes(self) -> None:
         """Let nodes go down and come up; what runs on those that go down is queued again."""
@@ -674,7 +693,7 @@ class Simulator:
         )
         good = (
             ((self.now <= time) & (time <= 2 * MAX_TIME)).all()
-            and ((phase >= _END) & (phase <= _AFTER_SUBMIT)).all()
+            and ((phase >= _END) & (phase <= _ASK)).all()
             and ((job >= 0) & (job < self._num_jobs)).all()
             and np.array_equal(np.sort(job[phase == _END]), running)
         )

@@ -83,6 +83,11 @@ class Work:
             | (arrivals.checkpoint > 0)
             | (arrivals.job_type >= JobType.MALLEABLE)
         ).tolist()
+        #: What evolving jobs ask for, and after how many seconds of their runtime.
+        self._asks: dict[int, tuple[int, int]] = {
+            row: (int(arrivals.evolve_after[row]), int(arrivals.evolve_to[row]))
+            for row in np.flatnonzero(arrivals.evolve_to).tolist()
+        }
         self.will_time_out: set[int] = set()
         #: Of jobs that have saved some of their work: what was left then.
         self._left: dict[int, Parts] = {}
@@ -124,6 +129,17 @@ class Work:
         left = max(self._within_limit(row, run.left) - run.done(now), 0)
         run.steps.append((begin, None, speed))
         return begin + _seconds(left, speed)
+
+    def asks(self, row: int, now: int) -> tuple[int, int] | None:
+        """Return when a running job will ask for how many units, as it goes on now; None: never."""
+        if row not in self._asks:
+            return None
+        after, units = self._asks[row]
+        run = self._runs[row]
+        begin, _, speed = run.steps[-1]
+        before = self._model.work(row) - run.left + run.done(now)
+        left = max(after * self._model.parts(row) - before, 0)
+        return max(begin, now) + _seconds(left, speed), units
 
     def cut_short(self, row: int, now: int, *, keeps_all: bool = False) -> None:
         """Keep what a job has saved that is taken off its nodes now, or all that it has done."""

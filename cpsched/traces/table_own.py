@@ -13,7 +13,8 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 - ``job_type``, ``units_min``, ``units_max``, ``urgent``, ``deadline``, ``begin``, ``dependency``
   (the ``job_id`` that must end first), ``requested_time_assumed``;
 - ``serial`` (millionths of the work that its units cannot share), ``resize_cost`` (seconds): what
-  another size would bring;
+  another size would bring; ``evolve_after`` (seconds of its runtime), ``evolve_to`` (units): when
+  an evolving job asks for how much;
 - ``restartable``, ``checkpoint``, ``restart_cost`` (seconds): what killing it would cost;
 - ``status``, ``recorded_start``.
 
@@ -203,6 +204,8 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         **{name: cells.seconds(name, 0, 0) for name in ("checkpoint", "restart_cost")},
         "serial": cells.whole("serial", 0, MILLION, 0),
         "resize_cost": cells.seconds("resize_cost", 0, RESIZE_COST),
+        "evolve_after": cells.seconds("evolve_after", 0, 0),
+        "evolve_to": cells.whole("evolve_to", 0, UNBOUNDED, 0),
         **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
         **{name: cells.flag(name) for name in FLAG_COLUMNS},
         **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
