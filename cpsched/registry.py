@@ -34,6 +34,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "plan": "cpsched.whole_queue.dispatcher:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
+        "preempt": "cpsched.dispatch.preemption:Preemption",
         "malleable": "cpsched.malleable.dispatcher:Malleable",
         "cp-malleable": "cpsched.malleable.cp:CpMalleable",
         "cp": "cpsched.cp.pure:Cp",

@@ -10,7 +10,7 @@ import pytest
 
 from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.model.system import MemoryMapping, ProcessorMapping, System
+from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.lines import Lines
 
@@ -413,6 +413,33 @@ def test_documented_example_is_a_machine() -> None:
     assert system.node_names[3] == "thin001"
     assert system.node_names[63] == "node64"
     assert all(f"| `{name}` |" in text for name in SHIPPED)
+
+
+def test_queues_have_tiers_and_say_how_they_are_preempted() -> None:
+    """And what a queue does not say is not in the file of a run, so that digests stay."""
+    low = '[[queues]]\nname = "low"\npreempt = "suspend"\ngrace = "0:02:00"\n'
+    system = parse(low + '[[queues]]\nname = "high"\npriority_tier = 3\n')
+    first, second = system.queues.values()
+    assert (first.priority_tier, first.preempt, first.grace) == (0, Preempt.SUSPEND, 120)
+    assert (second.priority_tier, second.preempt, second.grace) == (3, Preempt.OFF, 0)
+    saved = json.loads(json.dumps(system.to_dict()))
+    assert System.from_dict(saved) == system
+    assert isinstance(System.from_dict(saved).queues["low"].preempt, Preempt)
+    assert saved["queues"][1].keys() & {"priority_tier", "preempt", "grace"} == {"priority_tier"}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("priority_tier = -1", "priority_tier: is -1, must be a whole number from 0 to"),
+        ('preempt = "cancel"', "preempt: is 'cancel', must be one of: off, requeue, suspend, kill"),
+        ('preempt = "kill"\ngrace = -5', "grace: is -5, must be seconds as a whole number of at"),
+        ("grace = 5", "grace: needs preempt: nothing is done to jobs of this queue"),
+    ],
+)
+def test_bad_rules_of_preemption(line: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse('[[queues]]\nname = "low"\n' + line)
 
 
 TOPOLOGIES = {

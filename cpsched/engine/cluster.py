@@ -566,7 +566,7 @@ class Cluster:
             if not isinstance(action, Start):
                 self._check_action(action, now)
         if decision.again_at is not None:
-            self._wake_at(decision.again_at, now)
+            self._wake_at(decision.again_at, now, acts=bool(decision.actions))
 
     def _check_action(self, action: Any, now: int) -> None:
         """Check what is to be done to a running job."""
@@ -588,7 +588,7 @@ class Cluster:
         if columns.item(handle, c.SINCE) == now:
             raise DispatchError(f"{doing} in the second in which it started or was resized")
 
-    def _wake_at(self, second: int, now: int) -> None:
+    def _wake_at(self, second: int, now: int, *, acts: bool) -> None:
         name = self.dispatcher.name
         try:
             second = index(second)
@@ -596,6 +596,9 @@ class Cluster:
             raise DispatchError(
                 f"{name} wants to be woken at {second!r}, must be a whole number of seconds"
             ) from None
+        if second == now and acts:
+            self._news = True
+            return
         if second <= now:
             raise DispatchError(f"{name} wants to be woken at {second}, but it is {now} already")
         if second not in self._wakes:

@@ -96,7 +96,8 @@ class Decision(NamedTuple):
     planned_starts
         Where the dispatcher plans ahead.
     again_at
-        Wake the dispatcher at this second even if nothing happens until then.
+        Wake the dispatcher at this second even if nothing happens until then. With actions it may
+        be the present second: the dispatcher is asked again once they are carried out.
     stats
         Numbers about how the decision was found, summed up in the run's record.
     """

@@ -51,6 +51,19 @@ class MemoryMapping(StrEnum):
     """It is dropped; the machine's memory is not modelled for this log."""
 
 
+class Preempt(StrEnum):
+    """What may be done to running jobs of a queue to make room for a queue of a higher tier."""
+
+    OFF = "off"
+    """Nothing."""
+    REQUEUE = "requeue"
+    """Jobs that are restartable are queued again, with what their last checkpoint has kept."""
+    SUSPEND = "suspend"
+    """Jobs that are restartable are queued again, with all they have done."""
+    KILL = "kill"
+    """Jobs are ended for good."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Queue:
     """
@@ -66,6 +79,12 @@ class Queue:
         Node groups its jobs may use; empty means all.
     users
         Users or groups allowed in; empty means all.
+    priority_tier
+        Jobs of a higher tier go first, and may preempt those of lower ones.
+    preempt
+        What may be done to its running jobs for jobs of a higher tier.
+    grace
+        Seconds between the notice to a job and that act.
     """
 
     name: str
@@ -74,6 +93,9 @@ class Queue:
     default_time: int | None = None
     groups: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
+    priority_tier: int = 0
+    preempt: Preempt = Preempt.OFF
+    grace: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +230,7 @@ class System:
             "source": self.source,
             "resources": list(self.resources),
             "nodes": runs,
-            "queues": [asdict(queue) for queue in self.queues.values()],
+            "queues": [_queue_dict(queue) for queue in self.queues.values()],
             **self.topology.to_dict(),
             "default_expected_wait": self.default_expected_wait,
             "default_time": self.default_time,
@@ -223,10 +245,7 @@ class System:
         if log["processors"] is not None:
             log["processors"] = ProcessorMapping(log["processors"])
         log["memory"] = MemoryMapping(log["memory"])
-        queues = [
-            Queue(**{**queue, "groups": tuple(queue["groups"]), "users": tuple(queue["users"])})
-            for queue in data["queues"]
-        ]
+        queues = [_queue_of(queue) for queue in data["queues"]]
         return cls(
             name=data["name"],
             title=data["title"],
@@ -246,6 +265,22 @@ class System:
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything that can change a schedule."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
+def _queue_dict(queue: Queue) -> dict[str, Any]:
+    """Return a queue as plain types, without what most queues do not say; see below."""
+    found = asdict(queue)
+    for name in ("priority_tier", "preempt", "grace"):
+        if found[name] == getattr(Queue, name):
+            del found[name]
+    return found
+
+
+def _queue_of(found: Mapping[str, Any]) -> Queue:
+    """Return a queue from these."""
+    preempt = Preempt(found.get("preempt", Preempt.OFF))
+    tuples = {name: tuple(found[name]) for name in ("groups", "users")}
+    return Queue(**{**found, **tuples, "preempt": preempt})
 
 
 def _without_defaults(log: dict[str, Any]) -> dict[str, Any]:

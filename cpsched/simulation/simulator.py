@@ -553,7 +553,8 @@ class Simulator:
         """
         Ask the dispatcher, if something happened and this instant is on the grid.
 
-        Says whether it has to be asked again at this instant: running jobs were changed.
+        Says whether it has to be asked again at this instant: running jobs were changed, or it
+        wants to be.
         """
         cluster = self.cluster
         if not cluster.is_due(now):
@@ -575,7 +576,7 @@ class Simulator:
             return False
         if all(type(action) is Start for action in decision.actions):
             self._start(cast("Sequence[Start]", decision.actions))
-            return False
+            return decision.again_at == now
         for action in decision.actions:
             self._carry_out(action)
         return True

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
-from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
+from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.systems.lines import Lines
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
 from cpsched.systems.section import Section
@@ -20,7 +20,10 @@ _KEYS = (
     *("name", "title", "source", "resources", "features", "default_time", "default_expected_wait"),
     *("nodes", "queues", "topology", "log"),
 )
-_QUEUE_KEYS = ("name", "expected_wait", "max_time", "default_time", "groups", "users")
+_QUEUE_KEYS = (
+    *("name", "expected_wait", "max_time", "default_time", "groups", "users"),
+    *("priority_tier", "preempt", "grace"),
+)
 
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
@@ -101,9 +104,14 @@ def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
             default_time=section.seconds("default_time"),
             groups=section.texts("groups"),
             users=section.texts("users"),
+            priority_tier=section.count("priority_tier", least=0) or 0,
+            preempt=Preempt(section.choice("preempt", [m.value for m in Preempt], None) or "off"),
+            grace=section.seconds("grace", least=0) or 0,
         )
         if queue.name in queues:
             raise section.error("name", f"there is another queue {queue.name!r}")
+        if queue.grace and queue.preempt == Preempt.OFF:
+            raise section.error("grace", "needs preempt: nothing is done to jobs of this queue")
         for group in queue.groups:
             _check_known(section, "groups", "node group", group, dict.fromkeys(nodes.groups))
         if queue.max_time and queue.default_time and queue.default_time > queue.max_time:

@@ -110,13 +110,13 @@ class Section:
             raise self._wrong(key, value, f"one of: {', '.join(options)}")
         return value
 
-    def count(self, key: str, limit: int = MAX_AMOUNT) -> int | None:
-        """Return a whole number of at least one."""
+    def count(self, key: str, limit: int = MAX_AMOUNT, *, least: int = 1) -> int | None:
+        """Return a whole number of at least ``least``."""
         value = self._get(key)
         if value is None:
             return None
-        if not _is_whole(value) or not 1 <= value <= limit:
-            raise self._wrong(key, value, f"a whole number from 1 to {limit}")
+        if not _is_whole(value) or not least <= value <= limit:
+            raise self._wrong(key, value, f"a whole number from {least} to {limit}")
         return int(value)
 
     def needed_count(self, key: str) -> int:
@@ -158,19 +158,20 @@ class Section:
             raise self._wrong(key, value, 'KB as a whole number above 0, or text such as "16 GB"')
         return int(amount)
 
-    def seconds(self, key: str) -> int | None:
+    def seconds(self, key: str, *, least: int = 1) -> int | None:
         """Return a duration in seconds: a whole number, "H:MM:SS" or "D-HH:MM:SS"."""
         value = self._get(key)
         if value is None:
             return None
-        amount = value if _is_whole(value) else 0
+        amount = value if _is_whole(value) else -1
         if isinstance(value, str) and (match := _CLOCK.fullmatch(value)):
             days, hours, minutes, rest = (int(part or 0) for part in match.groups())
             amount = ((days * 24 + hours) * 60 + minutes) * 60 + rest
-        if not 1 <= amount <= MAX_TIME:
-            raise self._wrong(
-                key, value, 'seconds as a whole number above 0, "6:00:00" or "1-00:00:00"'
+        if not least <= amount <= MAX_TIME:
+            number = (
+                f"a whole number of at least {least}" if least != 1 else "a whole number above 0"
             )
+            raise self._wrong(key, value, f'seconds as {number}, "6:00:00" or "1-00:00:00"')
         return int(amount)
 
     def table(self, key: str) -> Self:

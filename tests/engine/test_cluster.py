@@ -297,6 +297,12 @@ def test_what_cannot_be_is_an_error():
     cluster.dispatcher.decision = Decision(again_at=5)
     with pytest.raises(DispatchError, match="wants to be woken at 5"):
         cluster.decide(5)
+    # With something to do it is asked again, in the same second.
+    nothing = np.zeros(0, dtype=np.int64)
+    start = Start(job, Allocation(nothing, nothing, nothing.reshape(0, 1)))
+    cluster.dispatcher.decision = Decision([start], again_at=5)
+    cluster.decide(5)
+    assert cluster.is_due(5)
     one = np.ones(1, dtype=np.int64)
     with pytest.raises(DispatchError, match="is given 2 units"):
         cluster.start([Start(job, Allocation(one * 0, one * 2, one[:, None] * 2))], 6)

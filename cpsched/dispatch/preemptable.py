@@ -1,0 +1,152 @@
+"""Which running jobs may be preempted, for which tiers, and how few of them are enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.model import columns as c
+from cpsched.model.system import Preempt, Queue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+
+#: Rules of jobs whose queue has none.
+_NONE = Queue(name="")
+
+
+class QueueRules:
+    """
+    Tiers of jobs, and what may be done to them, by their queues.
+
+    Parameters
+    ----------
+    queues
+        Of the system.
+    """
+
+    #: The tier of urgent jobs: above all others.
+    URGENT: ClassVar[int] = int(np.iinfo(np.int64).max)
+
+    def __init__(self, queues: Mapping[str, Queue]) -> None:
+        self._queues = queues
+
+    def of(self, jobs: JobTable) -> list[Queue]:
+        """Return the rules of each job's queue."""
+        # Labels grow with the log; code -1 is the last: no queue.
+        rules = [self._queues.get(name, _NONE) for name in jobs.store.labels["queue"]] + [_NONE]
+        return [rules[code] for code in jobs.column(c.QUEUE).tolist()]
+
+    def tier(self, jobs: JobTable) -> IntArray:
+        """Return the tier of each job, shape ``(n,)``."""
+        tiers = np.array([rule.priority_tier for rule in self.of(jobs)], dtype=np.int64)
+        return np.where(jobs.urgent != 0, self.URGENT, tiers)
+
+
+class Candidates:
+    """
+    The running jobs of a view, by position, and those that may be preempted.
+
+    Parameters
+    ----------
+    view
+        What a dispatcher is shown.
+    queues
+        Its rules.
+    """
+
+    def __init__(self, view: View, queues: QueueRules) -> None:
+        self._running, self._now = view.running, view.now
+        running = view.running
+        self._handle: list[int] = running.handle.tolist()
+        self._rules = queues.of(running)
+        self._tier = queues.tier(running)
+        able = np.array(
+            [
+                rule.preempt == Preempt.KILL or (rule.preempt != Preempt.OFF and bool(restartable))
+                for rule, restartable in zip(self._rules, running.restartable, strict=True)
+            ],
+            dtype=np.bool_,
+        )
+        able &= (running.state == c.RUNNING) & (self._tier != QueueRules.URGENT)
+        order = np.lexsort((-running.rows, -running.start, self._tier))
+        #: Those that may leave for somebody: lowest tier first, then youngest.
+        self._able: list[int] = order[able[order]].tolist()
+
+    def below(self, level: int) -> list[int]:
+        """Return the jobs that may leave for a job of a tier: lowest tier first, then youngest."""
+        return [at for at in self._able if self._tier[at] < level]
+
+    def take(self, some: Sequence[int]) -> None:
+        """Note that some leave for somebody, and for nobody else."""
+        self._able = [at for at in self._able if at not in some]
+
+    def positions(self, handles: Sequence[int]) -> list[int]:
+        """Return the positions of those of some jobs that run."""
+        return [at for at, handle in enumerate(self._handle) if handle in handles]
+
+    def handles(self, some: Sequence[int]) -> tuple[int, ...]:
+        """Return the handles of some."""
+        return tuple(self._handle[at] for at in some)
+
+    def modes(self, some: Sequence[int]) -> list[Preempt]:
+        """Return what may be done to each of some."""
+        return [self._rules[at].preempt for at in some]
+
+    def grace(self, some: Sequence[int]) -> int:
+        """Return for how many seconds some run on after the notice: all as long as any."""
+        return max((self._rules[at].grace for at in some), default=0)
+
+    def changed(self, some: Sequence[int]) -> bool:
+        """Say whether one of some started or was resized in this second, and has to stay in it."""
+        return bool((self._running.since[list(some)] == self._now).any())
+
+    def without(self, some: Sequence[int], free: IntArray) -> IntArray:
+        """Return what each node has to give once some have left, shape ``(N, R)``."""
+        room = free.copy()
+        for at in some:
+            node, _, amount = self._running.allocation(at)
+            room[node] += amount
+        return room
+
+
+def fewest(able: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[int] | None:
+    """
+    Return few of some jobs whose leaving makes room, the first of them if they will do.
+
+    One job if one is enough; otherwise the shortest beginning of the sequence that is enough,
+    without those of it that are not needed.
+
+    Parameters
+    ----------
+    able
+        The jobs, those that had better leave first.
+    fits
+        Says whether there is room once some have left; with more of them there is as well.
+
+    Returns
+    -------
+    list of int or None
+        None if all of them are not enough.
+    """
+    if not fits(able):
+        return None
+    for one in able:
+        if fits([one]):
+            return [one]
+    low, high = 1, len(able)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(able[:middle]) else (middle + 1, high)
+    chosen = list(able[:high])
+    # The last one is needed: without it the beginning is not enough.
+    for one in chosen[-2::-1]:
+        fewer = [other for other in chosen if other != one]
+        if fits(fewer):
+            chosen = fewer
+    return chosen

@@ -1,0 +1,329 @@
+"""
+Preemption: running jobs of low tiers make room for waiting jobs of higher ones.
+
+After PriorityTier, PreemptMode and GraceTime of Slurm's partitions, see
+:class:`~cpsched.model.system.Queue`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Reservation
+from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.preemptable import Candidates, QueueRules, fewest
+from cpsched.dispatch.wrapper import Wrapper
+from cpsched.model import columns as c
+from cpsched.model.decision import NOTHING, Decision, Kill, Requeue, Start, Suspend
+from cpsched.model.jobtable import JobTable
+from cpsched.model.system import Preempt
+from cpsched.model.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.model.decision import Action
+    from cpsched.model.system import System
+    from cpsched.model.types import AnyArray, IntArray
+
+_ACTIONS: Mapping[str, type[Kill | Requeue | Suspend]] = {
+    Preempt.REQUEUE: Requeue,
+    Preempt.SUSPEND: Suspend,
+    Preempt.KILL: Kill,
+}
+#: Statistic: jobs taken off their nodes.
+PREEMPTED = "preempted"
+
+
+class Claim(NamedTuple):
+    """
+    Room that is being made for a waiting job.
+
+    Attributes
+    ----------
+    second
+        When the jobs leave.
+    leaving
+        Their handles.
+    nodes, units
+        Where the waiting job will be.
+    """
+
+    second: int
+    leaving: tuple[int, ...]
+    nodes: IntArray
+    units: IntArray
+
+
+class Preemption(Wrapper):
+    """
+    Another dispatcher, with running jobs of low tiers that leave for jobs of higher ones.
+
+    The other dispatcher first sees the waiting jobs of the highest tier alone, then, if none of
+    them can start, those of the next tier as well. A job of a higher tier that does not fit gets
+    the room of running jobs of lower ones, if that is enough: of as few as are found, of the lowest
+    tier first, and of one tier the youngest. They have notice for the longest grace of their
+    queues; until they leave, all that the waiting job needs is kept for it. If it fits sooner it
+    starts, and who has not left stays. Urgent jobs are above all tiers, and there is no grace.
+
+    Parameters
+    ----------
+    dispatcher
+        Who decides what else starts.
+    """
+
+    name = "preempt"
+    good_for = "queues have tiers, and jobs of lower ones may be requeued, suspended or killed"
+    goes_wrong_when = "jobs save no checkpoints: what is preempted is run twice"
+
+    def __init__(self, dispatcher: str = "easy") -> None:
+        super().__init__(dispatcher)
+        own = getattr(self, "allocator", None)
+        self._resets = own is None
+        self._placer = own or make_allocator("first-fit")
+        self._queues = QueueRules({})
+        #: By handle of the waiting job.
+        self._claims: dict[int, Claim] = {}
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        if self._resets:
+            self._placer.reset(system)
+        self._queues = QueueRules(system.queues)
+        self._claims = {}
+
+    def decide(self, view: View) -> Decision:
+        """Carry out what is due, and ask the other dispatcher, the highest tier first."""
+        candidates = self._candidates(view)
+        free, actions = self._keep_promises(view, candidates)
+        if actions:
+            return _at_once(view, actions)
+        tier = self._queues.tier(view.waiting)
+        left = ~np.isin(view.waiting.handle, list(self._claims))
+        levels = np.unique(tier[left])[::-1].tolist()
+        decision = NOTHING
+        if not levels and self.inner.acts_when_idle:
+            decision = self.inner.decide(_shown(view, left, free))
+        for level in levels:
+            decision = self.inner.decide(_shown(view, left & (tier >= level), free))
+            if decision.actions:
+                # Those that it leaves waiting may have others leave.
+                more = level != levels[-1] or candidates.below(levels[0])
+                return decision._replace(again_at=view.now) if more else self._woken(view, decision)
+            asking = view.waiting.rows[left & (tier == level)]
+            actions = self._make_room(view, candidates, asking, level, free)
+            if actions:
+                return _at_once(view, actions)
+        return self._woken(view, decision)
+
+    def shown(self, view: View) -> View:
+        """Return the view without the room that is kept for jobs."""
+        free, _ = self._without_kept(view, self._candidates(view))
+        return _shown(view, np.ones(len(view.waiting), dtype=np.bool_), free)
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
+        """Return what is kept for jobs, and what the other dispatcher reserves."""
+        kept = [
+            Reservation(handle, max(claim.second, view.now + 1), claim.nodes, claim.units)
+            for handle, claim in self._claims.items()
+        ]
+        others = super().reservations(view, decision)
+        return [*kept, *(one for one in others if one.handle not in self._claims)]
+
+    def _candidates(self, view: View) -> Candidates:
+        """Return the running jobs that may leave, but for those that have notice."""
+        candidates = Candidates(view, self._queues)
+        for claim in self._claims.values():
+            candidates.take(candidates.positions(claim.leaving))
+        return candidates
+
+    def _keep_promises(self, view: View, candidates: Candidates) -> tuple[IntArray, list[Action]]:
+        """
+        Start jobs for which room was made, or let the jobs leave whose time has come.
+
+        Returns
+        -------
+        free, actions
+            What each node has for all others, and what is done.
+        """
+        row_of = _rows(view)
+        self._claims = {handle: one for handle, one in self._claims.items() if handle in row_of}
+        free, kept = self._without_kept(view, candidates)
+        actions: list[Action] = []
+        for handle, claim in list(self._claims.items()):
+            row, leaving = row_of[handle], candidates.positions(claim.leaving)
+            free += kept[handle]
+            due = claim.second <= view.now and not candidates.changed(leaving)
+            if self._placer.place(view, row, free) is not None:
+                leaving = []
+            elif not due:
+                free -= kept[handle]
+                continue
+            # Where the nodes are no longer what they were the job may ask for others.
+            del self._claims[handle]
+            actions += self._swap(view, candidates, row, leaving, free)
+        return free, actions
+
+    def _make_room(
+        self, view: View, candidates: Candidates, asking: IntArray, level: int, free: IntArray
+    ) -> list[Action]:
+        """
+        Make room for jobs of a tier; return what is done at once.
+
+        Parameters
+        ----------
+        asking
+            Their rows of the store.
+        free
+            What each node has for them; brought up to date.
+        """
+        now, urgent = view.now, level == QueueRules.URGENT
+        actions: list[Action] = []
+        hopeless: set[int] = set()
+        jobs = JobTable(view.waiting.store, asking)
+        kinds = jobs.distinct()[0].tolist()
+        for row, handle, kind in zip(asking.tolist(), jobs.handle.tolist(), kinds, strict=True):
+            if kind in hopeless:
+                continue
+            leaving: list[int] | None = []
+            if self._placer.place(view, row, free) is None:
+                leaving = self._fewest(view, candidates, row, level, free)
+            elif not urgent:
+                # The other dispatcher has its reasons.
+                continue
+            if leaving is None:
+                hopeless.add(kind)
+                continue
+            second = now if urgent else now + candidates.grace(leaving)
+            if second == now and candidates.changed(leaving):
+                second += 1
+            if second == now:
+                actions += self._swap(view, candidates, row, leaving, free)
+                continue
+            allocation = self._placer.place(view, row, candidates.without(leaving, free))
+            assert allocation is not None
+            claim = Claim(second, candidates.handles(leaving), allocation.node, allocation.units)
+            candidates.take(leaving)
+            self._claims[handle] = claim
+            free -= self._kept(view, row, claim, candidates, free)
+        return actions
+
+    def _fewest(
+        self, view: View, candidates: Candidates, row: int, level: int, free: IntArray
+    ) -> list[int] | None:
+        """Return the positions of few running jobs that make room for a job; None: none do."""
+        able = candidates.below(level)
+
+        def fits(some: Sequence[int]) -> bool:
+            room = candidates.without(some, free)
+            return self._placer.place(view, row, room) is not None
+
+        return fewest(able, fits) if able else None
+
+    def _swap(
+        self, view: View, candidates: Candidates, row: int, leaving: list[int], free: IntArray
+    ) -> list[Action]:
+        """Start a job where others leave; do nothing where it does not fit. ``free`` follows."""
+        room = candidates.without(leaving, free)
+        allocation = self._placer.place(view, row, room)
+        if allocation is None:
+            return []
+        free[:] = room
+        free[allocation.node] -= allocation.amount
+        pairs = zip(candidates.modes(leaving), candidates.handles(leaving), strict=True)
+        candidates.take(leaving)
+        handle = view.waiting.store.columns.item(row, c.HANDLE)
+        return [*(_ACTIONS[mode](one) for mode, one in pairs), Start(handle, allocation)]
+
+    def _without_kept(
+        self, view: View, candidates: Candidates
+    ) -> tuple[IntArray, dict[int, IntArray]]:
+        """Return what each node has but for the kept room, and what is kept for each job."""
+        row_of = _rows(view)
+        free: IntArray = np.array(view.free)
+        kept = {}
+        for handle, claim in self._claims.items():
+            if handle in row_of:
+                kept[handle] = self._kept(view, row_of[handle], claim, candidates, free)
+                free -= kept[handle]
+        return free, kept
+
+    def _kept(
+        self, view: View, row: int, claim: Claim, candidates: Candidates, free: IntArray
+    ) -> IntArray:
+        """Return what a job needs of what is free, beside what others will leave to it."""
+        needed: IntArray = np.zeros_like(free)
+        takes = np.zeros(len(free), dtype=np.int64)
+        takes[claim.nodes] = claim.units
+        node, _, amount = self._placer.allocation(view, row, takes)
+        needed[node] = amount
+        given = candidates.without(candidates.positions(claim.leaving), np.zeros_like(free))
+        kept: IntArray = np.clip(needed - given, 0, free)
+        return kept
+
+    def _woken(self, view: View, decision: Decision) -> Decision:
+        """Have us woken when the next jobs leave."""
+        wakes = [max(claim.second, view.now + 1) for claim in self._claims.values()]
+        if decision.again_at is not None:
+            wakes.append(decision.again_at)
+        return decision._replace(again_at=min(wakes)) if wakes else decision
+
+    def state(self) -> Mapping[str, Any]:
+        """Return for whom room is being made."""
+        claims = self._claims.items()
+        rows = {
+            "claims": [(handle, claim.second) for handle, claim in claims],
+            "leaving": [(handle, one) for handle, claim in claims for one in claim.leaving],
+            "places": [
+                (handle, node, units)
+                for handle, claim in claims
+                for node, units in zip(claim.nodes.tolist(), claim.units.tolist(), strict=True)
+            ],
+        }
+        widths = {"claims": 2, "leaving": 2, "places": 3}
+        arrays = {
+            name: np.array(found, dtype=np.int64).reshape(-1, widths[name])
+            for name, found in rows.items()
+        }
+        return {**super().state(), **arrays}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        super().restore(state)
+        leaving, places = state["leaving"], state["places"]
+        self._claims = {}
+        for handle, second in state["claims"].tolist():
+            place = places[places[:, 0] == handle]
+            who = leaving[leaving[:, 0] == handle, 1]
+            claim = Claim(second, tuple(who.tolist()), place[:, 1].copy(), place[:, 2].copy())
+            self._claims[handle] = claim
+
+
+def _rows(view: View) -> dict[int, int]:
+    """Return the store's rows of the waiting jobs by handle."""
+    return dict(zip(view.waiting.handle.tolist(), view.waiting.rows.tolist(), strict=True))
+
+
+def _at_once(view: View, actions: list[Action]) -> Decision:
+    """Return a decision of our own; the other dispatcher is asked in the same second."""
+    left = sum(type(action) is not Start for action in actions)
+    return Decision(actions, again_at=view.now, stats={PREEMPTED: left})
+
+
+def _shown(view: View, waiting: AnyArray, free: IntArray) -> View:
+    """Return a view of some of the waiting jobs, in which other amounts are free."""
+    if waiting.all() and np.array_equal(free, view.free):
+        return view
+    return View(
+        view.now,
+        view.system,
+        frozen(free.copy()),
+        view.node_up,
+        view.eligible,
+        JobTable(view.waiting.store, frozen(view.waiting.rows[waiting])),
+        view.running,
+    )
