@@ -66,7 +66,7 @@ class CpMalleable(Wrapper):
         window: int = 20,
         running: int = 30,
         patience: int = 86400,
-        limit: float = 0.002,
+        limit: float = 0.0005,
         wall: float | None = None,
     ) -> None:
         super().__init__(dispatcher)
