@@ -15,6 +15,7 @@ import numpy as np
 
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.engine.machine import Machine
+from cpsched.engine.maintenance import Maintenance
 from cpsched.engine.predicting import (
     Correction,
     checked_prediction,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
+    from cpsched.model.schedule import Outages
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray
     from cpsched.model.view import View
@@ -135,6 +137,7 @@ class Cluster:
         self._switch_ends: list[tuple[int, int]] = []
         #: Jobs for which it has passed.
         self._relaxed: set[int] = set()
+        self._maintenance = Maintenance()
         #: Users of whom a job has ended since waiting jobs were last asked about again.
         self._ended_users: set[int] = set()
         #: Jobs that somebody else predicted: the predictor is not asked about them.
@@ -429,6 +432,17 @@ class Cluster:
         self._news = True
         self.predictor.on_cancel(self._jobs(handle), now)
 
+    def plan_outages(self, outages: Outages) -> None:
+        """
+        Say which nodes are to go down when; it replaces what was said before.
+
+        An outage counts from the second from which it is known until it begins: no waiting job is
+        shown to the dispatcher with a node on which it would run into it by its requested time.
+        That nodes are down is for :meth:`set_down` to say. It is not part of :meth:`state`.
+        """
+        self._maintenance.outages = outages
+        self._news = True
+
     def set_down(self, nodes: Iterable[int], now: int | None = None) -> None:
         """
         Say which nodes are down; all others are up.
@@ -516,7 +530,7 @@ class Cluster:
             self._ask_again(now)
         if machine.is_overdue(now):
             correct_overdue(machine, self.correction, now)
-        return machine.view(now)
+        return self._maintenance.view(machine.view(now))
 
     def _ask_again(self, now: int) -> None:
         """Ask the predictor about waiting jobs of users of whom a job has ended since."""

@@ -123,6 +123,9 @@ class CpMalleable(Wrapper):
         wait = self._waiting_tasks(view, waiting, cores)
         first = _First.of(changes, wait[0], int(waiting.rows[0])) if wait else None
         tasks = [*_running_tasks(changes, running, first), *wait]
+        if not tasks:
+            # No job fits what is up.
+            return decision
         # What jobs alone on their nodes hold is rounded up.
         cores += sum(task.options[0].cores for task in tasks if task.runs) - held
         plans = [list_plan(tasks, busy, cores, small=small) for small in (False, True)]

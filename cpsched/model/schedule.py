@@ -89,21 +89,34 @@ class Outages:
         Index of a node, shape ``(O,)``.
     start, end
         Seconds, ``[start, end)``.
+    known
+        From which second on it is known that the node will go down; ``start`` if not before.
     """
 
     node: IntArray
     start: IntArray
     end: IntArray
+    known: IntArray
 
     def __len__(self) -> int:
         return len(self.node)
 
     @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, int]]) -> Outages:
-        """Return outages given as node, start and end, in any order."""
+    def of(
+        cls, rows: Sequence[tuple[int, int, int]], known: Sequence[int] | None = None
+    ) -> Outages:
+        """
+        Return outages given as node, start and end, in any order.
+
+        Parameters
+        ----------
+        known
+            From when on each is known; by default when it begins.
+        """
         node, start, end = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        first = start if known is None else np.minimum(np.array(known, dtype=np.int64), start)
         order = np.lexsort((node, start))
-        return cls(node=node[order], start=start[order], end=end[order])
+        return cls(node=node[order], start=start[order], end=end[order], known=first[order])
 
     @classmethod
     def none(cls) -> Outages:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COLUMNS = ("node", "from", "to")
+#: It may be left out, or empty in a row.
+_KNOWN = "known"
 #: Of an option, seconds: a hundred years.
 _LONGEST = 100 * 366 * 86400
 
@@ -91,7 +93,8 @@ class OutageTable:
     ----------
     file
         A CSV file with the columns ``node`` (a name of the system), ``from`` and ``to``: seconds of
-        the log's clock, down in ``[from, to)``.
+        the log's clock, down in ``[from, to)``. A further column ``known`` may say from which
+        second on that is known; where it is empty, it is not before the node goes down.
     """
 
     name: ClassVar[str] = "table"
@@ -113,16 +116,16 @@ class OutageTable:
             with open(self._file, newline="", encoding="utf-8") as lines:  # noqa: PTH123
                 rows = csv.DictReader(lines)
                 given = tuple(rows.fieldnames or ())
-                if sorted(given) != sorted(_COLUMNS):
+                if sorted(column for column in given if column != _KNOWN) != sorted(_COLUMNS):
                     raise ConfigError(
                         f"has the columns {', '.join(given) or 'none'}, must have"
-                        f" {', '.join(_COLUMNS)}",
+                        f" {', '.join(_COLUMNS)}, and may have {_KNOWN}",
                         where=self._file,
                     )
                 found = [self._row(row, rows.line_num, node_of) for row in rows]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise ConfigError(f"cannot be read: {error}", where=self._file) from None
-        outages = Outages.of(found)
+        outages = Outages.of([row[:3] for row in found], [row[3] for row in found])
         again = outages.overlap()
         if again is not None:
             raise ConfigError(
@@ -133,15 +136,18 @@ class OutageTable:
 
     def _row(
         self, row: dict[str, str | None], line: int, node_of: dict[str, int]
-    ) -> tuple[int, int, int]:
+    ) -> tuple[int, int, int, int]:
         name = row["node"] or ""
         if name not in node_of:
             raise TraceError(
                 f"the system has no node {name!r}", file=self._file, line=line, field="node"
             )
-        times = []
-        for column in ("from", "to"):
-            text = row[column] or ""
+        times: list[int] = []
+        for column in ("from", "to", _KNOWN):
+            text = row.get(column) or ""
+            if column == _KNOWN and not text:
+                times.append(times[0])
+                continue
             try:
                 second = int(text)
             except ValueError:
@@ -158,7 +164,14 @@ class OutageTable:
             raise TraceError(
                 f"{times[1]} is not after {times[0]}", file=self._file, line=line, field="to"
             )
-        return node_of[name], times[0], times[1]
+        if times[2] > times[0]:
+            raise TraceError(
+                f"{times[2]} is after {times[0]}, when the node goes down",
+                file=self._file,
+                line=line,
+                field=_KNOWN,
+            )
+        return node_of[name], times[0], times[1], times[2]
 
 
 class DownNodes:

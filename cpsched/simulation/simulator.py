@@ -159,6 +159,8 @@ class Simulator:
             epoch=fitted.workload.epoch,
             name_of=self.arrivals.job_id,
         )
+        if len(self.outages):
+            self.cluster.plan_outages(self.outages)
         self.machine = self.cluster.machine
         self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)

@@ -122,7 +122,9 @@ def _outages(folder: Path) -> Outages:
         return Outages.none()
     table = _read(folder / OUTAGES, pq.read_table)
     columns = [_integers(table, name).tolist() for name in ("node", "from", "to")]
-    return Outages.of(list(zip(*columns, strict=True)))
+    # Where none was planned the column is not there.
+    known = _integers(table, "known").tolist() if "known" in table.column_names else None
+    return Outages.of(list(zip(*columns, strict=True)), known)
 
 
 def _read(path: Path, reader: Callable[[Path], _T]) -> _T:

@@ -195,11 +195,13 @@ def allocation_columns(schedule: Schedule) -> dict[str, Any]:
 def outage_columns(schedule: Schedule) -> dict[str, Any]:
     """Return the table of outages, one of a node a row."""
     outages = schedule.outages
-    return {
+    table: dict[str, Any] = {
         "node": arrow.numbers(outages.node.astype(np.int32)),
         "from": arrow.numbers(outages.start),
         "to": arrow.numbers(outages.end),
     }
+    planned = outages.known < outages.start
+    return table | ({"known": arrow.numbers(outages.known)} if planned.any() else {})
 
 
 def queue_columns(schedule: Schedule) -> dict[str, Any]:

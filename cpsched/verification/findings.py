@@ -67,6 +67,8 @@ class Rule(StrEnum):
     has, for a job alone on its nodes."""
     OUTAGE = "outage"
     """No job is on a node while that is down."""
+    PLANNED_OUTAGE = "planned-outage"
+    """No job of fixed size starts on a node that is known to go down within its requested time."""
     CAPACITY = "capacity"
     """At no instant is more taken of a node than it has."""
 

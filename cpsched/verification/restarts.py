@@ -230,6 +230,28 @@ def check_outages(schedule: Schedule, findings: Findings) -> None:
                 ),
                 segments.job,
             )
+    _check_planned(schedule, findings)
+
+
+def _check_planned(schedule: Schedule, findings: Findings) -> None:
+    """Check that no job has started that would run into an outage that was known."""
+    workload, segments, outages = schedule.workload, schedule.segments, schedule.outages
+    rigid = workload.job_type[segments.job] == JobType.RIGID
+    limit = segments.start + workload.requested_time[segments.job]
+    for at in np.flatnonzero(outages.known < outages.start).tolist():
+        node, start, known = outages.node[at], outages.start[at], outages.known[at]
+        broken = rigid & (known <= segments.start) & (segments.start < start) & (start < limit)
+        broken &= (segments.node <= node) & (node < segments.node + segments.count)
+        name = schedule.system.node_names[node]
+        findings.add(
+            Rule.PLANNED_OUTAGE,
+            broken,
+            lambda row, name=name, start=start: (  # type: ignore[misc]
+                f"starts at {segments.start[row]} on node {name}, which is known to go down at"
+                f" {start}, within its requested time"
+            ),
+            segments.job,
+        )
 
 
 def check_restarts(

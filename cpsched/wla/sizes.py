@@ -44,6 +44,7 @@ class Sizes:
         # The number of each row's request, -1 where it has not been looked at.
         self._of_row: IntArray = np.zeros(0, dtype=np.int64)
         self._store: JobStore | None = None
+        self._reordered = 0
 
     def of(self, view: View, rows: IntArray) -> IntArray:
         """
@@ -53,9 +54,9 @@ class Sizes:
         long enough, and for jobs that say themselves how they are to lie (segments, switches, box).
         """
         store = view.waiting.store
-        if store is not self._store:
+        if store is not self._store or store.reordered != self._reordered:
             self.forget()
-            self._store = store
+            self._store, self._reordered = store, store.reordered
         more = len(store.columns) - len(self._of_row)
         if more:
             self._of_row = np.append(self._of_row, np.full(more, -1))
