@@ -255,11 +255,16 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         placement_table,
     )
     from cpsched.study.allocators import unequal
+    from cpsched.study.effects import without_effect
 
     echo(heading(fitted))
     for name, note in {one.predictor: one.about["not_a_forecast"] for one in done}.items():
         if note:
             echo(f"not a forecast: {escaped(name)} {note}")
+    for spec in dict.fromkeys(one.about["dispatcher"] for one in done):
+        idle = without_effect(spec, fitted.workload)
+        if idle is not None:
+            echo(escaped(idle))
     mixed = unequal((one.dispatcher, one.about["dispatcher"], one.allocator) for one in done)
     if mixed is not None:
         echo(escaped(mixed))

@@ -78,6 +78,9 @@ class Dispatcher(RemembersArguments, ABC):
     good_for, goes_wrong_when
         When to use it and when not, a clause each for ``cpsched list dispatchers``; empty: nothing
         is said.
+    works_with
+        ``restarts`` or ``malleable`` for a dispatcher that differs from others only where jobs may
+        be restarted, or may change size.
     acts_when_idle
         Whether it wants to be asked when no job waits (to resize running ones, say).
     selects_sets
@@ -97,6 +100,7 @@ class Dispatcher(RemembersArguments, ABC):
     name: ClassVar[str]
     good_for: ClassVar[str] = ""
     goes_wrong_when: ClassVar[str] = ""
+    works_with: ClassVar[str] = ""
     acts_when_idle: bool = False
     selects_sets: bool = False
     keeps_places: bool = True

@@ -58,6 +58,7 @@ class TryRuns(Wrapper):
     name = "try"
     good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
     goes_wrong_when = "starting is dear, or runtimes are known: what is tried is run twice"
+    works_with = "restarts"
 
     def __init__(
         self,

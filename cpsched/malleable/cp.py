@@ -59,6 +59,7 @@ class CpMalleable(Wrapper):
     name = "cp-malleable"
     good_for = "jobs that may change size while they run, and turnaround that counts"
     goes_wrong_when = "decisions must be fast, or runtimes are badly known"
+    works_with = "malleable"
 
     def __init__(
         self,

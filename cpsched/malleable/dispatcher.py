@@ -54,6 +54,7 @@ class Malleable(Wrapper):
     name = "malleable"
     good_for = "some jobs may change size while they run"
     goes_wrong_when = "a change of size is dear, or jobs run badly on more units"
+    works_with = "malleable"
 
     def __init__(
         self, strategy: str = "keep-preferred", dispatcher: str = "easy", depth: int = 20

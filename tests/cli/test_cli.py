@@ -49,6 +49,17 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert words.count("p99.9") == words.count("dispatcher") == 3
 
 
+@pytest.mark.usefixtures("files")
+def test_a_dispatcher_for_other_jobs_is_named(cpsched):
+    """On a log of rigid jobs that cannot be restarted these do as those that they ask."""
+    several = (*SIMULATE, "-d", "try:dispatcher=easy", "-d", "malleable")
+    _, out, _ = cpsched(*several)
+    assert "no job of log may be restarted, and try:dispatcher=easy is for such jobs" in out
+    assert "no job of log may change its size, and malleable is for such jobs" in out
+    _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
+    assert "is for such jobs" not in out
+
+
 def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
     """On nodes; a pool has no allocator to speak of."""
     nodes = (

@@ -1,0 +1,37 @@
+"""Whether a log has jobs of the kind that a dispatcher is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from cpsched.model.types import JobType
+from cpsched.spec import build
+
+if TYPE_CHECKING:
+    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.model.workload import Workload
+
+
+def without_effect(dispatcher: str, workload: Workload) -> str | None:
+    """
+    Return a line that says that a dispatcher has nothing to do that others have not; else None.
+
+    Parameters
+    ----------
+    dispatcher
+        A specification.
+    """
+    setting = cast("Dispatcher", build("dispatchers", dispatcher)).works_with
+    some = {
+        "restarts": bool(workload.restartable.any()),
+        "malleable": bool(np.any(workload.job_type != JobType.RIGID)),
+    }
+    if some.get(setting, True):
+        return None
+    what = "may be restarted" if setting == "restarts" else "may change its size"
+    return (
+        f"no job of {workload.title} {what}, and {dispatcher} is for such jobs: see --{setting},"
+        " which makes a share of them so"
+    )
