@@ -168,6 +168,14 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         lambda schedule: replace(schedule, outages=Outages.of([(0, 14, 20)])),
     ),
     (
+        # It asks for 9 s; whoever started before it was known is not at fault.
+        "into-an-outage-that-is-known",
+        Rule.PLANNED_OUTAGE,
+        "job after starts at 10 on node n0, which is known to go down at 18, within its requested"
+        " time",
+        lambda schedule: replace(schedule, outages=Outages.of([(0, 18, 20)], [10])),
+    ),
+    (
         "cut-short-at-its-end",
         Rule.RUNTIME,
         "job after is cut short after 5 s, but would have ended after 5 s",
@@ -508,6 +516,13 @@ def test_a_limit_of_switches_counts_until_the_job_has_waited(schedule: Schedule,
     change = both(on(Topology(6, (2,))), column("even", **({"max_switches": 1} | asked)))
     found = rules(both(moved("even", 7, 12), change)(schedule))
     assert found == ([] if good else [Rule.MAX_SWITCHES])
+
+
+@pytest.mark.parametrize(("start", "known"), [(18, 11), (19, 1), (18, 18)])
+def test_an_outage_that_nobody_has_run_into(schedule: Schedule, start: int, known: int):
+    """Known a second after the job started, due as its requested time is up, and not planned."""
+    planned = replace(schedule, outages=Outages.of([(0, start, 20)], [known]))
+    assert rules(planned) == []
 
 
 def test_every_rule_is_tested():
