@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from cpsched.malleable.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
 from cpsched.malleable.dn_dbes.profile import Profile
 from cpsched.model.speedup import parts_per_second
-from cpsched.model.types import MAX_TIME
+from cpsched.model.types import MAX_AMOUNT, MAX_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cpsched.malleable.dn_dbes.messages import ForwardedJob, Machine, RunningJob
     from cpsched.malleable.dn_dbes.settings import NegotiationSettings
@@ -64,8 +64,11 @@ class Attempt:
         self._releases = {job.job: (job.end, job.units * job.slots) for job in machine.running}
         self._blocks = {job.job: job.blocks for job in self._flexible if job.blocks is not None}
         self._requests: dict[int, ForwardedJob] = {}
-        #: The first job that is planned, and when all that it needs is free; None: to be found.
-        self._promised: tuple[ForwardedJob, int] | None = None
+        #: Jobs that can shrink, those with the most to give first; None: to be sorted.
+        self._by_spare: list[RunningJob] | None = None
+        #: The first job that waits, for which no room can be made, and see :meth:`_promise`.
+        self._first: ForwardedJob | None = None
+        self._promised: tuple[int, int] | None = None
         self._settings, self._number = settings, number
         #: The units of each job after it has given way in this attempt, and what all that frees.
         self._smaller = {job.job: self._given_way(job) for job in self._flexible}
@@ -82,8 +85,8 @@ class Attempt:
         self._update_dependencies()
         started = len(self.starts)
         for job in jobs:
-            if job.job not in self.starts:
-                self._make_room(job)
+            if job.job not in self.starts and not self._make_room(job) and self._first is None:
+                self._first = job
         if len(self.starts) > started:
             self._backfill()
             self._update_dependencies()
@@ -166,10 +169,6 @@ class Attempt:
         self._releases[job.job] = (self._now + job.seconds_on(units), units * job.slots)
         self.idle -= units * job.slots
 
-    def _do_not_start(self, request: ForwardedJob) -> None:
-        self.idle += self.starts.pop(request.job) * request.details.slots
-        del self._releases[request.job]
-
     def _update_dependencies(self) -> None:
         """Drop dependencies of jobs that start, and note those of the jobs that are planned."""
         self._blocks = {
@@ -184,42 +183,57 @@ class Attempt:
             if waiting not in taken and running is not None and running not in self._blocks:
                 self._blocks[running] = waiting
 
-    def _make_room(self, request: ForwardedJob) -> None:
+    def _make_room(self, request: ForwardedJob) -> bool:
         """Shrink running jobs so that a job can start at once, if they can give enough."""
         slots = request.details.slots
         missing = request.least * slots - self.idle
         if missing > self._spare:
-            return
-        first, promised = self._promise(request.job)
+            return False
         victims = self._victims(request.job, missing)
-        before = [(job, self._units[job.job]) for job, _ in victims]
+        freed = sum((self._units[job.job] - units) * job.slots for job, units in victims)
+        units = min(request.units or request.most, (self.idle + freed) // slots)
+        if self._first is not None:
+            if self._promised is None:
+                self._promised = self._promise(self._first)
+            start, spare = self._promised
+            spare += freed - self._lacking_then(start, request, units, victims)
+            if spare < 0:
+                return False
+            self._promised = start, spare
         self._resize_all(victims)
-        self._start(request, min(request.units or request.most, self.idle // slots))
-        if first is not None and self._start_of(first) > promised:
-            # It would overtake the first job that waits, and delay it.
-            self._do_not_start(request)
-            self._resize_all(before)
-        else:
-            self._promised = None
+        self._start(request, units)
+        return True
 
-    def _promise(self, but: int) -> tuple[ForwardedJob | None, int]:
-        """Return the first job that is not to start now, if it is not the one given, and when."""
-        if self._promised is None:
-            first = next(job for number, job in self._requests.items() if number not in self.starts)
-            self._promised = (first, self._start_of(first))
-        first, start = self._promised
-        return (None, MAX_TIME) if first.job == but else (first, start)
+    def _promise(self, first: ForwardedJob) -> tuple[int, int]:
+        """
+        Return when the first job that waits will start, and how many slots are left then.
 
-    def _start_of(self, request: ForwardedJob) -> int:
-        """Return when enough slots are free for a job, whatever else is planned."""
-        idle, needed = self.idle, request.least * request.details.slots
-        if idle >= needed:
-            return self._now
+        Whatever else is planned. No job that starts may make these slots fewer than none.
+        """
+        spare, start = self.idle - first.least * first.details.slots, self._now
         for second, slots in sorted(self._releases.values()):
-            idle += slots
-            if idle >= needed:
-                return second
-        return MAX_TIME
+            if spare >= 0 and second > start:
+                return start, spare
+            start, spare = second, spare + slots
+        # It cannot start as things are, and nothing can delay it.
+        return start, spare if spare >= 0 else MAX_AMOUNT
+
+    def _lacking_then(
+        self,
+        second: int,
+        request: ForwardedJob,
+        units: int,
+        victims: Sequence[tuple[RunningJob, int]],
+    ) -> int:
+        """Return how many slots are not free then that would be, if this job started so."""
+        job = request.details
+        lacking = units * job.slots if self._now + job.seconds_on(units) > second else 0
+        for one, less in victims:
+            if self._releases[one.job][0] <= second:
+                lacking += self._units[one.job] * one.slots
+            if end_on(one, less, self._now) <= second:
+                lacking -= less * one.slots
+        return lacking
 
     def _expand_what_blocks(self, waiting: int) -> None:
         """Expand the job that a planned one waits for, so that it ends sooner."""
@@ -257,25 +271,30 @@ class Attempt:
         """
         if slots <= 0:
             return []
-        units_now, blocks = self._units, self._blocks
-        candidates = sorted(
-            (
-                1 if job.job not in blocks else 0 if blocks[job.job] == waiting else 2,
-                job.units_min - units_now[job.job],
-                job.job,
-            )
-            for job in self._flexible
-            if units_now[job.job] > job.units_min and job.job not in spared
-        )
         chosen = []
-        for _, _, number in candidates:
-            job = self._running[number]
+        for job in self._in_turn(waiting):
+            if job.job in spared:
+                continue
             units = job.units_min if to_least else self._smaller[job.job]
             chosen.append((job, units))
             slots -= (self._units[job.job] - units) * job.slots
             if slots <= 0:
                 break
         return chosen
+
+    def _in_turn(self, waiting: int | None) -> Iterator[RunningJob]:
+        """Yield the jobs that can shrink, see :meth:`_victims`."""
+        if self._by_spare is None:
+            units = self._units
+            self._by_spare = sorted(
+                (job for job in self._flexible if units[job.job] > job.units_min),
+                key=lambda job: (job.units_min - units[job.job], job.job),
+            )
+        blocks, by_spare = self._blocks, self._by_spare
+        if waiting in blocks.values():
+            yield from (job for job in by_spare if blocks.get(job.job) == waiting)
+        yield from (job for job in by_spare if job.job not in blocks)
+        yield from (job for job in by_spare if blocks.get(job.job, waiting) != waiting)
 
     def _given_way(self, job: RunningJob) -> int:
         """Return a job's units after as many steps as the attempt has (section 5.2.2)."""
@@ -287,6 +306,7 @@ class Attempt:
         self.idle += (self._units[job.job] - units) * job.slots
         self._spare -= (self._units[job.job] - self._smaller[job.job]) * job.slots
         self._units[job.job] = units
+        self._by_spare = None
         self._smaller[job.job] = self._given_way(job)
         self._spare += (units - self._smaller[job.job]) * job.slots
         self._releases[job.job] = (end_on(job, units, self._now), units * job.slots)

@@ -38,15 +38,16 @@ class Profile:
 
     def earliest(self, slots: int, seconds: int) -> int | None:
         """Return from when on so many slots are free for so long; None: never."""
-        times, free = self._times, self._free
         start: int | None = None
-        for second, number in zip(times, free, strict=True):
-            if start is not None and second >= start + seconds:
+        end = 0
+        for second, number in zip(self._times, self._free, strict=True):
+            if start is None:
+                if number >= slots:
+                    start, end = second, second + seconds
+            elif second >= end:
                 break
-            if number < slots:
+            elif number < slots:
                 start = None
-            elif start is None:
-                start = second
         return start
 
     def take(self, start: int, seconds: int, slots: int) -> None:
