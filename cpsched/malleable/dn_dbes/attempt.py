@@ -7,6 +7,7 @@ blocks the rest is expanded, so that it ends sooner.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 from cpsched.malleable.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
@@ -64,8 +65,12 @@ class Attempt:
         self._releases = {job.job: (job.end, job.units * job.slots) for job in machine.running}
         self._blocks = {job.job: job.blocks for job in self._flexible if job.blocks is not None}
         self._requests: dict[int, ForwardedJob] = {}
-        #: Jobs that can shrink, those with the most to give first; None: to be sorted.
-        self._by_spare: list[RunningJob] | None = None
+        #: What the jobs that can shrink have to give, less than nothing, and their numbers; sorted.
+        self._by_spare = sorted(
+            (job.units_min - job.units, job.job)
+            for job in self._flexible
+            if job.units > job.units_min
+        )
         #: The first job that waits, for which no room can be made, and see :meth:`_promise`.
         self._first: ForwardedJob | None = None
         self._promised: tuple[int, int] | None = None
@@ -284,13 +289,8 @@ class Attempt:
 
     def _in_turn(self, waiting: int | None) -> Iterator[RunningJob]:
         """Yield the jobs that can shrink, see :meth:`_victims`."""
-        if self._by_spare is None:
-            units = self._units
-            self._by_spare = sorted(
-                (job for job in self._flexible if units[job.job] > job.units_min),
-                key=lambda job: (job.units_min - units[job.job], job.job),
-            )
-        blocks, by_spare = self._blocks, self._by_spare
+        # While they are gone through, nothing is resized.
+        blocks, by_spare = self._blocks, [self._running[number] for _, number in self._by_spare]
         if waiting in blocks.values():
             yield from (job for job in by_spare if blocks.get(job.job) == waiting)
         yield from (job for job in by_spare if job.job not in blocks)
@@ -305,11 +305,19 @@ class Attempt:
     def _resize(self, job: RunningJob, units: int) -> None:
         self.idle += (self._units[job.job] - units) * job.slots
         self._spare -= (self._units[job.job] - self._smaller[job.job]) * job.slots
-        self._units[job.job] = units
-        self._by_spare = None
+        self._units[job.job], before = units, self._units[job.job]
+        self._rank(job, before, units)
         self._smaller[job.job] = self._given_way(job)
         self._spare += (units - self._smaller[job.job]) * job.slots
         self._releases[job.job] = (end_on(job, units, self._now), units * job.slots)
+
+    def _rank(self, job: RunningJob, before: int, units: int) -> None:
+        """Put a job where it belongs among those that can shrink."""
+        if before > job.units_min:
+            place = bisect_left(self._by_spare, (job.units_min - before, job.job))
+            del self._by_spare[place]
+        if units > job.units_min:
+            insort(self._by_spare, (job.units_min - units, job.job))
 
     def _resize_all(self, jobs: Sequence[tuple[RunningJob, int]]) -> None:
         for job, units in jobs:
