@@ -181,6 +181,12 @@ class JobEncoder:
         relaxed = _without_switches(shape) if request.switch_wait is not None else shape
         bounds = (request.units, request.nodes_min, request.nodes_max)
         self._check_feasible(relaxed, bounds)
+        # Rigid jobs have no other size, whatever is said of bounds.
+        rigid = request.job_type == JobType.RIGID.name.lower()
+        fewest, most = (
+            request.units if rigid or bound is None else bound
+            for bound in (request.units_min, request.units_max)
+        )
         expected_wait = self._system.expected_wait(request.queue or None)
         known = {
             "handle": self._store.size,
@@ -194,8 +200,8 @@ class JobEncoder:
             "expected_wait": -1 if expected_wait is None else expected_wait,
             "restartable": request.restartable,
             "job_type": _JOB_TYPES[request.job_type],
-            "units_min": request.units_min or request.units,
-            "units_max": request.units_max or request.units,
+            "units_min": fewest,
+            "units_max": most,
             "serial": request.serial,
             "resize_cost": request.resize_cost,
             "urgent": request.urgent,

@@ -475,3 +475,13 @@ def test_an_altered_state_is_refused(part, name, change):
     saved[part][name] = change(saved[part][name])
     with pytest.raises(RunError, match="the state "):
         Cluster(_busy().system, "easy", "last-2").restore(saved)
+
+
+def test_a_rigid_request_has_one_size_and_others_their_bounds():
+    bounds = {"units": 2, "units_min": 1, "units_max": 4, "requested_time": 9}
+    cluster = Cluster(machine((4,)))
+    for kind in ("rigid", "moldable"):
+        cluster.submit(Request(job_type=kind, **bounds), 0)
+    waiting = cluster.view(0).waiting
+    assert waiting.units_min.tolist() == [2, 1]
+    assert waiting.units_max.tolist() == [2, 4]
