@@ -351,6 +351,9 @@ class Cluster:
         """Return for how long a running job would have run by now on the units it prefers."""
         columns = self.machine.store.columns
         passed = now - columns.item(handle, c.SINCE)
+        if handle in self._ran_before:
+            # It was resized then, and made no progress at first.
+            passed = max(passed - columns.item(handle, c.RESIZE_COST), 0)
         units, preferred, serial = (
             columns.item(handle, at) for at in (c.HELD_UNITS, c.UNITS, c.SERIAL)
         )

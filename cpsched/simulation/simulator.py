@@ -59,15 +59,15 @@ class Phase(IntEnum):
     CANCEL = 2
     SUBMIT = 3
     RELEASE = 4
+    # 5: jobs are cancelled that arrive in the same second.
+    ASK = 6
 
 
 # The same as plain integers: looking up a member costs more than the comparison.
-_END, _NODE, _CANCEL, _SUBMIT, _RELEASE = (int(phase) for phase in Phase)
+_END, _NODE, _CANCEL, _SUBMIT, _RELEASE, _ASK = (int(phase) for phase in Phase)
 
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
-#: The phase in which a running job asks for another size.
-_ASK = _AFTER_SUBMIT + 1
 
 #: Instants between two looks at what shows the progress.
 _INSTANTS = 16

@@ -18,6 +18,7 @@ from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.types import JobType
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
+from predictors.requested import Requested
 
 if TYPE_CHECKING:
     from cpsched.model.view import View
@@ -123,6 +124,20 @@ def test_suspended_jobs_keep_all_and_requeued_ones_what_was_saved():
     # On four units from 20 on: by the checkpoint at 30, 20 and 20 s of 100 are done.
     todo = {20: Resize(0, on(0, 1, 2, 3)), 40: Requeue(0)}
     assert ends(malleable((0, 2, 100), checkpoint=30), todo) == [100]
+
+
+@pytest.mark.parametrize("cost", [0, 10])
+def test_predictors_learn_the_runtime_on_the_units_that_a_job_prefers(cost: int):
+    """100 s on two units, whatever sizes it had and however long it paused."""
+    learnt = []
+
+    class Learns(Requested):
+        def observe(self, jobs: Any, outcome: Any, now: int) -> None:
+            learnt.extend(outcome.runtime.tolist())
+
+    todo = {40: Resize(0, on(0, 1, 2, 3)), 60: Resize(0, on(3))}
+    run(malleable((0, 2, 100), resize_cost=cost), FOUR, Does(todo), Learns())
+    assert learnt == [100]
 
 
 def test_a_killed_job_has_ended():
