@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched import cpsat
+from cpsched.malleable.profile import Profile
 from cpsched.model.types import MAX_TIME
 
 if TYPE_CHECKING:
@@ -174,47 +175,6 @@ class Sizes(cpsat.HasModel):
         return found
 
 
-class Profile:
-    """
-    How many cores are free from which second on, seconds from now on.
-
-    Parameters
-    ----------
-    cores
-        All there are.
-    """
-
-    def __init__(self, cores: int) -> None:
-        self._times = [0]
-        self._free = [cores]
-
-    def take(self, start: int, seconds: int, cores: int) -> None:
-        """Take cores in ``[start, start + seconds)``."""
-        first, end = self._cut(start), self._cut(start + seconds)
-        for at in range(first, end):
-            self._free[at] -= cores
-
-    def earliest(self, seconds: int, cores: int) -> int:
-        """Return the first second from which on so many cores are free for so long."""
-        start, at = 0, 0
-        while at < len(self._times) and self._times[at] < start + seconds:
-            if self._free[at] < cores:
-                start = self._times[at + 1]
-            at += 1
-        return start
-
-    def _cut(self, second: int) -> int:
-        """Return the position of a second among the times, entering it where it is not there."""
-        at = len(self._times) - 1
-        while self._times[at] > second:
-            at -= 1
-        if self._times[at] == second:
-            return at
-        self._times.insert(at + 1, second)
-        self._free.insert(at + 1, self._free[at])
-        return at + 1
-
-
 def list_plan(
     tasks: Sequence[Task], busy: Sequence[tuple[int, int]], cores: int, *, small: bool
 ) -> list[Choice]:
@@ -228,7 +188,7 @@ def list_plan(
     small
         Whether running tasks have the smallest of their sizes, and not those they have now.
     """
-    profile = Profile(cores)
+    profile = Profile(0, cores, ())
     for end, held in busy:
         profile.take(0, end, held)
     plan = []
@@ -244,8 +204,9 @@ def list_plan(
     for task in (task for task in tasks if not task.runs):
         choice = min(
             (
-                Choice(profile.earliest(option.seconds, option.cores), position)
+                Choice(start, position)
                 for position, option in enumerate(task.options)
+                if (start := profile.earliest(option.cores, option.seconds)) is not None
             ),
             key=lambda choice: choice.start + task.options[choice.option].seconds,
         )

@@ -13,7 +13,8 @@ from tiny import machine, run
 
 from cpsched import cpsat
 from cpsched.errors import ConfigError
-from cpsched.malleable.cp_model import Choice, Option, Profile, Sizes, Task, cost, list_plan
+from cpsched.malleable.cp_model import Choice, Option, Sizes, Task, cost, list_plan
+from cpsched.malleable.profile import Profile
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.workload import Workload
 from cpsched.spec import build
@@ -96,11 +97,11 @@ def test_the_model_s_optimum_is_the_best_of_all_plans(rows: Any, busy: Any):
 
 
 def test_a_profile_of_free_cores():
-    profile = Profile(8)
+    profile = Profile(0, 8, ())
     profile.take(0, 10, 6)
     profile.take(20, 10, 8)
-    assert [profile.earliest(5, cores) for cores in (2, 3, 8)] == [0, 10, 10]
-    assert [profile.earliest(11, cores) for cores in (2, 3)] == [0, 30]
+    assert [profile.earliest(cores, 5) for cores in (2, 3, 8)] == [0, 10, 10]
+    assert [profile.earliest(cores, 11) for cores in (2, 3)] == [0, 30]
 
 
 def test_one_decision_shrinks_starts_and_later_grows():
