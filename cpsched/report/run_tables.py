@@ -118,14 +118,14 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
         column("max queue", "jobs", "queue_jobs", "max"),
     )
     lost = [
-        column("goodput", "%", "goodput", scale=100, digits=1),
-        column("starts cut short", "", "restarts", "starts_cut_short"),
-        *(column(f"lost, {why}", "%", "lost", why, scale=100, digits=2) for why in Reason),
+        column(f"lost, {why}", "%", "lost", why, scale=100, digits=2)
+        for why in Reason
+        if any(_at(one, "lost", why) for one in summaries)
     ]
-    if not any(
-        _at(one, "restarts", "jobs") or any((_at(one, "lost") or {}).values()) for one in summaries
-    ):
-        lost = []
+    if any(_at(one, "restarts", "jobs") for one in summaries):
+        lost.insert(0, column("starts cut short", "", "restarts", "starts_cut_short"))
+    if lost:
+        lost.insert(0, column("goodput", "%", "goodput", scale=100, digits=1))
     caption, who = _who("the machine", rows, allocators)
     return Table(caption, (*who, *_measured(use), *_measured(lost), *queue, *_tail(summaries)))
 

@@ -111,6 +111,7 @@ def test_starts_cut_short_are_shown_where_there_are_some():
     assert lost["lost, requeued"] == (1.25, 0.0)
     assert lost["lost, restarting"] == (0.2, 0.0)
     assert lost["goodput"] == (40.0, 45.0)
+    assert not {"lost, killed", "lost, resizing"} & lost.keys()
 
 
 def test_killed_jobs_are_counted_beside_the_figures_without_them():
