@@ -144,7 +144,7 @@ class CpMalleable(Wrapper):
             return decision._replace(stats={**decision.stats, **numbers})
         self._planned = view.now
         numbers |= {SHRUNK: changes.shrunk, GROWN: changes.grown}
-        return Decision(changes.actions, stats=numbers)
+        return Decision(changes.actions, again_at=decision.again_at, stats=numbers)
 
     def _resizable(self, changes: Changes) -> IntArray:
         """Return the running jobs that a plan may resize: those that have most to give or get."""

@@ -15,7 +15,7 @@ from cpsched import cpsat
 from cpsched.errors import ConfigError
 from cpsched.malleable.cp_model import Choice, Option, Sizes, Task, cost, list_plan
 from cpsched.malleable.profile import Profile
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
 from cpsched.spec import build
 from cpsched.verification import verify
@@ -113,6 +113,22 @@ def test_one_decision_shrinks_starts_and_later_grows():
     history = sizes(schedule, 0)
     assert history[0] == (0, 8)
     assert history[-1] == (30, 8)
+
+
+def test_the_other_dispatcher_is_woken_when_it_asks_for_it():
+    """A plan starts the second job, which the other one has begun to try until 15."""
+    workload = some(
+        ((0, 4, 400), 4, 4, R),
+        ((5, 4, 500), 4, 4, R),
+        ((5, 4, 500), 4, 4, R),
+        restartable=[False, True, True],
+    )
+    inner = '"try:dispatcher=easy,seconds=10,least=450,share=1.0"'
+    schedule = run(workload, machine((8,)), f"cp-malleable:dispatcher={inner}").schedule
+    assert verify(schedule) == []
+    segments = schedule.segments
+    ends = segments.end[segments.leaving == Leaving.REQUEUED]
+    assert ends.min() == 15
 
 
 @settings(max_examples=40, deadline=None)
