@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
+#: Statistics: jobs that gave up units, and that got more.
+SHRUNK, GROWN = "jobs_shrunk", "jobs_grown"
+
 
 class Changes:
     """

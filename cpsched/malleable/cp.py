@@ -10,7 +10,7 @@ import numpy as np
 from cpsched import cpsat
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
-from cpsched.malleable.changes import Changes
+from cpsched.malleable.changes import GROWN, SHRUNK, Changes
 from cpsched.malleable.changing import may_change
 from cpsched.malleable.cp_model import Option, Sizes, Task, cost, list_plan
 from cpsched.malleable.dispatcher import grow, slower
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
 
 #: Statistics.
-SOLVES, IMPROVED, SHRUNK, GROWN = "solves", "improved", "jobs_shrunk", "jobs_grown"
+SOLVES, IMPROVED = "solves", "improved"
 
 
 class CpMalleable(Wrapper):

@@ -9,12 +9,13 @@ import numpy as np
 from cpsched.dispatch.shadow import Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
-from cpsched.malleable.changes import Changes
+from cpsched.malleable.changes import GROWN, SHRUNK, Changes
 from cpsched.malleable.changing import may_change
 from cpsched.malleable.levels import grown, shrunk
 from cpsched.malleable.strategies import Strategy
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
+from cpsched.model.jobtable import JobTable
 from cpsched.model.speedup import MILLION, seconds_on
 from cpsched.model.types import JobType
 from cpsched.model.validate import one_of
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Times of a job that are as much longer as it is slower.
 _TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND)
-#: Statistics: jobs that gave up units, and that got more.
-SHRUNK, GROWN = "jobs_shrunk", "jobs_grown"
 
 
 class Malleable(Wrapper):
@@ -124,9 +123,8 @@ class Malleable(Wrapper):
         view, store = changes.view, changes.view.waiting.store
         columns = store.columns
         wanted = shown.waiting.store.columns.item(row, c.UNITS)
-        fewest = columns.item(row, c.UNITS_MIN)
-        if columns.item(row, c.JOB_TYPE) == JobType.RIGID:
-            fewest = wanted
+        sized = may_change(JobTable(store, np.array([row])), JobType.MOLDABLE)[0]
+        fewest = columns.item(row, c.UNITS_MIN) if sized else wanted
         each = max(int(store.shapes[columns.item(row, c.SHAPE), c.SHAPE_REQUEST]), 1)
         room = changes.room(row)
         preferred, serial, estimate = (

@@ -15,6 +15,7 @@ from cpsched.errors import ConfigError
 from cpsched.malleable.levels import Lines, grown, shrunk
 from cpsched.malleable.strategies import Strategy
 from cpsched.model.schedule import JobOutcome, Schedule
+from cpsched.model.types import Split
 from cpsched.model.workload import Workload
 from cpsched.spec import build
 from cpsched.verification import verify
@@ -76,6 +77,13 @@ def test_a_job_starts_with_fewer_units_than_it_prefers_where_no_more_are_free():
     workload = some(((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), ((2, 1, 1), 1, 1, R))
     schedule = played(workload, "preferred")
     assert sizes(schedule, 1)[0] == (1, 2)
+
+
+def test_a_job_with_needs_besides_a_number_of_units_keeps_the_size_it_prefers():
+    """Split evenly, it waits for its 4 units though 2 are free."""
+    workload = some(((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), split=[Split.EVEN, Split.EVEN])
+    schedule = played(workload, "preferred")
+    assert sizes(schedule, 1) == [(50, 4)]
 
 
 def test_a_job_that_overtakes_does_not_delay_the_first():
