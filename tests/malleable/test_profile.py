@@ -31,6 +31,8 @@ def test_the_same_as_second_by_second(idle, releases, taken, asked):
     start, seconds, slots = asked
     assert profile.least(start, seconds) == min(free[start : start + seconds])
     fits = [
-        at for at in range(_END - seconds) if all(one >= slots for one in free[at : at + seconds])
+        at
+        for at in range(_END - seconds + 1)
+        if all(one >= slots for one in free[at : at + seconds])
     ]
     assert profile.earliest(slots, seconds) == min(fits, default=None)
