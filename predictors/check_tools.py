@@ -13,8 +13,7 @@ from unittest.mock import patch
 import numpy as np
 
 from cpsched.checks import CheckError, require
-from cpsched.model import columns as c
-from cpsched.model.jobstore import LABELS, JobStore
+from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.prediction import Prediction, RuntimePredictor
 
@@ -198,8 +197,8 @@ def _renumbered(jobs: JobTable) -> JobTable:
     other.size, other.shapes, other.reordered = store.size, store.shapes, store.reordered
     other.quantiles, other.ends_within = store.quantiles, store.ends_within
     labels = {}
-    for label, column in zip(LABELS, (c.QUEUE, c.USER, c.NAME, c.GROUP), strict=True):
-        codes = other.writable[:, column]
+    for label in LABELS:
+        codes = other.writable[:, SUBMIT_COLUMNS[label]]
         np.copyto(codes, codes ^ 1, where=codes >= 0)
         known = [*store.labels[label], f"no {label} at all"]
         labels[label] = [known[min(at ^ 1, len(known) - 1)] for at in range(len(known))]

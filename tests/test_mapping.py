@@ -804,3 +804,70 @@ def test_a_job_that_only_fits_at_a_smaller_size_is_rejected() -> None:
 def test_sizes_that_make_no_sense(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         fit(jobs(units=[1]), machine('processors = "pool"'), malleable=text)
+
+
+PARTITIONS = """
+[[queues]]
+name = "short"
+default = true
+max_time = 600
+groups = ["thin"]
+max_nodes = 2
+[[queues]]
+name = "fat"
+groups = ["fat"]
+exclusive = true
+users = ["ann"]
+"""
+
+
+def test_a_job_in_several_queues_may_use_the_nodes_of_all_that_take_it() -> None:
+    fitted = fit(
+        jobs(
+            units=[1, 1, 1],
+            queue=["short,fat", "short,fat", "short,fat"],
+            user=["ann", "bob", "ann"],
+            requested_time=[600, 600, 601],
+        ),
+        machine(queues=PARTITIONS),
+    )
+    assert fitted.workload.queue.decode() == ["short,fat", "short", "fat"]
+    masks = fitted.eligible[fitted.eligible_class].tolist()
+    assert masks == [[True] * 4, [True, True, True, False], [False, False, False, True]]
+    assert fitted.workload.exclusive.tolist() == [False, False, True]
+
+
+def test_a_job_that_none_of_its_queues_takes_is_rejected() -> None:
+    long = jobs(units=[1], queue=["short,fat"], user=["bob"], requested_time=[601])
+    ((_, reason),) = fit(long, machine(queues=PARTITIONS)).rejected
+    assert reason == "user 'bob' is not allowed in queue fat, which takes: ann"
+
+
+def test_a_job_without_a_queue_is_in_the_default_one() -> None:
+    fitted = fit(jobs(units=[1], requested_time=[60]), machine(queues=PARTITIONS))
+    assert fitted.workload.queue.decode() == ["short"]
+
+
+def test_queues_bound_the_nodes_of_their_jobs() -> None:
+    fitted = fit(
+        jobs(units=[2, 3], nodes_min=[1, 3], requested_time=[60, 60]), machine(queues=PARTITIONS)
+    )
+    assert fitted.workload.nodes_max[0] == 2
+    assert fitted.rejected == ((1, "asks for 3 nodes, queue short allows 2"),)
+
+
+@pytest.mark.parametrize(
+    ("queues", "message"),
+    [
+        (PARTITIONS.replace("exclusive", "default"), "there is another default queue"),
+        (
+            PARTITIONS.replace("max_nodes = 2", "min_nodes = 3\nmax_nodes = 2"),
+            "less than min_nodes",
+        ),
+        (PARTITIONS.replace('"short"', '"a,b"'), "must not hold a comma"),
+        (PARTITIONS.replace("exclusive = true", "exclusive = 1"), "must be true or false"),
+    ],
+)
+def test_rules_of_queues_that_make_no_sense(queues: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        machine(queues=queues)

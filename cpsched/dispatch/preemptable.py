@@ -39,7 +39,9 @@ class QueueRules:
     def of(self, jobs: JobTable) -> list[Queue]:
         """Return the rules of each job's queue."""
         # Labels grow with the log; code -1 is the last: no queue.
-        rules = [self._queues.get(name, _NONE) for name in jobs.store.labels["queue"]] + [_NONE]
+        # A job in several queues goes by the first.
+        names = [name.partition(",")[0] for name in jobs.store.labels["queue"]]
+        rules = [self._queues.get(name, _NONE) for name in names] + [_NONE]
         return [rules[code] for code in jobs.column(c.QUEUE).tolist()]
 
     def tier(self, jobs: JobTable) -> IntArray:

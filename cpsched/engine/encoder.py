@@ -14,7 +14,7 @@ from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
 from cpsched.model.speedup import MILLION
 from cpsched.model.topology import MAX_SIDE, pack_box
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
-from cpsched.model.workload import RESIZE_COST, Workload
+from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +70,8 @@ class Request:
         Whether it is to start at once, and the second by which it should have ended.
     queue, user, name, group
         As text, '' where unknown.
+    qos, reservation, licenses, array, array_limit, nice
+        What policies of Slurm go by, as in :class:`~cpsched.model.workload.Workload`.
     """
 
     requested_time: int
@@ -98,6 +100,12 @@ class Request:
     user: str = ""
     name: str = ""
     group: str = ""
+    qos: str = ""
+    reservation: str = ""
+    licenses: str = ""
+    array: str = ""
+    array_limit: int = 0
+    nice: int = 0
 
     def __post_init__(self) -> None:
         _check_whole("requested_time", self.requested_time, 1, MAX_TIME)
@@ -113,6 +121,8 @@ class Request:
             _check_whole("units_min", self.units_min, 1, self.units)
         if self.units_max is not None:
             _check_whole("units_max", self.units_max, self.units, UNBOUNDED)
+        _check_whole("array_limit", self.array_limit, 0, UNBOUNDED)
+        _check_whole("nice", self.nice, -MAX_NICE, MAX_NICE)
         _check_whole("serial", self.serial, 0, MILLION)
         _check_whole("resize_cost", self.resize_cost, 0, MAX_TIME)
         for kind, amount in self.resources.items():
@@ -206,6 +216,8 @@ class JobEncoder:
             "resize_cost": request.resize_cost,
             "urgent": request.urgent,
             "deadline": MISSING if request.deadline is None else request.deadline,
+            "array_limit": request.array_limit,
+            "nice": request.nice,
             **{label: self._code(label, getattr(request, label)) for label in LABELS},
         }
         self._number(relaxed)
@@ -394,11 +406,11 @@ def _check_saved(
                 (c.SERIAL, 0, MILLION),
                 (c.RESIZE_COST, 0, MAX_TIME),
                 (c.URGENT, 0, 1),
+                (c.ARRAY_LIMIT, 0, UNBOUNDED),
+                (c.NICE, -MAX_NICE, MAX_NICE),
                 *(
-                    (at, -1, num - 1)
-                    for at, num in zip(
-                        (c.QUEUE, c.USER, c.NAME, c.GROUP), num_codes[1:], strict=True
-                    )
+                    (SUBMIT_COLUMNS[label], -1, num - 1)
+                    for label, num in zip(LABELS, num_codes[1:], strict=True)
                 ),
             )
         )

@@ -19,7 +19,7 @@ from cpsched.explain.sentences import summary_of, why_starting
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.topology import box_text, unpack_box
-from cpsched.model.types import MISSING, UNBOUNDED, Split
+from cpsched.model.types import MISSING, UNBOUNDED, DependencyType, Split
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
 from cpsched.words import brief, clock, counted, seconds
@@ -259,8 +259,10 @@ def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> st
     """Say what keeps a job out of the queue."""
     needed = int(simulator.arrivals.dependency[handle])
     if needed >= 0 and simulator.outcome[needed] == JobOutcome.NOT_ENDED:
+        started = simulator.arrivals.dependency_type[handle] == DependencyType.AFTER
+        fate = "started" if started else "ended"
         name = brief(str(workload.job_id[simulator.arrivals.workload_row[needed]]))
-        return f"it may not start before job {name} has ended"
+        return f"it may not start before job {name} has {fate}"
     return f"it may not start before {clock(int(workload.begin[row]), workload.epoch)}"
 
 

@@ -12,7 +12,7 @@ from cpsched.model.distinct import distinct
 from cpsched.words import quoted
 
 if TYPE_CHECKING:
-    from cpsched.model.system import System
+    from cpsched.model.system import Queue, System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
@@ -63,7 +63,9 @@ def classify(workload: Workload, system: System) -> Classes:
             class_of_mask[key] = len(masks)
             masks.append(mask)
         class_of_pair[pair] = class_of_mask[key]
-        exclusive[pair] = constraint.exclusive
+        queues = _queues(workload, system, row)
+        alone = bool(queues) and all(queue.exclusive for queue in queues)
+        exclusive[pair] = constraint.exclusive or alone
     return Classes(
         of_job=class_of_pair[pair_of_job],
         nodes=np.array(masks, dtype=np.bool_).reshape(len(masks), system.num_nodes),
@@ -85,10 +87,16 @@ def _mask(
     return mask, problem
 
 
-def _queue_mask(workload: Workload, system: System, row: int) -> BoolArray:
-    """Return the nodes that the queue of a job allows, shape ``(N,)``."""
+def _queues(workload: Workload, system: System, row: int) -> tuple[Queue, ...]:
+    """Return the queues of a job."""
     code = workload.queue.codes[row]
-    queue = system.queues.get(workload.queue.values[code]) if code >= 0 else None
-    if queue is None or not queue.groups:
+    return system.queues_of(workload.queue.values[code] if code >= 0 else None)
+
+
+def _queue_mask(workload: Workload, system: System, row: int) -> BoolArray:
+    """Return the nodes that the queues of a job allow, shape ``(N,)``."""
+    queues = _queues(workload, system, row)
+    if not queues or not all(queue.groups for queue in queues):
         return np.ones(system.num_nodes, dtype=np.bool_)
-    return np.isin(np.asarray(system.node_groups), np.asarray(queue.groups))
+    groups = [group for queue in queues for group in queue.groups]
+    return np.isin(np.asarray(system.node_groups), np.asarray(groups))

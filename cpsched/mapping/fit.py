@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.mapping.classes import classify
 from cpsched.mapping.feasibility import infeasible
-from cpsched.mapping.limits import check_limits, fill_requested_time, resolve_queues
+from cpsched.mapping.limits import bound_nodes, check_limits, fill_requested_time, resolve_queues
 from cpsched.mapping.malleable import with_malleable, within_machine
 from cpsched.mapping.requests import align, pooled, to_units
 from cpsched.mapping.restarts import with_restarts
@@ -109,13 +109,15 @@ def fit(
         system = pooled(system)
     workload = with_restarts(workload, restarts)
     workload = fill_requested_time(resolve_queues(workload, system), system)
-    rejected = check_limits(workload, system, enforce_limits=enforce_limits)
+    workload, rejected = check_limits(workload, system, enforce_limits=enforce_limits)
     classes = classify(workload, system)
     rejected = {**classes.rejected, **rejected}
     workload, lacking = align(workload.with_columns(exclusive=classes.exclusive), system)
     rejected = {**lacking, **rejected}
     workload = with_malleable(workload, malleable)
     workload = to_units(workload, system, classes.of_job, classes.nodes)
+    workload, too_many = bound_nodes(workload, system)
+    rejected = {**too_many, **rejected}
     workload = within_machine(workload, system, classes.of_job, classes.nodes)
     rest = np.ones(workload.num_jobs, dtype=np.bool_)
     rest[list(rejected)] = False

@@ -196,9 +196,9 @@ def released(schedule: Schedule) -> IntArray:
     since = np.maximum(workload.submit, workload.begin)
     depends = (workload.dependency >= 0).nonzero()[0]
     needed = workload.dependency[depends]
-    end = schedule.end[needed]
-    unfinished = (end == MISSING) & (schedule.outcome[needed] != JobOutcome.REJECTED)
-    since[depends] = np.maximum(since[depends], np.where(unfinished, horizon(schedule), end))
+    done = schedule.dependency_met()[depends]
+    never = (done == MISSING) & (schedule.outcome[needed] != JobOutcome.REJECTED)
+    since[depends] = np.maximum(since[depends], np.where(never, horizon(schedule), done))
     return since
 
 

@@ -31,26 +31,35 @@ SERIAL = 18
 RESIZE_COST = 19
 URGENT = 20
 DEADLINE = 21
+# What Slurm knows of a job besides: codes of labels, and numbers.
+QOS = 22
+RESERVATION = 23
+LICENSES = 24
+ARRAY = 25
+#: Most tasks of its array that may run at once, 0 for any number.
+ARRAY_LIMIT = 26
+#: What the user takes off the job's priority.
+NICE = 27
 # Predicted runtimes; the requested time until a predictor has answered.
-RANKING_ESTIMATE = 22
-RUNTIME_ESTIMATE = 23
-RUNTIME_BOUND = 24
+RANKING_ESTIMATE = 28
+RUNTIME_ESTIMATE = 29
+RUNTIME_BOUND = 30
 #: Columns below this number are set at submit; those from here on by who runs the jobs.
-NUM_SUBMIT = 25
-ATTEMPTS = 25
+NUM_SUBMIT = 31
+ATTEMPTS = 31
 #: The most seconds the job has run at a stretch without coming to its end.
-RAN = 26
-STATE = 27
-START = 28
-EXPECTED_END = 29
+RAN = 32
+STATE = 33
+START = 34
+EXPECTED_END = 35
 #: Units that a running job holds, and since when it has held its nodes.
-HELD_UNITS = 30
-SINCE = 31
+HELD_UNITS = 36
+SINCE = 37
 #: Units that a running evolving job has asked for, 0 for none.
-WANTED_UNITS = 32
-ALLOC_FIRST = 33
-ALLOC_COUNT = 34
-NUM_COLUMNS = 35
+WANTED_UNITS = 38
+ALLOC_FIRST = 39
+ALLOC_COUNT = 40
+NUM_COLUMNS = 41
 
 # Values of STATE.
 WAITING = 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 #: Columns of strings a store keeps.
-LABELS = ("queue", "user", "name", "group")
+LABELS = ("queue", "user", "name", "group", "qos", "reservation", "licenses", "array")
 #: Where each column that is known at submit lies.
 SUBMIT_COLUMNS = {
     "handle": c.HANDLE,
@@ -52,6 +52,12 @@ SUBMIT_COLUMNS = {
     "resize_cost": c.RESIZE_COST,
     "urgent": c.URGENT,
     "deadline": c.DEADLINE,
+    "qos": c.QOS,
+    "reservation": c.RESERVATION,
+    "licenses": c.LICENSES,
+    "array": c.ARRAY,
+    "array_limit": c.ARRAY_LIMIT,
+    "nice": c.NICE,
 }
 #: What a column is where nothing is said; or which other column it is then equal to.
 _NEUTRAL: Mapping[str, int | str] = {
@@ -138,7 +144,7 @@ class JobStore:
         How often a job came into the queue elsewhere than at its end, because it was held, or
         changed while it waited.
     labels
-        The strings seen so far for each of queue, user, name and group, by code.
+        The strings seen so far for each label (:data:`LABELS`), by code.
     quantiles, ends_within
         What predictions may carry besides (:class:`cpsched.prediction.Prediction`): one row for
         each of :attr:`columns`, -1 or NaN where nothing is known; None until a predictor gives

@@ -115,7 +115,7 @@ class JobTable:
         return values
 
     def strings(self, label: str) -> list[str | None]:
-        """Return ``queue``, ``user``, ``name`` or ``group`` as strings, None where unknown."""
+        """Return a label (:data:`~cpsched.model.jobstore.LABELS`) as strings, None if unknown."""
         table: list[str | None] = [*self.store.labels[label], None]
         return [table[code] for code in self.column(SUBMIT_COLUMNS[label])]
 
@@ -162,6 +162,10 @@ class JobTable:
     """1 for jobs that are to start at once."""
     deadline = _Column(c.DEADLINE)
     """Second by which the job should have ended, or ``MISSING``."""
+    array_limit = _Column(c.ARRAY_LIMIT)
+    """Most tasks of the job's array that may run at once, 0 for any number."""
+    nice = _Column(c.NICE)
+    """What the user takes off the job's priority."""
     ran = _Column(c.RAN)
     """The most seconds the job has run at a stretch without coming to its end."""
     not_before = _Column(c.NOT_BEFORE)

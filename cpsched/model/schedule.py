@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.model.types import MAX_TIME, MISSING, DependencyType, Status
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -169,3 +171,26 @@ class Schedule:
     rejected: Mapping[int, str]
     overrun: str
     outages: Outages = field(default_factory=Outages.none)
+
+    def dependency_met(self) -> IntArray:
+        """
+        Return when what each job waits for had come about, shape ``(J,)``.
+
+        ``MISSING`` where it has not by the end of the schedule, and for jobs that wait for nothing.
+        """
+        workload = self.workload
+        met = np.full(len(workload), MISSING, dtype=np.int64)
+        rows = np.flatnonzero(workload.dependency >= 0)
+        needed, kind = workload.dependency[rows], workload.dependency_type[rows]
+        when = self.end[needed]
+        began = np.full(len(workload), MAX_TIME, dtype=np.int64)
+        np.minimum.at(began, self.segments.job, self.segments.start)
+        early = (kind == DependencyType.AFTER) & (began[needed] < MAX_TIME)
+        when = np.where(early, began[needed], when)
+        completed = (self.outcome[needed] == JobOutcome.COMPLETED) & np.isin(
+            workload.status[needed], (Status.COMPLETED, Status.UNKNOWN)
+        )
+        never = (kind == DependencyType.AFTEROK) & ~completed
+        never |= (kind == DependencyType.AFTERNOTOK) & completed
+        met[rows] = np.where(never, MISSING, when)
+        return met

@@ -85,6 +85,12 @@ class Queue:
         What may be done to its running jobs for jobs of a higher tier.
     grace
         Seconds between the notice to a job and that act.
+    default
+        Whether jobs that name no queue are in it.
+    exclusive
+        Whether its jobs share no node.
+    min_nodes, max_nodes
+        Bounds on the nodes of its jobs; 0 for ``max_nodes``: none.
     """
 
     name: str
@@ -96,6 +102,10 @@ class Queue:
     priority_tier: int = 0
     preempt: Preempt = Preempt.OFF
     grace: int = 0
+    default: bool = False
+    exclusive: bool = False
+    min_nodes: int = 1
+    max_nodes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +152,9 @@ class System:
         One each a node.
     features
         Features of each node, a frozenset each.
+    weights
+        Slurm's weight of each node, int64, shape ``(N,)``: it takes those of a lower weight first.
+        Zeros where none is given.
     queues
         By name; empty: one nameless queue that takes everything.
     default_expected_wait, default_time
@@ -158,6 +171,7 @@ class System:
     features: tuple[frozenset[str], ...]
     queues: Mapping[str, Queue]
     topology: Topology
+    weights: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     default_expected_wait: int | None = None
     default_time: int | None = None
     log: LogMapping = field(default_factory=LogMapping)
@@ -166,6 +180,8 @@ class System:
         # The same kind of array for every system: kernels are compiled for kinds of arrays.
         capacity = immutable(np.asarray(self.capacity, dtype=np.int64))
         object.__setattr__(self, "capacity", capacity)
+        weights = self.weights if len(self.weights) else np.zeros(len(capacity))
+        object.__setattr__(self, "weights", immutable(np.asarray(weights, dtype=np.int64)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, System) and self.to_dict() == other.to_dict()
@@ -204,23 +220,29 @@ class System:
         """Return the position of a resource kind, -1 if the system has none of it."""
         return self.resources.index(name) if name in self.resources else -1
 
+    def queues_of(self, names: str | None) -> tuple[Queue, ...]:
+        """Return the queues that a job names, with commas between; those there are."""
+        if names is None:
+            return ()
+        return tuple(self.queues[name] for name in names.split(",") if name in self.queues)
+
     def expected_wait(self, queue: str | None) -> int | None:
-        """Return the expected wait of a queue in seconds, or the system's default."""
-        found = self.queues.get(queue) if queue is not None else None
-        if found is not None and found.expected_wait is not None:
-            return found.expected_wait
-        return self.default_expected_wait
+        """Return the expected wait of a job's queue in seconds, or the system's default."""
+        waits = [own for one in self.queues_of(queue) if (own := one.expected_wait) is not None]
+        return min(waits, default=self.default_expected_wait)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON types, nodes in runs of equal ones."""
         runs: list[dict[str, Any]] = []
         for node in range(self.num_nodes):
-            kind = {
+            kind: dict[str, Any] = {
                 "group": self.node_groups[node],
                 "features": sorted(self.features[node]),
                 "capacity": [int(amount) for amount in self.capacity[node]],
             }
-            if runs and all(runs[-1][key] == value for key, value in kind.items()):
+            if self.weights[node]:
+                kind["weight"] = int(self.weights[node])
+            if runs and {key: runs[-1][key] for key in runs[-1] if key != "names"} == kind:
                 runs[-1]["names"].append(self.node_names[node])
             else:
                 runs.append({**kind, "names": [self.node_names[node]]})
@@ -256,6 +278,7 @@ class System:
             node_groups=tuple(run["group"] for run, _ in nodes),
             features=tuple(frozenset(run["features"]) for run, _ in nodes),
             queues={queue.name: queue for queue in queues},
+            weights=np.array([run.get("weight", 0) for run, _ in nodes], dtype=np.int64),
             topology=Topology.from_dict(len(nodes), data),
             default_expected_wait=data["default_expected_wait"],
             default_time=data["default_time"],
@@ -267,10 +290,17 @@ class System:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
 
+#: Of queues; what most of them do not say, so that digests stay what they were.
+_LATER_KEYS = (
+    *("priority_tier", "preempt", "grace"),
+    *("default", "exclusive", "min_nodes", "max_nodes"),
+)
+
+
 def _queue_dict(queue: Queue) -> dict[str, Any]:
-    """Return a queue as plain types, without what most queues do not say; see below."""
+    """Return a queue as plain types."""
     found = asdict(queue)
-    for name in ("priority_tier", "preempt", "grace"):
+    for name in _LATER_KEYS:
         if found[name] == getattr(Queue, name):
             del found[name]
     return found

@@ -44,6 +44,19 @@ class Status(IntEnum):
     """Killed at its requested time."""
 
 
+class DependencyType(IntEnum):
+    """What must have become of the job that another one waits for."""
+
+    AFTERANY = 0
+    """It has ended, however."""
+    AFTEROK = 1
+    """It has completed."""
+    AFTERNOTOK = 2
+    """It has ended without completing."""
+    AFTER = 3
+    """It has started, or was cancelled."""
+
+
 class JobType(IntEnum):
     """Who may change a job's size, and when (Feitelson and Rudolph 1996)."""
 

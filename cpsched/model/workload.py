@@ -130,7 +130,14 @@ class Workload:
         Sides of the box of a torus that the job must fill, any way round, packed by
         :func:`~cpsched.model.topology.pack_box`. 0: none.
     constraint, queue, partition, user, name, group
-        Strings as :class:`Labels`.
+        Strings as :class:`Labels`. A job that may run in several queues has them all, with commas
+        between.
+    qos, reservation, licenses, array
+        Labels of Slurm's: quality of service; the reservation the job runs in; the licences it
+        holds (``matlab:2,ansys``); the array that it is a task of.
+    array_limit, nice
+        Most tasks of its array that may run at once, 0 for any number; and what the user takes off
+        the job's priority.
     job_type, units_min, units_max
         :class:`~cpsched.model.types.JobType`: who may change the number of units, and within which
         bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
@@ -146,8 +153,11 @@ class Workload:
         Whether the job may be taken off its nodes and started again; after every how many seconds
         of its run it saves what it has done, 0: never, so that it begins anew; and the seconds that
         each start but the first takes longer.
-    dependency
-        Row of the job that must end before this one may start, or -1.
+    cancel
+        Second at which the job is cancelled, ``MISSING``: never.
+    dependency, dependency_type
+        Row of the job that this one waits for, or -1; and for what
+        (:class:`~cpsched.model.types.DependencyType`).
     runtime, status, recorded_start
         What really happened: seconds, :class:`~cpsched.model.types.Status`, second or ``MISSING``.
     header
@@ -183,6 +193,12 @@ class Workload:
     user: Labels
     name: Labels
     group: Labels
+    qos: Labels
+    reservation: Labels
+    licenses: Labels
+    array: Labels
+    array_limit: IntArray
+    nice: IntArray
     job_type: IntArray
     units_min: IntArray
     units_max: IntArray
@@ -196,7 +212,9 @@ class Workload:
     restartable: BoolArray
     checkpoint: IntArray
     restart_cost: IntArray
+    cancel: IntArray
     dependency: IntArray
+    dependency_type: IntArray
     runtime: IntArray
     status: IntArray
     recorded_start: IntArray
@@ -341,6 +359,8 @@ class Workload:
             value = getattr(self, column)
             if column in _LATER_COLUMNS and (value == _LATER_COLUMNS[column]).all():
                 continue
+            if column in _LATER_LABELS and (value.codes == -1).all():
+                continue
             codes = value.codes if isinstance(value, Labels) else value
             sha.update(f"{column} {codes.dtype.kind} {codes.shape}".encode())
             sha.update("\0".join(codes).encode() if codes.dtype.kind == "U" else codes.tobytes())
@@ -381,6 +401,13 @@ class Workload:
                 "non-negative",
             ),
             ("box", lambda w: w.box < 0, "non-negative"),
+            ("array_limit", lambda w: w.array_limit < 0, "non-negative"),
+            ("nice", lambda w: np.abs(w.nice) > MAX_NICE, f"within {MAX_NICE} of 0"),
+            (
+                "cancel",
+                lambda w: (w.cancel < w.submit) & (w.cancel != MISSING),
+                "at least submit",
+            ),
             ("checkpoint", lambda w: w.checkpoint < 0, "non-negative"),
             ("restart_cost", lambda w: w.restart_cost < 0, "non-negative"),
             ("serial", lambda w: (w.serial < 0) | (w.serial > MILLION), "0 to 1000000"),
@@ -415,6 +442,9 @@ COLUMNS: tuple[str, ...] = tuple(
     if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
 )
 
+#: No user takes more off a priority, or adds more to it.
+MAX_NICE = 2**31 - 3
+
 #: Seconds without progress after a change of size, where a log does not say.
 RESIZE_COST = 10
 
@@ -426,10 +456,13 @@ _LATER_COLUMNS = {
     "switch_wait": MISSING,
     **dict.fromkeys(("serial", "evolve_after", "evolve_to"), 0),
     "resize_cost": RESIZE_COST,
+    **dict.fromkeys(("array_limit", "nice", "dependency_type"), 0),
+    "cancel": MISSING,
 }
+_LATER_LABELS = ("qos", "reservation", "licenses", "array")
 
 #: The columns of strings, and those that are true or false.
-LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group")
+LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group", *_LATER_LABELS)
 FLAG_COLUMNS = ("contiguous", "exclusive", "urgent", "restartable", "requested_time_assumed")
 
 

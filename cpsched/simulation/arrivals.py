@@ -61,6 +61,7 @@ class Arrivals:
         self.submit: list[int] = jobs.submit.tolist()
         self.begin = jobs.begin
         self.dependency = jobs.dependency
+        self.dependency_type = jobs.dependency_type
         self.checkpoint = jobs.checkpoint
         self.restart_cost = jobs.restart_cost
         self.restartable = jobs.restartable

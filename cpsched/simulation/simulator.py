@@ -22,7 +22,7 @@ from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import MAX_TIME, MISSING, Status
+from cpsched.model.types import MAX_TIME, MISSING, DependencyType, Status
 from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, loop_of
@@ -76,6 +76,11 @@ _FOREVER = 2**62
 #: Of a dispatch grid, seconds: a year.
 _LONGEST_INTERVAL = 366 * 86400
 _TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
+_AFTEROK, _AFTERNOTOK, _AFTER = (
+    int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
+)
+#: How jobs end, by the log, that another one is not to follow.
+_UNSUCCESSFUL = frozenset(Status) - {Status.COMPLETED, Status.UNKNOWN}
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
@@ -171,6 +176,7 @@ class Simulator:
         self._status: list[int] = self.arrivals.status.tolist()
         self._begin: list[int] = self.arrivals.begin.tolist()
         self._dependency: list[int] = self.arrivals.dependency.tolist()
+        self._dependency_type: list[int] = self.arrivals.dependency_type.tolist()
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
@@ -412,14 +418,32 @@ class Simulator:
     def _hold(self, row: int) -> bool:
         """Say whether a job may not start yet, and see to it that it is released then."""
         needed = self._dependency[row]
-        if needed >= 0 and self.outcome[needed] == JobOutcome.NOT_ENDED:
+        fulfilled = needed < 0 or self._fulfilled(needed, self._dependency_type[row])
+        if fulfilled is None:
             self.dependents[needed].append(row)
+        elif not fulfilled:
+            self._push(self.now, _AFTER_SUBMIT, row)
         elif self._begin[row] > self.now:
             self._push(self._begin[row], _RELEASE, row)
         else:
             return False
         self._num_held += 1
         return True
+
+    def _fulfilled(self, needed: int, kind: int) -> bool | None:
+        """Say whether a dependency is fulfilled; None: not yet, False: it never will be."""
+        outcome = int(self.outcome[needed])
+        if outcome == JobOutcome.NOT_ENDED:
+            return True if kind == _AFTER and self.start_time[needed] != MISSING else None
+        if kind in (_AFTEROK, _AFTERNOTOK):
+            failed = outcome != _COMPLETED or self.arrivals.status[needed] in _UNSUCCESSFUL
+            return failed == (kind == _AFTERNOTOK)
+        return True
+
+    def _release_dependents(self, row: int) -> None:
+        """Look again at the jobs that waited for something to become of a job."""
+        for dependent in self.dependents.pop(row, ()):
+            self._push(self.now, _RELEASE, dependent)
 
     def _release(self, row: int) -> None:
         """Let a held job into the queue, unless it is held for another reason too."""
@@ -465,6 +489,8 @@ class Simulator:
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
+        if self._has_holds:
+            self._release_dependents(row)
         if self._evolves:
             self._await_ask(row, end)
         for hook in self._on_start:
@@ -544,8 +570,7 @@ class Simulator:
         self.outcome[row] = outcome
         self.end_time[row] = self.now
         if self._has_holds:
-            for dependent in self.dependents.pop(row, ()):
-                self._push(self.now, _RELEASE, dependent)
+            self._release_dependents(row)
         for hook in self._on_end:
             hook(row, outcome, self.now)
 

@@ -17,15 +17,6 @@ _LARGEST_SEED = 2**31 - 1
 class StudySection(Section):
     """See :class:`~cpsched.systems.section.Section`."""
 
-    def flag(self, key: str, default: bool) -> bool:
-        """Return true or false."""
-        value = self._get(key)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise self._wrong(key, value, "true or false")
-        return value
-
     def whole(self, key: str, least: int, most: int, default: int) -> int:
         """Return a whole number within bounds."""
         value = self._get(key)

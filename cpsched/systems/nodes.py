@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_NODES = 1_000_000
 
 #: Keys of an entry that no resource may be called.
-ENTRY_KEYS = ("group", "count", "ids", "names", "features")
+ENTRY_KEYS = ("group", "count", "ids", "names", "features", "weight")
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _PATTERN = re.compile(r"([^{}]*)\{(?::0?(\d{1,2})d)?\}([^{}]*)")
@@ -51,6 +51,7 @@ class Entry:
     amounts: tuple[int, ...]
     pattern: str | None
     features: frozenset[str]
+    weight: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,7 @@ class Nodes:
     names: tuple[str, ...]
     groups: tuple[str, ...]
     features: tuple[frozenset[str], ...]
+    weights: IntArray
 
     def take(self, order: IntArray) -> Self:
         """Return the nodes at the given positions, in that order."""
@@ -70,6 +72,7 @@ class Nodes:
             names=tuple(self.names[at] for at in where),
             groups=tuple(self.groups[at] for at in where),
             features=tuple(self.features[at] for at in where),
+            weights=self.weights[order],
         )
 
 
@@ -100,6 +103,7 @@ def read_nodes(
         names=names,
         groups=tuple(entries[index].group for index in owner),
         features=tuple(entries[index].features for index in owner),
+        weights=np.array([entry.weight for entry in entries], dtype=np.int64)[owner],
     )
 
 
@@ -117,6 +121,7 @@ def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) ->
         amounts=tuple(_amount(section, name) for name in resources),
         pattern=section.text("names") if "names" in section else None,
         features=frozenset((*shared, *section.texts("features"))),
+        weight=section.count("weight", least=0) or 0,
     )
     if entry.amounts[0] < 1:
         raise section.error("core", "is missing; every node has at least one core")

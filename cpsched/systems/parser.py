@@ -22,7 +22,7 @@ _KEYS = (
 )
 _QUEUE_KEYS = (
     *("name", "expected_wait", "max_time", "default_time", "groups", "users"),
-    *("priority_tier", "preempt", "grace"),
+    *("priority_tier", "preempt", "grace", "default", "exclusive", "min_nodes", "max_nodes"),
 )
 
 
@@ -64,6 +64,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         node_names=nodes.names,
         node_groups=nodes.groups,
         features=nodes.features,
+        weights=nodes.weights,
         queues=queues,
         topology=topology,
         default_expected_wait=top.seconds("default_expected_wait"),
@@ -107,7 +108,17 @@ def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
             priority_tier=section.count("priority_tier", least=0) or 0,
             preempt=Preempt(section.choice("preempt", [m.value for m in Preempt], None) or "off"),
             grace=section.seconds("grace", least=0) or 0,
+            default=section.flag("default"),
+            exclusive=section.flag("exclusive"),
+            min_nodes=section.count("min_nodes") or 1,
+            max_nodes=section.count("max_nodes") or 0,
         )
+        if queue.default and any(other.default for other in queues.values()):
+            raise section.error("default", "there is another default queue")
+        if 0 < queue.max_nodes < queue.min_nodes:
+            raise section.error("max_nodes", f"is less than min_nodes ({queue.min_nodes})")
+        if "," in queue.name:
+            raise section.error("name", "must not hold a comma: a job names several queues so")
         if queue.name in queues:
             raise section.error("name", f"there is another queue {queue.name!r}")
         if queue.grace and queue.preempt == Preempt.OFF:

@@ -146,6 +146,15 @@ class Section:
             raise self._wrong(key, value, "lists of whole numbers of at least 1: [[4, 6], [10]]")
         return tuple(tuple(part) for part in value)
 
+    def flag(self, key: str, default: bool = False) -> bool:
+        """Return true or false."""
+        value = self._get(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self._wrong(key, value, "true or false")
+        return value
+
     def memory(self, key: str) -> int | None:
         """Return an amount of memory in KB: a whole number of KB, or text such as "16 GB"."""
         value = self._get(key)

@@ -58,6 +58,10 @@ class Job:
     user: str | None = None
     name: str | None = None
     group: str | None = None
+    qos: str | None = None
+    reservation: str | None = None
+    licenses: str | None = None
+    array: str | None = None
 
 
 #: Columns of a workload by the fields of a job and of its shape that they are made of.

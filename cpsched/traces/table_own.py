@@ -10,8 +10,12 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 - ``segment``, ``max_switches``, ``switch_wait``, ``box`` (``4x4x2``): where the nodes lie in the
   topology;
 - ``queue``, ``partition``, ``user``, ``name``, ``group``;
+- ``qos``, ``reservation``, ``licenses`` (``matlab:2,ansys``), ``array``, ``array_limit`` (tasks of
+  the array that may run at once), ``nice``: what Slurm's policies go by;
 - ``job_type``, ``units_min``, ``units_max``, ``urgent``, ``deadline``, ``begin``, ``dependency``
-  (the ``job_id`` that must end first), ``requested_time_assumed``;
+  (the ``job_id`` that must end first), ``dependency_type`` (``afterany``, ``afterok``,
+  ``afternotok``, ``after``), ``cancel`` (when the job is cancelled if it has not ended by then),
+  ``requested_time_assumed``;
 - ``serial`` (millionths of the work that its units cannot share), ``resize_cost`` (seconds): what
   another size would bring; ``evolve_after`` (seconds of its runtime), ``evolve_to`` (units): when
   an evolving job asks for how much;
@@ -39,6 +43,7 @@ from cpsched.model.types import (
     MAX_TIME,
     MISSING,
     UNBOUNDED,
+    DependencyType,
     JobType,
     Split,
     Status,
@@ -47,6 +52,7 @@ from cpsched.model.workload import (
     COLUMNS,
     FLAG_COLUMNS,
     LABEL_COLUMNS,
+    MAX_NICE,
     RESIZE_COST,
     Labels,
     Workload,
@@ -73,9 +79,10 @@ _CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
     "split": (Split, Split.ANY),
     "job_type": (JobType, JobType.RIGID),
     "status": (Status, Status.UNKNOWN),
+    "dependency_type": (DependencyType, DependencyType.AFTERANY),
 }
 #: Times that may be unknown.
-_TIMES = ("deadline", "begin", "recorded_start")
+_TIMES = ("deadline", "begin", "cancel", "recorded_start")
 #: Columns of numbers in which an empty cell stands for one of them.
 _BLANKS = {
     **dict.fromkeys((*_TIMES, "switch_wait"), MISSING),
@@ -206,6 +213,8 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "resize_cost": cells.seconds("resize_cost", 0, RESIZE_COST),
         "evolve_after": cells.seconds("evolve_after", 0, 0),
         "evolve_to": cells.whole("evolve_to", 0, UNBOUNDED, 0),
+        "array_limit": cells.whole("array_limit", 0, UNBOUNDED, 0),
+        "nice": cells.whole("nice", -MAX_NICE, MAX_NICE, 0),
         **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
         **{name: cells.flag(name) for name in FLAG_COLUMNS},
         **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
@@ -234,6 +243,9 @@ def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: Ro
     units, fewest, most = (columns[name] for name in ("units", "units_min", "units_max"))
     checks.fail((fewest < 1) | (fewest > units), "must be from 1 to units", "units_min", fewest)
     checks.fail(most < units, "must be at least units", "units_max", most)
+    cancel = columns["cancel"]
+    early = (cancel < columns["submit"]) & (cancel != MISSING)
+    checks.fail(early, "must be at least submit", "cancel", cancel)
     for kind, resource in enumerate(resources):
         least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
         name = f"per_node_max.{resource}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.metrics.window import ended, horizon
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
+from cpsched.model.types import MISSING, DependencyType
 from cpsched.verification.findings import Findings, Rule
 
 if TYPE_CHECKING:
@@ -105,15 +105,16 @@ def _check_dependency(schedule: Schedule, findings: Findings) -> None:
     workload, start = schedule.workload, schedule.start
     rows = np.flatnonzero((start != MISSING) & (workload.dependency >= 0))
     needed = workload.dependency[rows]
-    end = schedule.end[needed]
+    end, met = schedule.end[needed], schedule.dependency_met()[rows]
     counts = schedule.outcome[needed] != JobOutcome.REJECTED
 
     def say(position: int) -> str:
         other = workload.job_id[needed[position]]
         when = f"ends at {end[position]}" if end[position] != MISSING else "never ends"
-        return f"starts at {start[rows[position]]}, depends on job {other}, which {when}"
+        kind = DependencyType(workload.dependency_type[rows[position]]).name.lower()
+        return f"starts at {start[rows[position]]}, depends ({kind}) on job {other}, which {when}"
 
-    early = (end == MISSING) | (start[rows] < end)
+    early = (met == MISSING) | (start[rows] < met)
     findings.add(Rule.DEPENDENCY, counts & early, say, rows)
 
 

@@ -118,8 +118,7 @@ def _outwaited(schedule: Schedule) -> BoolArray:
     """Tell which jobs have waited as long as their limit of switches counts, shape ``(J,)``."""
     workload = schedule.workload
     eligible = np.maximum(workload.submit, workload.begin)
-    rows = np.flatnonzero(workload.dependency >= 0)
-    eligible[rows] = np.maximum(eligible[rows], schedule.end[workload.dependency[rows]])
+    eligible = np.maximum(eligible, schedule.dependency_met())
     waits: BoolArray = (workload.switch_wait != MISSING) & (
         schedule.start >= eligible + workload.switch_wait
     )

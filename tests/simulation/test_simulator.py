@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import jobs, machine, run, started, starts
@@ -13,10 +15,11 @@ from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Start
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
+from cpsched.model.types import MISSING, DependencyType, Status
 from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
+from cpsched.verification import verify
 from predictors.actual import Actual
 from predictors.requested import Requested
 
@@ -197,6 +200,46 @@ def test_dependency_and_begin_time_hold_a_job():
         dependency=[-1, 0, -1, -1], begin=[MISSING, MISSING, 9, MISSING],
     )  # fmt: skip
     assert starts(workload, machine((1,)), "fifo") == [0, 5, 9, 10]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "start"),
+    [
+        (DependencyType.AFTERANY, Status.FAILED, 5),
+        (DependencyType.AFTEROK, Status.COMPLETED, 5),
+        (DependencyType.AFTEROK, Status.UNKNOWN, 5),
+        (DependencyType.AFTEROK, Status.FAILED, None),
+        (DependencyType.AFTERNOTOK, Status.COMPLETED, None),
+        (DependencyType.AFTERNOTOK, Status.FAILED, 5),
+        (DependencyType.AFTER, Status.FAILED, 1),
+    ],
+)
+@pytest.mark.parametrize("submit", [0, 8])
+def test_dependencies_have_types(kind, status, start, submit):
+    """B waits for A, which runs from 1 to 5; where that can never be it is cancelled."""
+    workload = jobs(
+        (1, 1, 4), (submit, 1, 2),
+        dependency=[-1, 0], dependency_type=[0, kind], status=[status, Status.UNKNOWN],
+    )  # fmt: skip
+    schedule = run(workload, machine((2,)), "easy").schedule
+    at = int(np.flatnonzero(schedule.workload.dependency >= 0)[0])
+    if start is None:
+        assert schedule.outcome[at] == JobOutcome.CANCELLED
+        assert schedule.end[at] == max(5, submit)
+    else:
+        assert schedule.start[at] == max(start, submit)
+    assert verify(schedule) == []
+
+
+def test_a_start_before_what_a_job_depends_on_is_found():
+    """B, which must not run unless A has completed, ran after A had failed."""
+    schedule = run(jobs((0, 1, 4), (8, 1, 2), dependency=[-1, 0]), machine((2,)), "easy").schedule
+    wrong = schedule.workload.with_columns(
+        dependency_type=np.array([0, int(DependencyType.AFTEROK)]),
+        status=np.array([int(Status.FAILED), int(Status.COMPLETED)]),
+    )
+    (problem,) = verify(replace(schedule, workload=wrong))
+    assert "depends (afterok) on job" in str(problem)
 
 
 def test_released_job_takes_its_own_place_in_the_queue():

@@ -18,8 +18,17 @@ from hypothesis import strategies as st
 from cpsched import traces
 from cpsched.errors import TraceError
 from cpsched.model.topology import pack_box
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split, Status
-from cpsched.model.workload import Workload
+from cpsched.model.types import (
+    MAX_AMOUNT,
+    MAX_TIME,
+    MISSING,
+    UNBOUNDED,
+    DependencyType,
+    JobType,
+    Split,
+    Status,
+)
+from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
 
 HEADER = "job_id,submit,runtime,units,requested_time"
 
@@ -440,6 +449,10 @@ def workloads(draw: st.DrawFn) -> Workload:
         "box": [pack_box(box) for box in column(st.lists(st.integers(1, 4095), max_size=5))],
         "split": column(st.sampled_from(Split)),
         "job_type": column(st.sampled_from(JobType)),
+        "dependency_type": column(st.sampled_from(DependencyType)),
+        "array_limit": column(st.integers(0, 99)),
+        "nice": column(st.integers(-MAX_NICE, MAX_NICE)),
+        "cancel": column(st.sampled_from([MISSING, MAX_TIME])),
         "status": column(st.sampled_from(Status)),
         "units_min": column(st.integers(0, 2**31 - 1)),
         "units_max": column(st.integers(0, 2**31 - 1)),
@@ -451,10 +464,7 @@ def workloads(draw: st.DrawFn) -> Workload:
                 *("contiguous", "exclusive", "urgent", "restartable", "requested_time_assumed"),
             )
         },
-        **{
-            name: column(LABELS)
-            for name in ("constraint", "queue", "partition", "user", "name", "group")
-        },
+        **{name: column(LABELS) for name in LABEL_COLUMNS},
     }
     # Most of a range: nothing, or no less than the least.
     most = np.maximum(amounts(), columns["per_node"])
