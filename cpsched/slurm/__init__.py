@@ -1,0 +1,1 @@
+"""Slurm's policy: its parameters, priorities, limits and scheduling."""

@@ -1,0 +1,324 @@
+"""
+Fair share as Slurm counts it: usage that decays, and the factors that follow from it.
+
+After Slurm's pages *Fair Tree Fairshare Algorithm*, *Classic Fairshare Algorithm*,
+*Depth-Oblivious Fair-share Factor* and *Multifactor Priority Plugin*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.model.types import BoolArray, FloatArray, IntArray
+
+#: Raw shares of an association with ``Fairshare=parent``.
+PARENT = -1
+#: Slurm's ln 2, with three digits.
+_LN_2 = 0.693
+#: How much a parent's distance from its share counts in the depth-oblivious factor.
+_STEEPNESS = 5.0
+#: The level factor of an account with ``Fairshare=parent``: its children are its parent's.
+_NO_LEVEL = float(2**32 - 2)
+
+
+class ShareTree:
+    """
+    The tree of associations and their shares; A associations, the root first.
+
+    Parameters
+    ----------
+    parent
+        Position of each association's parent, which comes before it; -1 for the root.
+    shares
+        Raw shares, :data:`PARENT` where the parent's are used.
+    is_user
+        Whether an association is a user's; otherwise it is an account's.
+
+    Attributes
+    ----------
+    level_share
+        Each one's part of the shares of its siblings and itself, shape ``(A,)``; 0 where none of
+        them has any. Fair Tree's normalized shares.
+    norm_share
+        The same times that of all accounts above it; the classic normalized shares.
+    """
+
+    def __init__(
+        self, parent: Sequence[int], shares: Sequence[int], is_user: Sequence[bool]
+    ) -> None:
+        self.parent: IntArray = np.asarray(parent, dtype=np.int64)
+        self.shares: IntArray = np.asarray(shares, dtype=np.int64)
+        self.is_user: BoolArray = np.asarray(is_user, dtype=np.bool_)
+        self.inherits: BoolArray = self.shares == PARENT
+        num = len(self.parent)
+        #: Whose children they count as: the first above that has shares of its own.
+        self.share_parent: IntArray = self.parent.copy()
+        depth = np.zeros(num, dtype=np.int64)
+        for at in range(1, num):
+            above = int(self.parent[at])
+            depth[at] = depth[above] + 1
+            if self.inherits[above] and above:
+                self.share_parent[at] = self.share_parent[above]
+        self._by_depth = [np.flatnonzero(depth == level) for level in range(1, depth.max() + 1)]
+        own = np.where(self.inherits, 0, self.shares)[1:].astype(np.float64)
+        level = np.bincount(self.share_parent[1:], weights=own, minlength=num)
+        #: Shares of an association's siblings and itself.
+        self.level_shares: FloatArray = np.zeros(num)
+        self.level_shares[1:] = level[self.share_parent[1:]]
+        self.level_share: FloatArray = np.zeros(num)
+        np.divide(own, self.level_shares[1:], self.level_share[1:], where=self.level_shares[1:] > 0)
+        self.norm_share: FloatArray = np.ones(num)
+        for at in range(1, num):
+            keeps = self.inherits[at] or not self.level_shares[at]
+            here = 1.0 if keeps else self.level_share[at]
+            self.norm_share[at] = here * self.norm_share[self.parent[at]]
+        self._prepare_ranking()
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def _prepare_ranking(self) -> None:
+        """Note what ranking users needs that does not depend on usage."""
+        num = len(self)
+        level = np.zeros(num, dtype=np.int64)
+        for at in range(1, num):
+            level[at] = level[self.share_parent[at]] + 1
+        self._levels = [np.flatnonzero(level == one) for one in range(1, level.max() + 1)]
+        #: Users at or under each association.
+        self._users_under: IntArray = self.is_user.astype(np.int64)
+        for at in range(num - 1, 0, -1):
+            self._users_under[self.share_parent[at]] += self._users_under[at]
+
+    def summed_up(self, amounts: FloatArray) -> FloatArray:
+        """Return amounts with those of all associations below added, shape ``(A,)``."""
+        total = amounts.copy()
+        for positions in reversed(self._by_depth):
+            up = self.parent[positions]
+            total += np.bincount(up, weights=total[positions], minlength=len(total))
+        return total
+
+    # --- Fair Tree --------------------------------------------------------------------------------
+
+    def level_fair_share(self, usage: FloatArray) -> FloatArray:
+        """
+        Return level fair share: the share among siblings over the part of their parent's usage.
+
+        Parameters
+        ----------
+        usage
+            Of each association and all below it, shape ``(A,)``.
+        """
+        above = np.zeros(len(self))
+        above[1:] = usage[self.share_parent[1:]]
+        part = np.zeros(len(self))
+        np.divide(usage, above, part, where=above > 0)
+        factor = np.where(self.level_share > 0, np.inf, 0.0)
+        np.divide(self.level_share, part, factor, where=(part > 0) & (self.level_share > 0))
+        factor[self.inherits] = np.where(self.is_user[self.inherits], np.inf, _NO_LEVEL)
+        factor[0] = _NO_LEVEL
+        return factor
+
+    def fair_tree(self, usage: FloatArray) -> FloatArray:
+        """
+        Return users' Fair Tree factors, shape ``(A,)``, 0 for accounts.
+
+        Users in the order of a walk through the tree that visits siblings by their level fair
+        share, the highest first and users before accounts, are ranked; their factor is the rank
+        over the number of users. A user who ties with the sibling before has its rank. So has the
+        first user of an account that ties with the sibling before: the page says that tied
+        accounts are merged, Slurm (22.05) visits one after the other.
+
+        Parameters
+        ----------
+        usage
+            Of each association and all below it, shape ``(A,)``.
+        """
+        num = len(self)
+        factor = self.level_fair_share(usage)
+        order = np.lexsort((np.arange(num), ~self.is_user, -factor, self.share_parent))[1:]
+        group = self.share_parent[order]
+        first = np.ones(num - 1, dtype=np.bool_)
+        first[1:] = group[1:] != group[:-1]
+        under = self._users_under[order]
+        before = np.cumsum(under) - under
+        # Users before each one under the same parent; then before it in all.
+        place = np.zeros(num, dtype=np.int64)
+        place[order] = before - np.maximum.accumulate(np.where(first, before, 0))
+        tied: BoolArray = np.zeros(num, dtype=np.bool_)
+        tied[order[1:]] = ~first[1:] & (factor[order[1:]] == factor[order[:-1]])
+        leads: BoolArray = np.zeros(num, dtype=np.bool_)
+        leads[order[first]] = True
+        for positions in self._levels[1:]:
+            above = self.share_parent[positions]
+            place[positions] += place[above]
+            tied[positions] |= leads[positions] & tied[above]
+        users = np.flatnonzero(self.is_user)
+        walk = users[np.argsort(place[users], kind="stable")]
+        rank = np.arange(len(walk), 0, -1)
+        leader = np.maximum.accumulate(np.where(tied[walk], 0, np.arange(len(walk))))
+        found = np.zeros(num)
+        found[walk] = rank[leader] / max(len(walk), 1)
+        return found
+
+    # --- classic ----------------------------------------------------------------------------------
+
+    def effective_usage(self, norm: FloatArray, *, depth_oblivious: bool = False) -> FloatArray:
+        """
+        Return effective usage: one's own, and a part of what one's siblings have used.
+
+        Parameters
+        ----------
+        norm
+            Each association's part of all usage, shape ``(A,)``.
+        depth_oblivious
+            As the flag ``DEPTH_OBLIVIOUS`` has it.
+        """
+        found = norm.copy()
+        found[0] = 1.0
+        if depth_oblivious:
+            siblings = self._usage_of_siblings(norm)
+        for positions in self._levels[1:]:
+            above = self.share_parent[positions]
+            if depth_oblivious:
+                found[positions] = self._depth_oblivious(positions, norm, siblings, found)
+                continue
+            all_shares, own = self.level_shares[positions], self.shares[positions]
+            part = np.ones(len(positions))
+            # Raw shares of "parent" are a number too, and its users are judged by the parent.
+            np.divide(own, all_shares, part, where=all_shares > 0)
+            mixed = norm[positions] + (found[above] - norm[positions]) * part
+            found[positions] = np.where(all_shares > 0, mixed, found[above])
+        return found
+
+    def _usage_of_siblings(self, norm: FloatArray) -> FloatArray:
+        """Return the usage of each association's children that have shares of their own."""
+        own = np.where(self.inherits, 0.0, norm)
+        children = self.share_parent[1:]
+        summed: FloatArray = np.zeros(len(self))
+        summed += np.bincount(children, weights=own[1:], minlength=len(self))
+        return summed
+
+    def _depth_oblivious(
+        self, positions: IntArray, norm: FloatArray, siblings: FloatArray, effective: FloatArray
+    ) -> FloatArray:
+        above = self.share_parent[positions]
+        share, share_above = self.norm_share[positions], self.norm_share[above]
+        found: FloatArray = norm[positions].copy()
+        sane = (share > 0) & (share_above > 0) & (effective[above] > 0) & (found > 0)
+        at, up = positions[sane], above[sane]
+        ratio = effective[up] / self.norm_share[up]
+        local = (norm[at] / self.norm_share[at]) / (siblings[up] / self.norm_share[up])
+        apart = np.log(ratio) * np.log(local) < 0
+        exponent = np.where(apart, 1 / (1 + (_STEEPNESS * np.log(ratio)) ** 2), 1.0)
+        found[sane] = ratio * local**exponent * self.norm_share[at]
+        return found
+
+    def classic(self, effective: FloatArray, dampening: float) -> FloatArray:
+        """Return ``2 ** (-(effective usage / share) / dampening)``, shape ``(A,)``."""
+        judged = np.where(self.inherits, self.share_parent, np.arange(len(self)))
+        share, usage = self.norm_share[judged], effective[judged]
+        over = np.zeros(len(self))
+        np.divide(usage, share, over, where=share > 0)
+        return np.where(share > 0, 2.0 ** (-over / dampening), 0.0)
+
+
+class Usage:
+    """
+    What associations have used, in billing seconds, with decay.
+
+    Running jobs are charged at each calculation of priorities for what they have run since the
+    last, and ended ones at once. What is charged for some seconds decays for as long.
+
+    Parameters
+    ----------
+    tree
+        The associations.
+    half_life
+        Seconds; 0: usage does not decay.
+
+    Attributes
+    ----------
+    raw
+        Of each association and all below it, shape ``(A,)``.
+    last
+        Second of the last calculation.
+    """
+
+    def __init__(self, tree: ShareTree, half_life: int, start: int = 0) -> None:
+        self._tree = tree
+        self._factor = 1 - _LN_2 / half_life if half_life > 0 else 1.0
+        self.raw: FloatArray = np.zeros(len(tree))
+        self.last = start
+        #: Billing a second of the running jobs of each association.
+        self._rate: FloatArray = np.zeros(len(tree))
+        #: What those of them that started since the last calculation did not run of it.
+        self._late: list[tuple[int, int, float]] = []
+
+    @property
+    def norm(self) -> FloatArray:
+        """Each association's part of all usage."""
+        return np.minimum(self.raw / self.raw[0], 1.0) if self.raw[0] else np.zeros_like(self.raw)
+
+    def _weight(self, seconds: float) -> float:
+        """Return what so many seconds of a running job count for."""
+        return float(seconds * self._factor**seconds)
+
+    def started(self, association: int, billing: float, now: int) -> None:
+        """Charge a job from now on; ``billing`` counts the usage factor of its QOS."""
+        self._rate[association] += billing
+        if now != self.last:
+            self._late.append((association, now, billing))
+
+    def ended(self, association: int, billing: float, start: int, now: int) -> None:
+        """Charge a job that ends now for what it has run since the last calculation."""
+        self._rate[association] -= billing
+        if abs(self._rate[association]) < 1e-6 * max(billing, 1e-6):
+            self._rate[association] = 0.0
+        if start > self.last:
+            self._late.remove((association, start, billing))
+        amount = billing * self._weight(now - max(start, self.last))
+        at = association
+        while at >= 0:
+            self.raw[at] += amount
+            at = self._tree.parent[at]
+
+    def advance(self, now: int) -> None:
+        """Let usage decay until a calculation now, and charge what runs."""
+        seconds = now - self.last
+        if seconds <= 0:
+            return
+        self.raw *= max(self._factor**seconds, np.finfo(np.float64).tiny)
+        charge = self._rate * self._weight(seconds)
+        for association, start, billing in self._late:
+            charge[association] += billing * (self._weight(now - start) - self._weight(seconds))
+        self._late.clear()
+        self.raw += self._tree.summed_up(charge)
+        self.last = now
+
+    def reset(self) -> None:
+        """Forget all usage, as at the end of a ``PriorityUsageResetPeriod``."""
+        self.raw[:] = 0.0
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what is remembered, as arrays and numbers."""
+        late = np.array([(at, start) for at, start, _ in self._late], dtype=np.int64)
+        return {
+            "raw": self.raw.copy(),
+            "rate": self._rate.copy(),
+            "last": self.last,
+            "late": late.reshape(-1, 2),
+            "late_billing": np.array([billing for _, _, billing in self._late]),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self.raw[:] = state["raw"]
+        self._rate[:] = state["rate"]
+        self.last = int(state["last"])
+        pairs = zip(state["late"].tolist(), state["late_billing"].tolist(), strict=True)
+        self._late = [(at, start, billing) for (at, start), billing in pairs]

@@ -1,0 +1,193 @@
+"""
+Slurm's multifactor priority, factor by factor.
+
+After Slurm's page *Multifactor Priority Plugin* and ``man slurm.conf``; the columns and their
+names are those of ``sprio -l``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpsched.model.types import FloatArray, IntArray
+
+#: The highest priority a job can have.
+_MOST = float(2**32 - 1)
+
+
+class Asked(NamedTuple):
+    """
+    What the factors of n jobs follow from; a job in several partitions is here once for each.
+
+    Attributes
+    ----------
+    since
+        Second from which on age counts.
+    cpus, nodes
+        CPUs, and the fewest nodes.
+    minutes
+        The time limit.
+    partition, qos, association
+        Positions in the tables of :class:`Multifactor`; -1: none.
+    nice
+        What the job's priority is lowered by.
+    tres
+        How much the job asks for of each kind that has a weight, shape ``(n, T)``.
+    """
+
+    since: IntArray
+    cpus: IntArray
+    nodes: IntArray
+    minutes: IntArray
+    partition: IntArray
+    qos: IntArray
+    association: IntArray
+    nice: IntArray
+    tres: FloatArray
+
+
+class Factors(NamedTuple):
+    """Weighted factors of n jobs as ``sprio -l`` lists them; ``tres`` has shape ``(n, T)``."""
+
+    age: FloatArray
+    association: FloatArray
+    fair_share: FloatArray
+    job_size: FloatArray
+    partition: FloatArray
+    qos: FloatArray
+    nice: IntArray
+    tres: FloatArray
+
+    def total(self) -> FloatArray:
+        """Return the sum, at least 1 (0 is for jobs that are held) and at most 2**32 - 1."""
+        summed = (
+            self.age
+            + self.association
+            + self.fair_share
+            + self.job_size
+            + self.partition
+            + self.qos
+            + self.tres.sum(axis=1)
+            - self.nice
+        )
+        clipped: FloatArray = np.clip(summed, 1.0, _MOST)
+        return clipped
+
+    def priority(self) -> IntArray:
+        """Return the priorities: whole numbers, what is behind the point is cut off."""
+        return self.total().astype(np.int64)
+
+
+def _none() -> FloatArray:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Multifactor:
+    """
+    Weights and tables from which factors follow.
+
+    Attributes
+    ----------
+    age, association_weight, fair_share, job_size, partition_weight, qos_weight
+        ``PriorityWeightAge`` and so on.
+    tres_weight
+        ``PriorityWeightTRES``, shape ``(T,)``.
+    max_age
+        ``PriorityMaxAge``, seconds.
+    favor_small, small_relative_to_time
+        ``PriorityFavorSmall`` and the flag of that name.
+    cpus, nodes
+        Of the whole machine.
+    partition, qos, association
+        Each one's factor: normalized, unless the flags ``NO_NORMAL_...`` say otherwise.
+    partition_tres
+        What each partition has of each kind in ``tres_weight``, shape ``(P, T)``; ones where it is
+        not normalized.
+    """
+
+    age: float = 0.0
+    association_weight: float = 0.0
+    fair_share: float = 0.0
+    job_size: float = 0.0
+    partition_weight: float = 0.0
+    qos_weight: float = 0.0
+    tres_weight: FloatArray = field(default_factory=_none)
+    max_age: int = 7 * 86400
+    favor_small: bool = False
+    small_relative_to_time: bool = False
+    cpus: int = 1
+    nodes: int = 1
+    partition: FloatArray = field(default_factory=_none)
+    qos: FloatArray = field(default_factory=_none)
+    association: FloatArray = field(default_factory=_none)
+    partition_tres: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def factors(self, jobs: Asked, now: int, fair_share: FloatArray) -> Factors:
+        """
+        Return the weighted factors of jobs.
+
+        Parameters
+        ----------
+        fair_share
+            Of each association, shape ``(A,)``.
+        """
+        return Factors(
+            age=self.age_of(jobs.since, now),
+            association=self.association_weight * _at(self.association, jobs.association),
+            fair_share=self.fair_share * _at(fair_share, jobs.association),
+            job_size=self.job_size * self._size(jobs),
+            partition=self.partition_weight * _at(self.partition, jobs.partition),
+            qos=self.qos_weight * _at(self.qos, jobs.qos),
+            nice=jobs.nice,
+            tres=self._tres(jobs),
+        )
+
+    def age_of(self, since: IntArray, now: int) -> FloatArray:
+        """Return the weighted age factor of jobs whose age counts from some second on."""
+        waited = np.maximum(now - since, 0)
+        factor = np.where(waited < self.max_age, waited / max(self.max_age, 1), 1.0)
+        aged: FloatArray = self.age * factor
+        return aged
+
+    def _size(self, jobs: Asked) -> FloatArray:
+        """Return the job size factor, within [0, 1]."""
+        nodes, cpus = jobs.nodes / self.nodes, jobs.cpus / self.cpus
+        if self.small_relative_to_time:
+            size = np.maximum(nodes, cpus) / np.maximum(jobs.minutes, 1)
+        else:
+            size = np.where(jobs.cpus > 0, (nodes + cpus) / 2, nodes)
+        if self.favor_small:
+            size = 1.0 - size
+        clipped: FloatArray = np.clip(size, 0.0, 1.0)
+        return clipped
+
+    def _tres(self, jobs: Asked) -> FloatArray:
+        """Return the weighted factors of each kind of trackable resource."""
+        if not len(self.tres_weight):
+            return np.zeros((len(jobs.since), 0))
+        whole = np.zeros((len(jobs.since), len(self.tres_weight)))
+        known = jobs.partition >= 0
+        whole[known] = self.partition_tres[jobs.partition[known]]
+        part = np.zeros_like(whole)
+        np.divide(jobs.tres, whole, part, where=whole > 0)
+        return part * self.tres_weight
+
+
+def normalized(priorities: IntArray, *, keep: bool = False) -> FloatArray:
+    """Return priorities as parts of the highest of them, or as they are."""
+    most = priorities.max(initial=0)
+    values = priorities.astype(np.float64)
+    return values if keep or not most else values / most
+
+
+def _at(values: FloatArray, positions: IntArray) -> FloatArray:
+    """Return values by position, 0 for position -1."""
+    if not len(values):
+        return np.zeros(len(positions))
+    found: FloatArray = np.where(positions >= 0, values[np.maximum(positions, 0)], 0.0)
+    return found
