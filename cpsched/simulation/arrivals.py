@@ -60,6 +60,7 @@ class Arrivals:
         self.requested_time = jobs.requested_time
         self.submit: list[int] = jobs.submit.tolist()
         self.begin = jobs.begin
+        self.cancel = jobs.cancel
         self.dependency = jobs.dependency
         self.dependency_type = jobs.dependency_type
         self.checkpoint = jobs.checkpoint

@@ -177,6 +177,8 @@ class Simulator:
         self._begin: list[int] = self.arrivals.begin.tolist()
         self._dependency: list[int] = self.arrivals.dependency.tolist()
         self._dependency_type: list[int] = self.arrivals.dependency_type.tolist()
+        self._cancel_at: list[int] = self.arrivals.cancel.tolist()
+        self._has_cancels = bool((self.arrivals.cancel != MISSING).any())
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
@@ -343,6 +345,7 @@ class Simulator:
             and self._kills
             and self.interval is None
             and not self._has_holds
+            and not self._has_cancels
             and not self.arrivals.relaxes
             and not self._on_instant
             and len(told) == 2
@@ -412,6 +415,10 @@ class Simulator:
         self._next_submit = end
         held = {row for row in range(first, end) if self._hold(row)} if self._has_holds else ()
         self.cluster.admit(first, end, now, held=held, classes=classes)
+        if self._has_cancels:
+            for row in range(first, end):
+                if self._cancel_at[row] != MISSING:
+                    self.cancel(row, self._cancel_at[row])
         for hook in self._on_submit:
             hook(first, end, now)
 
@@ -457,6 +464,8 @@ class Simulator:
         """
         Have a job cancelled at a second to come, if it waits or is held then.
 
+        One that runs is killed if its workload says this second (``cancel``), and else left alone.
+
         Raises
         ------
         ConfigError
@@ -477,6 +486,8 @@ class Simulator:
         if self.machine.is_in(row, c.HELD):
             self._num_held -= 1
         elif not self.machine.is_in(row, c.WAITING):
+            if self.machine.is_in(row, c.RUNNING) and self._cancel_at[row] == self.now:
+                self._kill(row)
             return
         self.cluster.cancel(row, self.now)
         self._finish(row, JobOutcome.CANCELLED)

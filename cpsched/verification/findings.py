@@ -30,6 +30,8 @@ class Rule(StrEnum):
     """No job starts, or is cancelled, before it is submitted."""
     BEGIN = "begin"
     """No job starts before its begin time."""
+    CANCEL = "cancel"
+    """No job waits, runs or ends after the second at which the workload says it is cancelled."""
     DEPENDENCY = "dependency"
     """No job starts before the job it depends on has ended, unless that one was rejected."""
     RUNTIME = "runtime"

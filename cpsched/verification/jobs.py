@@ -26,6 +26,7 @@ def check_jobs(
     _check_outcome(schedule, findings, complete=complete)
     _check_rejected(schedule, findings)
     _check_not_early(schedule, findings)
+    _check_cancel(schedule, findings, complete=complete)
     _check_dependency(schedule, findings)
     if schedule.overrun not in _OVERRUN:
         findings.add_once(
@@ -99,6 +100,19 @@ def _check_not_early(schedule: Schedule, findings: Findings) -> None:
         started & (begin != MISSING) & (start < begin),
         lambda row: f"starts at {start[row]}, must not begin before {begin[row]}",
     )
+
+
+def _check_cancel(schedule: Schedule, findings: Findings, *, complete: bool) -> None:
+    """Check that jobs are gone when the workload says that they are cancelled."""
+    cancel, end = schedule.workload.cancel, schedule.end
+    due = (cancel != MISSING) & (schedule.outcome != JobOutcome.REJECTED)
+    late = np.where(end == MISSING, complete | (horizon(schedule) > cancel), end > cancel)
+
+    def say(row: int) -> str:
+        what = "has not ended" if end[row] == MISSING else f"ends at {end[row]}"
+        return f"{what}, is to be cancelled at {cancel[row]}"
+
+    findings.add(Rule.CANCEL, due & late, say)
 
 
 def _check_dependency(schedule: Schedule, findings: Findings) -> None:

@@ -259,6 +259,39 @@ def test_cancelled_job_leaves_the_queue():
     assert simulator.end_time.tolist() == [5, 3, 10]
 
 
+@pytest.mark.parametrize("dispatcher", ["easy", "fifo", "sjf"])
+def test_a_job_is_cancelled_when_its_log_says_so(dispatcher):
+    """B waits for A and is cancelled at 3, D runs from 10 and is killed at 12, E ends before 30."""
+    workload = jobs(
+        (0, 1, 5), (1, 1, 5), (2, 1, 5), (10, 1, 9), (20, 1, 5), (30, 1, 5),
+        cancel=[MISSING, 3, 5, 12, 30, 30],
+    )  # fmt: skip
+    result = run(workload, machine((1,)), dispatcher)
+    schedule = result.schedule
+    cancelled, killed = JobOutcome.CANCELLED, JobOutcome.KILLED
+    assert started(schedule.start) == [0, None, None, 10, 20, None]
+    assert schedule.outcome.tolist() == [0, cancelled, cancelled, killed, 0, cancelled]
+    assert schedule.end.tolist() == [5, 3, 5, 12, 25, 30]
+    assert verify(schedule) == []
+
+
+def test_a_job_that_outlives_its_cancellation_is_found():
+    """A ran from 0 to 5, C waits for it from 2 on; both should have been gone at 4."""
+    schedule = run(jobs((0, 1, 5), (1, 1, 5)), machine((1,)), "fifo").schedule
+    wrong = schedule.workload.with_columns(cancel=np.array([4, MISSING]))
+    (problem,) = verify(replace(schedule, workload=wrong))
+    assert problem.message == "job 0 ends at 5, is to be cancelled at 4"
+
+
+def test_held_jobs_are_cancelled_too():
+    """B may begin at 9 and is cancelled at 4; C waits for it and starts then."""
+    workload = jobs(
+        (0, 1, 2), (1, 1, 5), (1, 1, 5),
+        begin=[MISSING, 9, MISSING], dependency=[-1, -1, 1], cancel=[MISSING, 4, MISSING],
+    )  # fmt: skip
+    assert started(run(workload, machine((1,)), "fifo").schedule.start) == [0, None, 4]
+
+
 def test_step_by_step_equals_run():
     """Stepping by hand gives what ``run`` gives."""
     workload = jobs((0, 3, 4), (1, 2, 4), (2, 1, 2), (2, 4, 1))

@@ -261,9 +261,15 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         moved("later", 11, 12),
     ),
     (
+        "outlives-its-cancellation",
+        Rule.CANCEL,
+        "job after ends at 15, is to be cancelled at 14",
+        column("after", cancel=14),
+    ),
+    (
         "start-before-dependency-ends",
         Rule.DEPENDENCY,
-        "job later starts at 12, depends on job after, which ends at 15",
+        "job later starts at 12, depends (afterany) on job after, which ends at 15",
         column("later", dependency=8),
     ),
     (
@@ -561,7 +567,7 @@ def test_a_dependency_that_never_ends_holds_for_ever(schedule: Schedule):
         column("later", dependency=ROW["withdrawn"])(schedule)
     )
     assert [violation.message for violation in verify(waits, complete=False)] == [
-        "job later starts at 12, depends on job withdrawn, which never ends"
+        "job later starts at 12, depends (afterany) on job withdrawn, which never ends"
     ]
 
 
