@@ -85,6 +85,15 @@ class Section:
             raise self._wrong(key, value, "text in quotes")
         return value
 
+    def scalar(self, key: str) -> str:
+        """Return a text, a number, or true or false, as text: ``yes`` or ``no`` for the last."""
+        value = self._get(key)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if not isinstance(value, str | int | float):
+            raise self._wrong(key, value, "a text, a number, or true or false")
+        return str(value)
+
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return a list of distinct non-empty strings."""
         value = self._get(key)

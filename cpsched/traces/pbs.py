@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, Status
+from cpsched.quantities import duration, seconds_within, whole
 from cpsched.traces import pbs_request
 from cpsched.traces.collect import Job, Jobs, NotAJobError
-from cpsched.traces.text import Place, decode, duration, lines, seconds_within, whole
+from cpsched.traces.text import Place, decode, lines
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpsched.model.types import UNBOUNDED
+from cpsched.quantities import amount, whole
 from cpsched.traces.collect import NotAJobError, Shape
-from cpsched.traces.text import amount, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

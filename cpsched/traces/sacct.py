@@ -37,10 +37,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, Status
+from cpsched.quantities import duration, instant, seconds_within, whole
 from cpsched.traces import sacct_request
 from cpsched.traces.checks import check_header
 from cpsched.traces.collect import Job, Jobs, NotAJobError
-from cpsched.traces.text import Place, decode, duration, instant, lines, seconds_within, whole
+from cpsched.traces.text import Place, decode, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.model.types import MISSING, UNBOUNDED
+from cpsched.quantities import amount, minutes, whole
 from cpsched.traces.collect import Shape
-from cpsched.traces.text import amount, minutes, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,9 +20,10 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
+from cpsched.quantities import whole
 from cpsched.traces.checks import LogTooLargeError, too_many_rows
 from cpsched.traces.limits import MAX_COLUMNS, MAX_COMMENTS, MAX_ROWS
-from cpsched.traces.text import Place, chunks, decode, whole
+from cpsched.traces.text import Place, chunks, decode
 
 if TYPE_CHECKING:
     from pathlib import Path

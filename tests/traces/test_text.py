@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpsched import quantities
 from cpsched.errors import TraceError
 from cpsched.model.types import MAX_TIME
 from cpsched.traces import text
@@ -32,7 +33,7 @@ from cpsched.traces.sacct_request import MEMORY
     ],
 )
 def test_duration_reads_all_ways_to_write_it(written: str, seconds: int) -> None:
-    assert text.duration(written) == seconds
+    assert quantities.duration(written) == seconds
 
 
 @pytest.mark.parametrize(
@@ -44,14 +45,14 @@ def test_duration_reads_all_ways_to_write_it(written: str, seconds: int) -> None
 )
 def test_duration_refuses_anything_else(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not a length of time|must be from 0"):
-        text.duration(written)
+        quantities.duration(written)
 
 
 @given(st.integers(0, MAX_TIME))
 def test_duration_reads_back_what_slurm_writes(seconds: int) -> None:
     days, rest = divmod(seconds, 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    assert text.duration(f"{days}-{clock}") == seconds
+    assert quantities.duration(f"{days}-{clock}") == seconds
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_duration_reads_back_what_slurm_writes(seconds: int) -> None:
     ],
 )
 def test_instant_reads_iso_times_and_unix_seconds(written: str, seconds: int, exact: bool) -> None:
-    assert text.instant(written) == (seconds, exact)
+    assert quantities.instant(written) == (seconds, exact)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_instant_reads_iso_times_and_unix_seconds(written: str, seconds: int, ex
 )
 def test_instant_refuses_anything_else(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not a date and time|must be from 0"):
-        text.instant(written)
+        quantities.instant(written)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_kilobytes_rounds_pbs_sizes_up(written: str, kb: int) -> None:
     ("written", "kb"), [("4000", 4_096_000), ("16G", 2**24), ("187.5G", 196_608_000), ("0.1K", 1)]
 )
 def test_amount_reads_slurm_memory(written: str, kb: int) -> None:
-    assert text.amount(written, MEMORY) == kb
+    assert quantities.amount(written, MEMORY) == kb
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_amount_refuses_anything_else(written: str) -> None:
 @pytest.mark.parametrize("written", ["", "x", "1.0", "1_000", "٣", "0x1", "1e3", " 1", "9" * 26])
 def test_whole_refuses_what_only_python_takes_for_a_number(written: str) -> None:
     with pytest.raises(ValueError, match="whole number"):
-        text.whole(written)
+        quantities.whole(written)
 
 
 @pytest.mark.parametrize(
