@@ -43,9 +43,13 @@ def group_of(levels, level, node):
 
 
 @leaf
-def find_parts(levels, groups, caps, segment, by_group, order, count, begin, end, units, nodes):
+def find_parts(
+    levels, weights, groups, caps, segment, by_group, order, count, begin, end, units, nodes, weight
+):
     """
     Cut usable groups of nodes into parts; return how many there are.
+
+    A run of nodes ends where their weight changes, if they have weights.
 
     Parameters
     ----------
@@ -55,22 +59,29 @@ def find_parts(levels, groups, caps, segment, by_group, order, count, begin, end
         Whether a part is what lies in one group of the lowest level, or a run of nodes.
     order, count
         The usable groups of nodes along the line.
-    begin, end, units, nodes
-        Filled: the places ``[begin, end)`` of each part in ``order``, and what is on its nodes.
+    begin, end, units, nodes, weight
+        Filled: the places ``[begin, end)`` of each part in ``order``, what is on its nodes, and
+        their lowest weight.
     """
     first, size = groups.first, groups.size
     num = 0
     behind = -1
     own = -1
+    before = ZERO
     for i in range(count):
         g = order[i]
         group = group_of(levels, ZERO, first[g])
-        if num == 0 or (group != own if by_group else first[g] != behind):
+        heavy = weights[first[g]] if len(weights) > 0 else ZERO
+        apart = first[g] != behind or heavy != before
+        if num == 0 or (group != own if by_group else apart):
             begin[num] = i
             units[num] = 0
             nodes[num] = 0
+            weight[num] = heavy
             num += 1
         own = group
+        before = heavy
+        weight[num - 1] = min(weight[num - 1], heavy)
         behind = first[g] + size[g]
         end[num - 1] = i + 1
         units[num - 1] += size[g] * caps[g]
@@ -88,15 +99,21 @@ def find_parts(levels, groups, caps, segment, by_group, order, count, begin, end
 
 
 @leaf
-def best_part(num, units, nodes, used, left, owed):
-    """Return the tightest part that is enough, the largest where none is; -1 if all are used."""
+def best_part(num, units, nodes, weight, used, left, owed):
+    """
+    Return the tightest part that is enough, the largest where none is; -1 if all are used.
+
+    Among those of the lowest weight.
+    """
     best = -1
     best_is_enough = False
     for p in range(num):
         if used[p] or nodes[p] == 0:
             continue
         enough = units[p] >= left and nodes[p] >= owed
-        if best >= 0 and best_is_enough:
+        if best >= 0 and weight[p] != weight[best]:
+            better = weight[p] < weight[best]
+        elif best >= 0 and best_is_enough:
             better = enough and units[p] < units[best]
         else:
             better = best < 0 or enough or units[p] > units[best]
@@ -151,7 +168,11 @@ def order_by_parts(machine, policy, groups, request, caps, order, count):
     end = np.empty(count, dtype=np.int64)
     units = np.empty(count, dtype=np.int64)
     nodes = np.empty(count, dtype=np.int64)
-    num = find_parts(levels, groups, caps, segment, by_group, line, count, begin, end, units, nodes)
+    weight = np.empty(count, dtype=np.int64)
+    num = find_parts(
+        levels, machine.weights, groups, caps, segment, by_group, line, count, begin, end, units,
+        nodes, weight,
+    )  # fmt: skip
     used = np.zeros(num, dtype=np.bool_)
     if policy == LOWEST_SWITCH and by_group:
         level, group = _lowest_switch(levels, groups, request, line, num, begin, units, nodes)
@@ -162,7 +183,7 @@ def order_by_parts(machine, policy, groups, request, caps, order, count):
     parts = ZERO
     k = ZERO
     while left > 0 or owed > 0:
-        p = best_part(num, units, nodes, used, left, owed)
+        p = best_part(num, units, nodes, weight, used, left, owed)
         if p < 0:
             break
         used[p] = True

@@ -349,34 +349,50 @@ def take_off(profile, row, pieces, shape, shapes, capacity):
 
 
 @leaf
+def cut_at(profile, at, second):
+    """
+    Let a segment behind segment ``at`` begin at a second.
+
+    Returns
+    -------
+    index, source
+        Which one does, and the row that it is a new copy of; -1 if none is new.
+    """
+    num, times, rows = profile.num, profile.times, profile.rows
+    levels, room = profile.levels, profile.room
+    num_kinds = room.shape[1]
+    count = num[SEGMENTS]
+    last = at
+    while last < count and times[last] < second:
+        last += 1
+    if last < count and times[last] == second:
+        return last, -1
+    for i in range(count, last, -1):
+        times[i] = times[i - 1]
+        rows[i] = rows[i - 1]
+    times[last] = second
+    rows[last] = count
+    source = rows[last - 1]
+    for r in range(num_kinds):
+        room[count, r] = room[source, r]
+    for g in range(num[GROUPS]):
+        for r in range(num_kinds):
+            levels[count, g, r] = levels[source, g, r]
+    num[SEGMENTS] = count + 1
+    return last, source
+
+
+@leaf
 def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
     """
     Take a placement on whole groups off a profile, from segment ``at`` until ``end``.
 
     Returns the row that the segment which then begins at ``end`` is a copy of, -1 if none is new.
     """
-    num, times, rows = profile.num, profile.times, profile.rows
-    levels, room, first, fallen = profile.levels, profile.room, profile.first, profile.fallen
+    rows, levels, room = profile.rows, profile.levels, profile.room
+    first, fallen = profile.first, profile.fallen
     num_kinds = room.shape[1]
-    count = num[SEGMENTS]
-    last = at
-    while last < count and times[last] < end:
-        last += 1
-    source = -1
-    if last == count or times[last] > end:
-        # Split the segment that holds ``end``.
-        for i in range(count, last, -1):
-            times[i] = times[i - 1]
-            rows[i] = rows[i - 1]
-        times[last] = end
-        rows[last] = count
-        source = rows[last - 1]
-        for r in range(num_kinds):
-            room[count, r] = room[source, r]
-        for g in range(num[GROUPS]):
-            for r in range(num_kinds):
-                levels[count, g, r] = levels[source, g, r]
-        num[SEGMENTS] = count + 1
+    last, source = cut_at(profile, at, end)
     profile.falls[rows[at]] = True
     for p in range(len(pieces)):
         g, nodes, units = pieces[p, 0], pieces[p, 1], pieces[p, 2]

@@ -47,6 +47,8 @@ class Machine(NamedTuple):
         Of a torus, shape ``(D,)``; of length 0 for any other machine.
     node_at
         The node at each cell of a torus, cells counted along its last side first.
+    weights
+        Of each node, for a choice that goes by them; of length 0 for any other.
     """
 
     policy: int
@@ -57,6 +59,7 @@ class Machine(NamedTuple):
     levels: IntArray
     sides: IntArray
     node_at: IntArray
+    weights: IntArray
 
 
 def packed_places(topology: Topology) -> IntArray:
@@ -78,8 +81,18 @@ def machine_at(policy, shapes, eligible, capacity, scarce, places):
     two = one + places[1]
     levels = places[2:one].reshape((places[0], num_nodes))
     return Machine(
-        policy, shapes, eligible, capacity, scarce, levels, places[one:two], places[two:]
-    )
+        policy, shapes, eligible, capacity, scarce, levels, places[one:two], places[two:],
+        np.empty(0, dtype=np.int64),
+    )  # fmt: skip
+
+
+@inner
+def weighted(machine, weights):
+    """Return a machine whose nodes have weights."""
+    return Machine(
+        machine.policy, machine.shapes, machine.eligible, machine.capacity, machine.scarce,
+        machine.levels, machine.sides, machine.node_at, weights,
+    )  # fmt: skip
 
 
 class Request(NamedTuple):

@@ -41,14 +41,20 @@ def _tight_run(machine, groups, caps, request, tried, order):
     end = np.empty(count, dtype=np.int64)
     units = np.empty(count, dtype=np.int64)
     nodes = np.empty(count, dtype=np.int64)
+    weight = np.empty(count, dtype=np.int64)
     num = find_parts(
-        machine.levels, groups, caps, ZERO, False, line, count, begin, end, units, nodes
-    )
+        machine.levels, machine.weights, groups, caps, ZERO, False, line, count, begin, end, units,
+        nodes, weight,
+    )  # fmt: skip
     used = np.zeros(num, dtype=np.bool_)
     while True:
-        p = best_part(num, units, nodes, used, request.units, request.nodes_min)
-        if p < 0 or units[p] < request.units or nodes[p] < request.nodes_min:
+        p = best_part(num, units, nodes, weight, used, request.units, request.nodes_min)
+        if p < 0:
             return 0
+        if units[p] < request.units or nodes[p] < request.nodes_min:
+            # Of the lowest weight left; heavier ones may be enough.
+            used[p] = True
+            continue
         used[p] = True
         if tried == 0:
             break

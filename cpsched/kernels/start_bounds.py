@@ -46,12 +46,21 @@ class Asks(NamedTuple):
 @inner
 def numbered(jobs, cols, num_shapes):
     """Number the distinct requests of jobs; return each job's number, and the requests."""
-    known = filled(num_shapes, NONE)
-    number = np.empty(len(jobs), dtype=np.int64)
-    distinct = np.empty(len(jobs), dtype=np.int64)
-    count = 0
+    asked = np.empty(len(jobs), dtype=np.int64)
     for i in range(len(jobs)):
-        shape = cols[jobs[i], SHAPE]
+        asked[i] = cols[jobs[i], SHAPE]
+    return numbered_shapes(asked, num_shapes)
+
+
+@inner
+def numbered_shapes(asked, num_shapes):
+    """Number the distinct ones of the shapes that jobs ask for, as :func:`numbered`."""
+    known = filled(num_shapes, NONE)
+    number = np.empty(len(asked), dtype=np.int64)
+    distinct = np.empty(len(asked), dtype=np.int64)
+    count = 0
+    for i in range(len(asked)):
+        shape = asked[i]
         if known[shape] < 0:
             known[shape] = count
             distinct[count] = shape

@@ -1,0 +1,188 @@
+"""
+What Slurm's passes go by: records of jobs in partitions, limits as counters, and rules.
+
+A job in several partitions has a record for each of them. What it counts against follows from its
+*template*, a list of counters, and from its *amounts* (one for each kind of thing counted).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.kernels.arrays import FAR, filled
+from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.rooms import Request
+from cpsched.model.columns import (
+    NODES_MAX,
+    NODES_MIN,
+    QUEUE,
+    RUNTIME_ESTIMATE,
+    SHAPE,
+    UNITS,
+)
+
+if TYPE_CHECKING:
+    from cpsched.model.types import BoolArray, IntArray
+
+# Columns of records.
+#: Row of the job store, partition, row of the shapes, and template.
+ROW, PARTITION, ASKS, TEMPLATE = range(4)
+#: Whether the job has other records; its array, user and association; -1: none.
+SEVERAL, ARRAY, USER, ASSOCIATION = range(4, 8)
+#: The reservation the job runs in (-1: none) and the second by which it must have ended.
+RESERVATION, UNTIL = 8, 9
+#: The second from which on the job may hold up others, and its priority.
+RESERVES_FROM, PRIORITY = 10, 11
+#: Why it does not start, and for when the last backfill pass planned it (-1: not at all).
+REASON, PLANNED = 12, 13
+NUM_FIELDS = 14
+
+# Values of REASON; from ``OVER_LIMIT`` on the counter that is too high.
+UNKNOWN, BEHIND, NO_NODES, OVER_LIMIT = range(4)
+
+# Positions in ``Rules.numbers``.
+#: The present second; whether there is a main and a backfill pass.
+NOW, MAIN, BACKFILL = range(3)
+#: How many jobs a main pass looks at, in all and of a partition, and starts.
+DEPTH, PARTITION_DEPTH, MOST_STARTS = range(3, 6)
+#: How many jobs a backfill pass looks at: in all, of a user, a partition, both, an association.
+TESTED, OF_USER, OF_PARTITION, OF_BOTH, OF_ASSOCIATION = range(6, 11)
+#: How many it starts, and how many reservations tasks of an array, and jobs of a partition, get.
+BACKFILL_STARTS, ARRAY_RESERVATIONS, PARTITION_RESERVATIONS = range(11, 14)
+#: Seconds into the future, seconds to which reservations are rounded, whether they keep whole nodes
+#: and how long after a job's end another's may begin.
+WINDOW, RESOLUTION, CLOSE, GAP = range(14, 18)
+#: A job below this priority holds nothing up; whether a limit does.
+LEAST_PRIORITY, LIMITS_STOP = 18, 19
+#: How many partitions, users, associations and reservations there are.
+NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS = range(20, 24)
+NUM_NUMBERS = 24
+
+
+class Rules(NamedTuple):
+    """
+    Settings of a pass.
+
+    Attributes
+    ----------
+    numbers
+        By the positions above.
+    begins
+        Where groups of nodes begin for other reasons than what is free, as bits; of length 0 for
+        no other than which nodes the jobs may use.
+    nodes
+        The nodes of each partition, shape ``(P, N)``; without rows partitions do not keep nodes.
+    kept_from, kept_until, kept
+        Reservations: when, and which nodes, shapes ``(V,)`` and ``(V, N)``.
+    """
+
+    numbers: IntArray
+    begins: IntArray
+    nodes: BoolArray
+    kept_from: IntArray
+    kept_until: IntArray
+    kept: BoolArray
+
+
+class Limits(NamedTuple):
+    """
+    Counters, and what jobs count against.
+
+    Attributes
+    ----------
+    used, most
+        What is counted now, and the most that may be.
+    stops
+        Whether a job over this limit may stop those behind it (``assoc_limit_stop``).
+    first
+        Where the entries of each template begin, one more than there are templates.
+    counter, kind, factor, checked
+        Of each entry: which counter it adds to, which amount of the job times what, and whether
+        that may be too much; otherwise it only counts.
+    amounts
+        Of each record and kind.
+    """
+
+    used: IntArray
+    most: IntArray
+    stops: BoolArray
+    first: IntArray
+    counter: IntArray
+    kind: IntArray
+    factor: IntArray
+    checked: BoolArray
+    amounts: IntArray
+
+
+@leaf
+def over_limit(limits, template, record):
+    """Return the first counter that would be too high if a job started, -1 if none would be."""
+    for k in range(limits.first[template], limits.first[template + 1]):
+        if limits.checked[k]:
+            counter = limits.counter[k]
+            amount = limits.amounts[record, limits.kind[k]] * limits.factor[k]
+            if amount > 0 and limits.used[counter] + amount > limits.most[counter]:
+                return counter
+    return -1
+
+
+@leaf
+def count_in(limits, template, record, sign):
+    """Let a job that starts count (``sign`` 1), or one that ends count no more (-1)."""
+    for k in range(limits.first[template], limits.first[template + 1]):
+        amount = limits.amounts[record, limits.kind[k]] * limits.factor[k]
+        limits.used[limits.counter[k]] += sign * amount
+
+
+@leaf
+def request_of_record(records, record, cols):
+    """Return what a job asks for in a partition; predictions count as a second at least."""
+    row = records[record, ROW]
+    return Request(
+        records[record, ASKS], cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1),
+        cols[row, NODES_MIN], cols[row, NODES_MAX],
+    )  # fmt: skip
+
+
+@inner
+def plain_records(rows, cols):
+    """Return records of jobs of one queue each that know no more than the job store."""
+    records = np.empty((len(rows), NUM_FIELDS), dtype=np.int64)
+    records[:] = -1
+    for i in range(len(rows)):
+        row = rows[i]
+        records[i, ROW] = row
+        records[i, PARTITION] = cols[row, QUEUE]
+        records[i, ASKS] = cols[row, SHAPE]
+        records[i, TEMPLATE] = records[i, SEVERAL] = 0
+        records[i, UNTIL], records[i, RESERVES_FROM] = FAR, -FAR
+    return records
+
+
+@inner
+def no_limits(num_records):
+    """Return limits for records none of which counts against anything."""
+    nothing = np.empty(0, dtype=np.int64)
+    never = np.empty(0, dtype=np.bool_)
+    first = np.zeros(2, dtype=np.int64)
+    amounts = np.empty((num_records, 0), dtype=np.int64)
+    return Limits(nothing, nothing, never, first, nothing, nothing, nothing, never, amounts)
+
+
+@inner
+def plain_rules(now, records, backfill, depth, window, close, num_nodes):
+    """Return rules that hold nothing back but what is said."""
+    numbers = filled(NUM_NUMBERS, FAR)
+    numbers[NOW], numbers[MAIN], numbers[BACKFILL] = now, 1, backfill
+    numbers[TESTED], numbers[WINDOW], numbers[CLOSE] = depth, window, close
+    numbers[RESOLUTION], numbers[GAP] = 1, 0
+    numbers[LEAST_PRIORITY], numbers[LIMITS_STOP] = -FAR, 0
+    numbers[NUM_USERS] = numbers[NUM_ASSOCIATIONS] = numbers[NUM_RESERVATIONS] = 0
+    numbers[NUM_PARTITIONS] = 0
+    for i in range(len(records)):
+        numbers[NUM_PARTITIONS] = max(numbers[NUM_PARTITIONS], records[i, PARTITION] + 1)
+    nothing = np.empty(0, dtype=np.int64)
+    nowhere = np.empty((0, num_nodes), dtype=np.bool_)
+    return Rules(numbers, nothing, nowhere, nothing, nothing, nowhere)
