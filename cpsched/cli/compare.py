@@ -116,7 +116,7 @@ def command(
         )
     complain_about(outcome)
     for tables, files in written:
-        _print(outcome, tables, files)
+        show(outcome, tables, files)
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -147,11 +147,12 @@ def _of_file(study: Study, given: Mapping[str, Any]) -> Study:
     return study
 
 
-def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
+def show(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
+    """Print what came of a study."""
     from cpsched.cli.report import width
     from cpsched.study.allocators import unequal
     from cpsched.study.conclusion import conclusions
-    from cpsched.study.readable import main_table
+    from cpsched.study.readable import GAINS, main_table
 
     made = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {made:,} made", f"{outcome.kept:,} already done"]
@@ -164,7 +165,9 @@ def _print(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
     if mixed is not None:
         echo(escaped(mixed))
     for titled in main_table(tables):
-        echo(f"\n{escaped(titled.place)}\n\n{titled.table.text(width=width())}")
+        of_groups = titled.title.startswith(GAINS)
+        title = f"{titled.place}: {titled.title}" if of_groups else titled.place
+        echo(f"\n{escaped(title)}\n\n{titled.table.text(width=width())}")
     folder = files[0].parent
     echo(f"\nFigures and a report: cpsched report {escaped(shlex.quote(str(folder.parent)))}")
     echo(f"Tables: {escaped(str(folder))}\n")

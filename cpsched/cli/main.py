@@ -19,6 +19,7 @@ from cpsched.cli import (
     report_command,
     simulate,
     verify,
+    what_if,
     workload,
 )
 from cpsched.cli.errors import complain, guarded
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.command)
 app.command("compare")(compare.command)
+app.command("what-if")(what_if.command)
 app.command("report")(report_command.command)
 app.command("explain")(explain.command)
 app.command("plan")(plan.command)

@@ -38,6 +38,7 @@ def study_text(study: Mapping[str, Any]) -> str:
     lines = [
         *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
         *_pairs({"seeds": list(study["seeds"]), "jitter": study["jitter"]}),
+        *_pairs({"by_group": True} if study.get("by_group") else {}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
         *_section("dispatchers", {one["label"]: one["spec"] for one in study["dispatchers"]}),
@@ -122,6 +123,8 @@ def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> lis
         content["predictors"] = [one["label"] for one in workload["predictors"]]
     if workload.get("dispatchers"):
         content["dispatchers"] = [one["label"] for one in workload["dispatchers"]]
+    if workload.get("changes"):
+        content["changes"] = list(workload["changes"])
     for key, name in (("first", "first"), ("start", "from"), ("end", "to")):
         if workload[key] is not None:
             content[name] = workload[key]

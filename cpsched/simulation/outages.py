@@ -11,6 +11,7 @@ from cpsched.errors import ConfigError, TraceError, check_range
 from cpsched.model.schedule import Outages
 from cpsched.model.types import MAX_TIME
 from cpsched.spec import File  # noqa: TC001  (an annotation that options are read by)
+from cpsched.systems.hostlist import named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,45 @@ class DrawnOutages:
                 found.append((node, now, up))
                 now = up + 1 + int(rng.exponential(self._mtbf))
         return Outages.of(found)
+
+
+class OutageDuring:
+    """
+    Some nodes are down once, for so long.
+
+    Parameters
+    ----------
+    nodes
+        Their names, as Slurm lists hosts: ``n[01-04],m1``; ``all`` for every node.
+    start, end
+        Seconds of the log's clock, down in ``[start, end)``.
+    known
+        From which second on that is known; None: not before they go down.
+    """
+
+    name: ClassVar[str] = "during"
+
+    def __init__(self, nodes: str, start: int, end: int, known: int | None = None) -> None:
+        check_range("start", start, -MAX_TIME, MAX_TIME)
+        check_range("end", end, start + 1, MAX_TIME)
+        if known is not None:
+            check_range("known", known, -MAX_TIME, start)
+        self._nodes, self._start, self._end = nodes, start, end
+        self._known = start if known is None else known
+
+    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
+        """
+        Return them.
+
+        Raises
+        ------
+        ConfigError
+            If the system has no such node.
+        """
+        chosen = list(names) if self._nodes == "all" else named_nodes(self._nodes, names)
+        node_of = {name: node for node, name in enumerate(names)}
+        rows = [(node_of[name], self._start, self._end) for name in dict.fromkeys(chosen)]
+        return Outages.of(rows, [self._known] * len(rows))
 
 
 class OutageTable:

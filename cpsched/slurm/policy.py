@@ -491,11 +491,11 @@ def _lines(policy: Policy) -> Iterator[str]:
             yield f"[{title}]"
             for name in own:
                 parameter, value = PARAMETERS[name], policy.parameters[name]
-                yield f"{name} = {_toml(_text(parameter.kind, value))}  # {parameter.meaning}"
+                yield f"{name} = {toml(_text(parameter.kind, value))}  # {parameter.meaning}"
             yield ""
     if policy.licenses:
         yield "[licenses]"
-        yield from (f"{_toml(name)} = {count}" for name, count in policy.licenses.items())
+        yield from (f"{toml(name)} = {count}" for name, count in policy.licenses.items())
         yield ""
     for title, things in (
         ("partition", map(_of_partition, policy.partitions.values())),
@@ -506,7 +506,7 @@ def _lines(policy: Policy) -> Iterator[str]:
         for entries in things:
             yield f"[[{title}]]"
             yield from (
-                f"{key} = {_toml(value)}" for key, value in entries.items() if value not in ("", ())
+                f"{key} = {toml(value)}" for key, value in entries.items() if value not in ("", ())
             )
             yield ""
 
@@ -597,9 +597,10 @@ def _text(kind: str, value: Any) -> Any:
     return value
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """Return a value as TOML has it."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else repr(value)

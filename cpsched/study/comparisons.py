@@ -31,7 +31,7 @@ UNCLEAR, UNKNOWN = "unclear", "no interval"
 #: Of a row.
 COLUMNS = (
     *("workload", "system", "dispatcher", "predictor", "allocator"),
-    *("base_dispatcher", "base_predictor", "base_allocator"),
+    *("base_workload", "base_system", "base_dispatcher", "base_predictor", "base_allocator"),
     *("class", "figure", "value", "base_value", "pairs"),
     *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
     *("weeks", "week_difference_low", "week_difference_high", "week_ratio_low", "week_ratio_high"),
@@ -65,7 +65,7 @@ def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) ->
     Where there is an interval, every one must say so; where there is none, as of one run each, the
     figures themselves.
     """
-    row = _row(_pairs(of, base), "all", figure)
+    row = _row(pairs(of, base), "all", figure)
     if row is None:
         return False
     said = row["verdict"]
@@ -73,29 +73,31 @@ def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) ->
 
 
 def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
-    pairs = _pairs(of, base)
-    if not pairs:
+    both = pairs(of, base)
+    if not both:
         return
-    first, other = pairs[0]
+    first, other = both[0]
     names = {
         **first.labels,
         "allocator": first.allocator,
+        "base_workload": other.workload,
+        "base_system": other.system,
         "base_dispatcher": other.dispatcher,
         "base_predictor": other.predictor,
         "base_allocator": other.allocator,
     }
     for group in GROUPS:
         for name in _figures(first, group):
-            row = None if name == "jobs" else _row(pairs, group, name)
+            row = None if name == "jobs" else _row(both, group, name)
             if row is not None:
                 yield {**names, "class": group, "figure": name, **row}
 
 
 def _row(
-    pairs: Sequence[tuple[RunResult, RunResult]], group: str, name: str
+    runs: Sequence[tuple[RunResult, RunResult]], group: str, name: str
 ) -> dict[str, Any] | None:
     """Return what a comparison of a figure of a group of jobs comes to; None without a pair."""
-    both = [pair for pair in pairs if all(_value(run, group, name) is not None for run in pair)]
+    both = [pair for pair in runs if all(_value(run, group, name) is not None for run in pair)]
     if not both:
         return None
     ours, theirs = zip(*both, strict=True)
@@ -107,7 +109,7 @@ def _row(
     return {**row, "verdict": verdict(row)}
 
 
-def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
+def pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
     """Return the runs of the seeds that both have; equal pairs once."""
     theirs = {run.seed: run for run in base}
     found: list[tuple[RunResult, RunResult]] = []

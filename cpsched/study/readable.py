@@ -40,6 +40,10 @@ _HEADLINE = (
 )
 #: Of a ratio.
 _MOST_DECIMALS = 6
+#: What tables of :mod:`cpsched.study.gains` are called.
+GAINS = "who gains and who loses"
+#: Groups of a kind at either end.
+_MOST = 4
 _SHARES = {
     "utilization": ("use", Better.HIGHER),
     "steady_utilization": ("use, steady", Better.HIGHER),
@@ -107,6 +111,7 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
             for title, name, unit in _measured()
             if (table := _differences(rows, name, unit)) is not None
         ],
+        "gains": _gains(tables.gains),
         "timing": [
             _titled(place, "what the runs cost", rows, *_timing(rows))
             for place, rows in _places(tables.timing)
@@ -117,12 +122,70 @@ def readable(tables: Tables) -> dict[str, list[Titled]]:
 def main_table(tables: Tables) -> list[Titled]:
     """Return what a terminal shows first: the means of each workload and system."""
     against = dict(_places(tables.differences))
+    whom = _gains(tables.gains)
     found = []
     for place, rows in _places(tables.summary):
         found.append(Titled(place, "means", _means(rows)))
         if place in against:
             found.append(Titled(place, "against the baseline", _ratios(against[place])))
+        found.extend(titled for titled in whom if titled.place == place)
     return found
+
+
+def _gains(rows: Rows) -> list[Titled]:
+    """Return for whom each run is better or worse than the baseline, a table a run."""
+    found = []
+    for place, own in _places(rows):
+        by_run: dict[tuple[str, str], list[Row]] = {}
+        for row in own:
+            by_run.setdefault((str(row["dispatcher"]), str(row["predictor"])), []).append(row)
+        several = len({predictor for _, predictor in by_run}) > 1
+        for (dispatcher, predictor), some in by_run.items():
+            name = f"{dispatcher}, {predictor}" if several else dispatcher
+            found.append(Titled(place, f"{GAINS}: {name}", _of_groups(some)))
+    return found
+
+
+def _most_changed(rows: Sequence[Row]) -> list[Row]:
+    """Return the groups whose waits are shorter by most, and longer by most, in all."""
+    if len(rows) <= 2 * _MOST + 2:
+        return list(rows)
+    ranked = sorted(rows, key=lambda row: float(row["hours"] or 0))
+    return [*ranked[:_MOST], *ranked[-_MOST:]]
+
+
+def _of_groups(rows: Sequence[Row]) -> Table:
+    """Return the groups of jobs of a run; of many of a kind those whose waits change most."""
+    by_kind: dict[Cell, list[Row]] = {}
+    for row in rows:
+        by_kind.setdefault(row["kind"], []).append(row)
+    chosen = [row for some in by_kind.values() for row in _most_changed(some)]
+    both = [_scaled(row[key], 1) for key in ("wait_mean_s", "base_wait_mean_s") for row in chosen]
+    decimals = decimals_for(both, "s")
+    intervals = tuple(
+        "-"
+        if row["difference_low"] is None
+        else f"{row['difference_low']:+,.{decimals}f} to {row['difference_high']:+,.{decimals}f}"
+        for row in chosen
+    )
+    few = "; of many groups those whose waits change most" if len(chosen) < len(rows) else ""
+    return Table(
+        "Jobs that ran in both; 95 % intervals from a bootstrap over weeks of the log, or its days"
+        f" where weeks are few; shorter and longer: by a minute or more{few}",
+        (
+            _text(chosen, "kind"),
+            _text(chosen, "group"),
+            _number(chosen, "jobs", "jobs"),
+            _number(chosen, "wait_mean_s", "mean wait", "s", decimals=decimals),
+            _number(chosen, "base_wait_mean_s", "baseline", "s", decimals=decimals),
+            _number(chosen, "difference", "difference", "s", decimals=decimals),
+            Column("interval", "s", intervals, joined=True),
+            replace(_text(chosen, "verdict"), joined=True),
+            _number(chosen, "shorter", "shorter", "%", 100, 1),
+            _number(chosen, "longer", "longer", "%", 100, 1),
+            _number(chosen, "hours", "all waits", "h", decimals=0),
+        ),
+    )
 
 
 def _measured() -> list[tuple[str, str, str]]:

@@ -143,6 +143,8 @@ class Results:
     ----------
     missing
         Folders of runs that belong to it and are not there.
+    by_group
+        Whether it asks for whom runs are better or worse.
     """
 
     title: str
@@ -150,6 +152,7 @@ class Results:
     baseline: Baseline
     runs: tuple[RunResult, ...]
     missing: tuple[str, ...]
+    by_group: bool = False
 
 
 def collect(folder: str | Path) -> Results:
@@ -183,6 +186,7 @@ def collect(folder: str | Path) -> Results:
         baseline=Baseline(**baseline),
         runs=runs,
         missing=tuple(p["folder"] for p in places if p["folder"] not in there),
+        by_group=bool(about.get("by_group")),
     )
 
 

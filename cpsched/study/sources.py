@@ -19,6 +19,7 @@ from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.types import MISSING
 from cpsched.simulation.identity import file_digest
+from cpsched.study.changes import changed_system, changed_workload
 from cpsched.study.study import Generated, in_utc
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Input:
         The part of the log, as in :class:`~cpsched.study.study.StudyWorkload`.
     jitter, seed
         By how many seconds submits are delayed at most; 0: not at all.
+    changes
+        What is otherwise than in the log; ``system`` is as it would be already.
     """
 
     source: LogSource | GeneratedSource
@@ -84,12 +87,14 @@ class Input:
     enforce_limits: bool
     restarts: str = "none"
     malleable: str = "none"
+    changes: tuple[str, ...] = ()
 
     def identity(self) -> list[Any]:
         """Return what the jobs follow from; the system is described apart."""
         part = [self.first, self.start, self.end]
         jitter = [self.jitter, self.seed] if self.jitter else []
-        return [*self.source.identity(), part, jitter]
+        changes = [list(self.changes)] if self.changes else []
+        return [*self.source.identity(), part, jitter, *changes]
 
 
 def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | GeneratedSource:
@@ -140,9 +145,16 @@ def _version_of(generator: Any) -> int:
     return int(getattr(module, "VERSION", 0))
 
 
-def system_source(name_or_path: str) -> SystemSource:
-    """Return a system by name or file."""
-    text = json.dumps(systems.load(name_or_path).to_dict())
+def system_source(name_or_path: str, changes: tuple[str, ...] = ()) -> SystemSource:
+    """
+    Return a system by name or file, after some changes.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or has not what is to be changed.
+    """
+    text = json.dumps(changed_system(systems.load(name_or_path), changes).to_dict())
     known = name_or_path in systems.names()
     return SystemSource(
         text=text, where=name_or_path if known else str(Path(name_or_path).absolute())
@@ -199,6 +211,7 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
 @lru_cache(maxsize=2)
 def _prepared(made_of: Input, content: bytes | None) -> Fitted:
     workload = _part(_load(made_of.source, content), made_of)
+    workload = changed_workload(workload, machine(made_of.system), made_of.changes)
     if made_of.jitter:
         workload = jittered(workload, made_of.seed, made_of.jitter)
     return fit(

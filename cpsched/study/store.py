@@ -181,6 +181,7 @@ class Store:
             "title": study.title,
             "question": study.question,
             "baseline": asdict(study.baseline),
+            "by_group": study.by_group,
             "jitter": study.jitter,
             "versions": versions_here(),
             "study": asdict(study),

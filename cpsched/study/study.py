@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,9 @@ class StudyWorkload:
     runtime_model, restarts, malleable
         How long its jobs run, which of them may be restarted, and which may change size; the label
         of the workload ends in theirs, in this order. None: as the study's settings say.
+    changes
+        What is otherwise than in the log and in the system's file: specifications of
+        :class:`~cpsched.study.changes.Change`, made in this order.
     """
 
     label: str
@@ -98,6 +101,7 @@ class StudyWorkload:
     runtime_model: Choice | None = None
     restarts: Choice | None = None
     malleable: Choice | None = None
+    changes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_part(self.start, self.end)
@@ -111,22 +115,22 @@ class StudyWorkload:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """
-    What a run is compared with: another of the same workload, system and seed.
+    What a run is compared with: another of the same seed.
 
     Attributes
     ----------
-    dispatcher, predictor
-        Labels. Where one is None, a run is compared with the run of its own dispatcher or its
-        own predictor.
+    dispatcher, predictor, workload, system
+        Labels. Where one is None, a run is compared with the run of its own dispatcher, predictor,
+        workload or system.
     """
 
     dispatcher: str | None = None
     predictor: str | None = None
+    workload: str | None = None
+    system: str | None = None
 
     def __str__(self) -> str:
-        named = [f"dispatcher {self.dispatcher}"] if self.dispatcher is not None else []
-        if self.predictor is not None:
-            named.append(f"predictor {self.predictor}")
+        named = [f"{key} {label}" for key, label in asdict(self).items() if label is not None]
         return " and ".join(named)
 
 
@@ -152,6 +156,8 @@ class Study:
         Of every run; the seed in it does not count.
     baseline
         What every run is compared with.
+    by_group
+        Whether tables say for whom it is better or worse than the baseline: by queue, account, ...
     """
 
     title: str
@@ -162,6 +168,7 @@ class Study:
     jitter: int = 0
     settings: Settings = field(default_factory=Settings)
     baseline: Baseline
+    by_group: bool = False
 
     def narrowed(
         self,

@@ -50,7 +50,7 @@ _ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".
 #: At the top of a study.
 _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
-    *("runtime_models", "restarts", "malleable", "seeds", "jitter", "run", "baseline"),
+    *(*AXES, "seeds", "jitter", "run", "baseline", "by_group"),
 )
 #: Those that are settings of the mapping and not registered.
 _PARSERS: Mapping[str, Callable[[str], object]] = {
@@ -60,7 +60,7 @@ _PARSERS: Mapping[str, Callable[[str], object]] = {
 #: Of a workload; the last two for files and for generators only.
 _OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
 _WORKLOAD_KEYS = (
-    *("file", "generator", "name", "systems", "predictors", "dispatchers", *AXES),
+    *("file", "generator", "name", "systems", "predictors", "dispatchers", *AXES, "changes"),
     *("first", "from", "to", *_OF_FILES, *_OF_GENERATORS),
 )
 
@@ -140,7 +140,8 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     """
     top = StudySection(data, str(file), lines=lines)
     top.expect(*_KEYS)
-    dispatchers = _placing(top, _choices(top, "dispatchers", file))
+    own = all("dispatchers" in section for section in top.tables("workloads"))
+    dispatchers = _placing(top, _choices(top, "dispatchers", file, once=not own))
     predictors = _choices(top, "predictors", file, default=("requested",))
     shared = _systems(top, file)
     axes = {key: _choices(top, key, file) for key in AXES if key in top}
@@ -155,7 +156,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
     ]
     if not workloads:
         raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
-    _distinct(top, "workloads", [workload.label for workload in workloads])
+    _tell_apart(top, workloads, dispatchers)
     seeds = top.seeds("seeds", (0,))
     jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
@@ -169,6 +170,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
         jitter=jitter,
         settings=_settings(top.table("run"), axes, file.parent),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
+        by_group=top.flag("by_group"),
     )
 
 
@@ -207,9 +209,13 @@ def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Ch
 
 
 def _choices(
-    section: StudySection, key: str, file: Path, default: Sequence[str] = ()
+    section: StudySection, key: str, file: Path, default: Sequence[str] = (), *, once: bool = True
 ) -> tuple[Choice, ...]:
-    """Read dispatchers, predictors, runtime models or settings: a list, or a table of labels."""
+    """
+    Read dispatchers, predictors, runtime models or settings: a list, or a table of labels.
+
+    ``once``: none may be there twice under two labels.
+    """
     found = []
     for label, spec in section.labelled(key, default):
         try:
@@ -222,7 +228,8 @@ def _choices(
             place = key if label is None else f"{key}.{label}"
             raise section.error(place, str(error)) from error
     _once(section, key, "label", [choice.label for choice in found])
-    _once(section, key, "run", [choice.spec for choice in found])
+    if once:
+        _once(section, key, "run", [choice.spec for choice in found])
     _distinct(section, key, [choice.label for choice in found])
     return tuple(found)
 
@@ -277,6 +284,7 @@ def _workload(
         first=section.count("first"),
         start=start,
         end=end,
+        changes=_changes(section),
     )
     if not workload.systems:
         raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')
@@ -285,6 +293,17 @@ def _workload(
             kind = "a file" if isinstance(source, LogFile) else "a generator"
             raise section.error(key, f"is not for a workload of {kind}")
     return workload
+
+
+def _changes(section: StudySection) -> tuple[str, ...]:
+    """Read changes, and make each once."""
+    found = []
+    for text in section.texts("changes"):
+        try:
+            found.append(canonical("changes", text))
+        except CpschedError as error:
+            raise section.error("changes", str(error)) from error
+    return tuple(found)
 
 
 def _under_each(
@@ -409,10 +428,27 @@ def _baseline(
     predictors = {one.label: one for workload in workloads for one in workload.predictors}
     dispatcher = section.choice("dispatcher", [one.label for one in dispatchers], None)
     predictor = section.choice("predictor", list(predictors), None)
+    workload = section.choice("workload", [one.label for one in workloads], None)
+    names = [system_label(name) for one in workloads for name in one.systems]
+    system = section.choice("system", list(dict.fromkeys(names)), None)
     section.finish()
-    if dispatcher is None and predictor is None:
+    if dispatcher is predictor is workload is system is None:
         dispatcher = dispatchers[0].label
-    return Baseline(dispatcher=dispatcher, predictor=predictor)
+    return Baseline(dispatcher=dispatcher, predictor=predictor, workload=workload, system=system)
+
+
+def _tell_apart(
+    section: StudySection, workloads: Sequence[StudyWorkload], dispatchers: Sequence[Choice]
+) -> None:
+    """Refuse workloads of one name, but for those that have no dispatcher in common."""
+    seen: dict[str, set[str]] = {}
+    for workload in workloads:
+        own = {one.label for one in workload.dispatchers or dispatchers}
+        others = seen.setdefault(workload.label, set())
+        if own & others:
+            _distinct(section, "workloads", [one.label for one in workloads])
+        others |= own
+    _distinct(section, "workloads", list(seen))
 
 
 def _distinct(section: StudySection, key: str, labels: Sequence[str]) -> None:

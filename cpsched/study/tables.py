@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import ConfigError
 from cpsched.study.comparisons import COLUMNS, comparisons
 from cpsched.study.front import fronts
+from cpsched.study.gains import gains
 from cpsched.study.results import COUNTS, LABELS, Results, collect, mean
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 #: Columns of text.
 _TEXTS = (
     *("folder", *LABELS, "allocator", "class", "size"),
-    *("base_dispatcher", "base_predictor", "base_allocator", "figure", "verdict"),
+    *("base_workload", "base_system", "base_dispatcher", "base_predictor", "base_allocator"),
+    *("figure", "verdict", "kind", "group"),
 )
 #: Of a table that has no rows where all runs are of before there were sizes.
 _SIZE_COLUMNS = (*LABELS, "allocator", "size")
@@ -85,6 +87,9 @@ class Tables:
         Waits of jobs by the share of the machine they ask for.
     differences
         Every figure against the baseline's, with intervals.
+    gains
+        For whom runs are better or worse than the baseline (:mod:`cpsched.study.gains`); no rows
+        where the study does not ask.
     timing
         What the runs cost; the only table that differs between equal studies.
     """
@@ -95,13 +100,18 @@ class Tables:
     classes: Rows
     sizes: Rows
     differences: Rows
+    gains: Rows
     timing: Rows
 
     def named(self) -> dict[str, Rows]:
         """Return the tables by name."""
         return {
             name: getattr(self, name)
-            for name in ("summary", "classes", "sizes", "differences", "runs", "timing")
+            for name in (
+                *("summary", "classes", "sizes", "differences"),
+                *(("gains",) if len(self.gains) else ()),
+                *("runs", "timing"),
+            )
         }
 
 
@@ -134,6 +144,7 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     sizes = _group_rows(repeated, "size", "by_size")
     summary = [_summary_row(*each) for each in zip(repeated, fronts(repeated), strict=True)]
     differences = comparisons(repeated, results.baseline)
+    by_group = gains(repeated, results.baseline) if results.by_group else []
     return Tables(
         results=results,
         runs=Rows.of([_run_row(run) for run in runs], kinds),
@@ -141,6 +152,7 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
         classes=Rows.of(classes, kinds | _means_among(("jobs",), classes)),
         sizes=Rows.of(sizes, kinds | _means_among(("jobs",), sizes), least=_SIZE_COLUMNS),
         differences=Rows.of(differences, kinds, least=COLUMNS),
+        gains=Rows.of(by_group, kinds),
         timing=Rows.of([_timing_row(run) for run in runs], kinds),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cpsched.errors import ConfigError
 from cpsched.simulation.identity import describe
 from cpsched.spec import Spec, files_of
+from cpsched.study.changes import changed_settings
 from cpsched.study.names import plain
 from cpsched.study.sources import Input, machine_digest, source_of, system_source
 from cpsched.study.study import AXES, system_label
@@ -61,20 +62,23 @@ def tasks_of(study: Study) -> list[Task]:
     ConfigError
         If a file of the study cannot be read, or a run is there twice under two names.
     """
-    machines = {name: system_source(name) for w in study.workloads for name in w.systems}
+    wanted = {(name, w.changes) for w in study.workloads for name in w.systems}
+    machines = {one: system_source(*one) for one in sorted(wanted)}
     tasks: dict[str, Task] = {}
     for workload in study.workloads:
         log = None if workload.seeded else source_of(workload.source)
         own = {key: getattr(workload, key) for key in AXES.values()}
         settings = replace(
-            study.settings, **{key: one.spec for key, one in own.items() if one is not None}
+            changed_settings(study.settings, workload.changes),
+            **{key: one.spec for key, one in own.items() if one is not None},
         )
         # All runs of a seed before those of the next, so that neighbours share a workload.
         for system, seed in product(workload.systems, study.seeds):
             jitter = study.jitter if seed and not workload.seeded else 0
             made_of = Input(
                 source=log or source_of(workload.source, seed),
-                system=machines[system],
+                system=machines[system, workload.changes],
+                changes=workload.changes,
                 first=workload.first,
                 start=workload.start,
                 end=workload.end,

@@ -74,10 +74,11 @@ class WeekSums:
         """Return the sums over two repetitions of a run."""
         # Jitter may move the last job over the end of its week.
         most = max(len(self.total), len(other.total))
-        one, two = self._padded(most), other._padded(most)
+        one, two = self.padded(most), other.padded(most)
         return WeekSums(one.total + two.total, one.weight + two.weight)
 
-    def _padded(self, weeks: int) -> WeekSums:
+    def padded(self, weeks: int) -> WeekSums:
+        """Return the sums with weeks behind in which nothing is."""
         more = (0, weeks - len(self.total))
         return WeekSums(np.pad(self.total, more), np.pad(self.weight, more))
 
@@ -98,7 +99,9 @@ def intervals(values: WeekSums, base: WeekSums) -> tuple[Estimate | None, Estima
     a mean is 0 in some draw. Weeks in which no job counts are drawn like all others; the few draws
     that consist of them alone are left out.
     """
-    weeks = len(values.total)
+    # Where jobs were left out or added the last weeks may have none.
+    weeks = max(len(values.total), len(base.total))
+    values, base = values.padded(weeks), base.padded(weeks)
     mean, mean_base = values.mean, base.mean
     if weeks < FEWEST or mean is None or mean_base is None:
         return None, None

@@ -214,6 +214,7 @@ def arguments_of(task: Task) -> dict[str, Any]:
         "from": made_of.start,
         "to": made_of.end,
         "jitter": made_of.jitter,
+        **({"changes": list(made_of.changes)} if made_of.changes else {}),
     }
 
 

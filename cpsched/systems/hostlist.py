@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
@@ -44,6 +50,26 @@ def expand(text: str, limit: int) -> list[str]:
         if text[at] != ",":
             raise ValueError("is not a list of hosts such as n[01-16,20],m1")
         at += 1
+
+
+def named_nodes(text: str, known: Collection[str]) -> list[str]:
+    """
+    Return the names that a list of hosts stands for.
+
+    Raises
+    ------
+    ConfigError
+        If it is not such a list, or names a node that is not there.
+    """
+    try:
+        names = expand(text, max(len(known), 1))
+    except ValueError as error:
+        raise ConfigError(f"is {text[:60]!r}, {error}", key="nodes") from None
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, known)
+        raise ConfigError(f"the system has no node {unknown!r}.{hint}", key="nodes")
+    return names
 
 
 def _numbers(text: str, limit: int) -> list[str]:

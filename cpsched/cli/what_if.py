@@ -1,0 +1,226 @@
+"""``cpsched what-if``: what would have happened if something were otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cpsched.cli.compare import show
+from cpsched.cli.errors import SOME_FAILED
+from cpsched.cli.log_study import complain_about, study_of_log
+from cpsched.cli.options import (
+    Allocator,
+    Format,
+    Part,
+    Rules,
+    SkipBadLines,
+    StudyFolder,
+    Systems,
+    WorkloadFile,
+    grouped,
+)
+from cpsched.cli.progress import study_bars
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.study import Outcome, Study, Tables
+    from cpsched.study.scenarios import Scenario
+
+_PANEL = "What is otherwise (each is a scenario of its own)"
+#: Words of a named scenario between its changes.
+_BETWEEN = ";"
+
+
+def _change(text: str, metavar: str) -> Any:
+    return typer.Option(help=text, metavar=metavar, rich_help_panel=_PANEL)
+
+
+@grouped
+def command(
+    log: WorkloadFile,
+    out: Annotated[Path, StudyFolder],
+    system: Systems = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="The site's Slurm policy; the baseline is then dispatcher slurm."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(help="Dispatcher of the baseline. [slurm with --policy, else easy]"),
+    ] = None,
+    base_predictor: Annotated[
+        str, typer.Option(help="Runtime predictor of the baseline.")
+    ] = "requested",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another option of the baseline's dispatcher, such as bf_window=2880, or value of"
+            " the policy, such as qos.gpu.MaxJobsPU=4.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
+    add_nodes: Annotated[
+        list[str] | None, _change("More nodes of a group.", "group=NAME,count=N")
+    ] = None,
+    remove_nodes: Annotated[
+        list[str] | None, _change("Fewer nodes.", "group=NAME,count=N | nodes=LIST")
+    ] = None,
+    outage: Annotated[
+        list[str] | None,
+        _change(
+            "Nodes that are down for a while; times are seconds of the log or dates.",
+            "nodes=LIST,start=T,end=T",
+        ),
+    ] = None,
+    max_time: Annotated[
+        list[str] | None, _change("Another limit on a queue's time.", "QUEUE=H:MM:SS")
+    ] = None,
+    scale_load: Annotated[
+        list[str] | None, _change("So many times as many jobs.", "FACTOR")
+    ] = None,
+    cap_request: Annotated[
+        list[str] | None,
+        _change(
+            "Requested times of at most so long, or so many times the runtime.", "H:MM:SS | Fx"
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, _change("Without some jobs.", "user=NAME | group= | queue= | gpu=yes")
+    ] = None,
+    keep: Annotated[list[str] | None, _change("Some jobs alone.", "queue=NAME | ...")] = None,
+    dispatcher: Annotated[
+        list[str] | None, typer.Option("--dispatcher", "-d", help="Another dispatcher.")
+    ] = None,
+    predictor: Annotated[
+        list[str] | None, typer.Option("--predictor", "-p", help="Another runtime predictor.")
+    ] = None,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Several changes at once, as above without --: 'big: add-nodes group=gpu,count=4;"
+            " scale-load 1.2'.",
+            metavar="NAME:CHANGE;CHANGE",
+        ),
+    ] = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="All options above are one scenario.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", metavar="N")] = 1,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions with jittered submits.", metavar="N")
+    ] = None,
+    jitter: Annotated[
+        int | None, typer.Option(min=0, help="Seconds submits are delayed at most. [5]")
+    ] = None,
+    allocator: Allocator = None,
+    *,
+    part: Part,
+    rules: Rules,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+) -> None:
+    """
+    Compare scenarios with a baseline: what would have happened if something were otherwise?
+
+    Each option that changes something is a scenario. Tables say what it changes for all jobs, and
+    for whom: by queue, account, user, length, size, and with GPUs or without.
+    """
+    from cpsched.study import carry_out, make_tables, write_tables
+    from cpsched.study.scenarios import what_if
+
+    baseline = _baseline(policy, base)
+    given = {
+        "format": format_name,
+        "skip_bad_lines": skip_bad_lines or None,
+        "systems": system,
+        "dispatchers": [baseline],
+        "predictors": [base_predictor],
+        "allocator": allocator,
+        "seeds": seeds,
+        "jitter": jitter,
+        **vars(rules),
+    }
+    study = study_of_log(log, given, part)
+    words = {
+        "set": set_,
+        "add-nodes": add_nodes,
+        "remove-nodes": remove_nodes,
+        "outage": outage,
+        "max-time": max_time,
+        "scale-load": scale_load,
+        "cap-request": cap_request,
+        "drop": drop,
+        "keep": keep,
+        "dispatcher": dispatcher,
+        "predictor": predictor,
+    }
+    scenarios = _scenarios(words, scenario or [], study, together=together)
+    wanted = what_if(study, scenarios, out / "policies")
+    written: list[tuple[Tables, list[Path]]] = []
+
+    def tables_of(outcome: Outcome) -> None:
+        if outcome.folders:
+            tables = make_tables(out)
+            written.append((tables, write_tables(tables, out / "tables")))
+
+    with study_bars() as (watch, display):
+        outcome = carry_out(wanted, out, jobs=jobs, watch=watch, display=display, finish=tables_of)
+    complain_about(outcome)
+    for tables, files in written:
+        show(outcome, tables, files)
+    if outcome.failed:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _baseline(policy: Path | None, base: str | None) -> str:
+    """Return the dispatcher of the baseline."""
+    from cpsched.spec import Spec
+
+    if policy is None:
+        return base or "easy"
+    spec = Spec.parse(base or "slurm")
+    options = {**dict(spec.options), "policy": str(policy.absolute())}
+    return str(Spec(spec.name, tuple(sorted(options.items()))))
+
+
+def _scenarios(
+    words: Mapping[str, list[str] | None], named: list[str], study: Study, *, together: bool
+) -> list[Scenario]:
+    from cpsched.study.scenarios import moments_as_seconds, scenario
+
+    def in_seconds(text: str) -> str:
+        return moments_as_seconds(text, _epoch(study)) if text.startswith("outage ") else text
+
+    texts = [f"{verb} {text}" for verb, many in words.items() for text in many or ()]
+    found = [scenario(map(in_seconds, texts))] if together and texts else []
+    if not together:
+        found = [scenario([in_seconds(text)], text) for text in texts]
+    for text in named:
+        name, colon, changes = text.partition(":")
+        if not colon or not name.strip():
+            raise ConfigError("must be NAME: CHANGE; CHANGE", where=text, key="--scenario")
+        parts = [part for part in changes.split(_BETWEEN) if part.strip()]
+        found.append(scenario(map(in_seconds, (part.strip() for part in parts)), name.strip()))
+    if not found:
+        raise ConfigError(
+            "says nothing that is otherwise; give one of: "
+            + ", ".join(f"--{verb}" for verb in (*words, "scenario")),
+            where="what-if",
+        )
+    return found
+
+
+def _epoch(study: Study) -> int | None:
+    """Return when second 0 of the log was; reads it."""
+    from cpsched import traces
+    from cpsched.study import LogFile
+
+    source = study.workloads[0].source
+    assert isinstance(source, LogFile)
+    workload = traces.read(source.path, format=source.format, skip_bad_lines=source.skip_bad_lines)
+    return workload.epoch

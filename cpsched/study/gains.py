@@ -1,0 +1,221 @@
+"""
+For whom a run is better or worse than the baseline: by queue, account, user, length, size, GPUs.
+
+Jobs are compared one by one, those that ran in both; intervals come from the bootstrap of
+:mod:`cpsched.study.weeks`, over the weeks of the log, or where it has few over its days.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics.groups import SIZES, job_size
+from cpsched.metrics.nominal import nominal
+from cpsched.metrics.window import ended
+from cpsched.study.comparisons import pairs, verdict
+from cpsched.study.reader import load_run
+from cpsched.study.weeks import FEWEST, WEEK, WeekSums, intervals
+from cpsched.study.workload_changes import asks_for_gpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.study.results import RunResult
+    from cpsched.study.study import Baseline
+
+#: Of a row.
+COLUMNS = (
+    *("workload", "system", "dispatcher", "predictor", "kind", "group", "jobs"),
+    *("wait_mean_s", "base_wait_mean_s", "difference", "difference_low", "difference_high"),
+    *("bounded_slowdown_mean", "base_bounded_slowdown_mean"),
+    *("shorter", "longer", "hours", "verdict"),
+)
+#: A wait that changes by less, in seconds, is neither shorter nor longer.
+NOTICED = 60
+_DAY = 86400
+#: Columns of the log by which jobs are grouped, and what that is called.
+_LABELS = {"queue": "queue", "group": "account", "user": "user", "qos": "QOS"}
+#: Of accounts, users, queues and QOS those with most jobs.
+_MOST = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Jobs:
+    """The jobs of a run that ran to an end, n of them."""
+
+    job_id: list[str]
+    submit: IntArray
+    wait: IntArray
+    slowdown: FloatArray
+    codes: dict[str, tuple[IntArray, tuple[str, ...]]]
+
+
+def gains(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[str, Any]]:
+    """
+    Return a row for each group of jobs of each run that is not the baseline.
+
+    ``hours`` are those that all jobs of the group wait longer together (negative: shorter), the
+    mean over repetitions; ``shorter`` and ``longer`` the shares of jobs that wait at least a minute
+    less or more.
+    """
+    by_labels = {tuple(of[0].labels.values()): of for of in repeated}
+    known: dict[str, _Jobs] = {}
+    rows: list[dict[str, Any]] = []
+    for of in repeated:
+        wanted = of[0].labels | {key: one for key, one in asdict(baseline).items() if one}
+        base = by_labels.get(tuple(wanted.values()))
+        if base is not None and base is not of:
+            both = [tuple(_jobs(run, known) for run in pair) for pair in pairs(of, base)]
+            rows.extend({**of[0].labels, **row} for row in _rows(both))
+    return rows
+
+
+def _jobs(run: RunResult, known: dict[str, _Jobs]) -> _Jobs:
+    """Read the jobs of a run; of a baseline once."""
+    key = str(run.path)
+    if key not in known:
+        known[key] = _read(run)
+    return known[key]
+
+
+def _read(run: RunResult) -> _Jobs:
+    schedule = load_run(run.path).schedule
+    workload = schedule.workload
+    rows = np.flatnonzero(ended(schedule))
+    own = nominal(schedule)
+    wait = job_metrics.wait(workload.submit, schedule.start)[rows]
+    response = job_metrics.turnaround(workload.submit, schedule.end)[rows]
+    codes = {
+        kind: (getattr(workload, label).codes[rows], getattr(workload, label).values)
+        for label, kind in _LABELS.items()
+    }
+    length = tuple(one.name.lower() for one in job_metrics.JobClass)
+    codes |= {
+        "length": (job_metrics.job_class(own.runtime[rows]), length),
+        "size": (job_size(schedule)[rows], tuple(SIZES)),
+        "GPU": (asks_for_gpus(workload).astype(np.int64)[rows], ("no", "yes")),
+    }
+    return _Jobs(
+        workload.job_id[rows].tolist(),
+        workload.submit[rows],
+        wait,
+        job_metrics.bounded_slowdown(response, own.runtime[rows]),
+        codes,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Jobs that ran in both of two runs: what they waited here and there, and their block."""
+
+    ours: _Jobs
+    theirs: _Jobs
+    at: IntArray
+    base_at: IntArray
+    block: IntArray
+    num_blocks: int
+
+    @classmethod
+    def of(cls, ours: _Jobs, theirs: _Jobs) -> _Pair:
+        place = {job_id: at for at, job_id in enumerate(theirs.job_id)}
+        found = np.array([place.get(job_id, -1) for job_id in ours.job_id], dtype=np.int64)
+        at = np.flatnonzero(found >= 0)
+        submit = ours.submit[at]
+        first = int(submit.min(initial=0)) if len(submit) else 0
+        span = int(submit.max(initial=0)) - first
+        length = WEEK if span >= FEWEST * WEEK else _DAY
+        block = (submit - first) // length
+        return cls(ours, theirs, at, found[at], block, int(block.max(initial=-1)) + 1)
+
+
+def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[dict[str, Any]]:
+    joined = [_Pair.of(*pair) for pair in both]
+    if not joined:
+        return
+    everybody = [np.ones(len(pair.at), dtype=np.bool_) for pair in joined]
+    yield from _row(joined, "all", "all", everybody)
+    for kind in joined[0].ours.codes:
+        for name in _names(joined, kind):
+            masks = [_is(pair, kind, name) for pair in joined]
+            yield from _row(joined, kind, name, masks)
+
+
+def _names(joined: Sequence[_Pair], kind: str) -> list[str]:
+    """Return the groups of a kind, the one with most jobs first; none where there is one alone."""
+    counts: dict[str, int] = {}
+    for pair in joined:
+        codes, values = pair.ours.codes[kind]
+        number = np.bincount(codes[pair.at] + 1, minlength=len(values) + 1)
+        for name, num in zip(values, number[1:].tolist(), strict=True):
+            if num:
+                counts[name] = counts.get(name, 0) + num
+    if len(counts) < 2:
+        return []
+    if kind in ("length", "size", "GPU"):
+        return list(counts)
+    return sorted(counts, key=lambda name: -counts[name])[:_MOST]
+
+
+def _is(pair: _Pair, kind: str, name: str) -> BoolArray:
+    codes, values = pair.ours.codes[kind]
+    wanted = values.index(name) if name in values else -2
+    found: BoolArray = codes[pair.at] == wanted
+    return found
+
+
+def _row(
+    joined: Sequence[_Pair], kind: str, name: str, masks: Sequence[BoolArray]
+) -> Iterator[dict[str, Any]]:
+    """Yield what a group of jobs comes to; nothing where there is none of them."""
+    number = sum(int(mask.sum()) for mask in masks)
+    if not number:
+        return
+    ours, theirs = ([], [])  # type: tuple[list[WeekSums], list[WeekSums]]
+    slowdowns = np.zeros(2)
+    shorter = longer = 0
+    for pair, mask in zip(joined, masks, strict=True):
+        at, base_at, block = pair.at[mask], pair.base_at[mask], pair.block[mask]
+        wait, base = pair.ours.wait[at], pair.theirs.wait[base_at]
+        ours.append(WeekSums.of(block, wait, pair.num_blocks))
+        theirs.append(WeekSums.of(block, base, pair.num_blocks))
+        slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
+        shorter += int((wait <= base - NOTICED).sum())
+        longer += int((wait >= base + NOTICED).sum())
+    total, base_total = reduce(add, ours), reduce(add, theirs)
+    estimate = intervals(total, base_total)[0]
+    mean, base_mean = (float(sums.total.sum()) / number for sums in (total, base_total))
+    row = {
+        "difference": mean - base_mean,
+        "difference_low": None if estimate is None else estimate.low,
+        "difference_high": None if estimate is None else estimate.high,
+    }
+    said = {"value": mean, "base_value": base_mean, **_BARE,
+            "week_difference_low": row["difference_low"],
+            "week_difference_high": row["difference_high"]}  # fmt: skip
+    yield {
+        "kind": kind,
+        "group": name,
+        "jobs": number // len(joined),
+        "wait_mean_s": mean,
+        "base_wait_mean_s": base_mean,
+        **row,
+        "bounded_slowdown_mean": float(slowdowns[0]) / number,
+        "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
+        "shorter": shorter / number,
+        "longer": longer / number,
+        "hours": (mean - base_mean) * number / len(joined) / 3600,
+        "verdict": verdict(said),
+    }
+
+
+#: Intervals that a group has not.
+_BARE = dict.fromkeys(
+    f"{name}_{end}" for name in ("difference", "ratio", "week_ratio") for end in ("low", "high")
+)

@@ -1,0 +1,239 @@
+"""What-if studies: a baseline, and scenarios in which something is otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import registry
+from cpsched.atomic_files import replacing
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.quantities import duration
+from cpsched.slurm.policy import Policy
+from cpsched.slurm.policy_edit import edited, is_edit
+from cpsched.spec import Spec, canonical, files_of
+from cpsched.study.study import Baseline, Study, as_label, in_utc
+from cpsched.study.study_file import choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+#: What the baseline is called.
+BASELINE = "baseline"
+_ENDING = ".policy.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """
+    One thing or several that are otherwise.
+
+    Attributes
+    ----------
+    label
+        What it is called in tables.
+    changes
+        Specifications of :class:`~cpsched.study.changes.Change`.
+    settings
+        Options of the baseline's dispatcher and values of its policy (``KEY=VALUE``).
+    dispatcher, predictor
+        Others than the baseline's; None: those.
+    """
+
+    label: str
+    changes: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    dispatcher: str | None = None
+    predictor: str | None = None
+
+
+def scenario(texts: Iterable[str], label: str | None = None) -> Scenario:
+    """
+    Return the scenario that some words describe.
+
+    Parameters
+    ----------
+    texts
+        Such as ``add-nodes group=gpu,count=10``, ``set bf_window=2880``, ``scale-load 1.2``,
+        ``max-time short=2:00:00``, ``cap-request 12:00:00``, ``dispatcher rollout``, ``predictor
+        gbm-log``.
+    label
+        None: the words.
+
+    Raises
+    ------
+    ConfigError
+        If one is none of these, or makes no sense.
+    """
+    texts = [" ".join(text.split()) for text in texts]
+    changes: list[str] = []
+    settings: list[str] = []
+    others: dict[str, str] = {}
+    for text in texts:
+        verb, _, rest = text.partition(" ")
+        if verb == "set":
+            if "=" not in rest:
+                raise ConfigError("must be KEY=VALUE, such as bf_window=2880", where=text)
+            settings.append(rest)
+        elif verb in ("dispatcher", "predictor"):
+            if verb in others:
+                raise ConfigError(f"a scenario has one {verb}", where="; ".join(texts))
+            others[verb] = rest
+        else:
+            changes.append(_change(verb, rest, text))
+    if not (changes or settings or others):
+        raise ConfigError("says nothing that is otherwise", where=label or "scenario")
+    return Scenario(
+        label=as_label("; ".join(texts) if label is None else label),
+        changes=tuple(changes),
+        settings=tuple(settings),
+        dispatcher=others.get("dispatcher"),
+        predictor=others.get("predictor"),
+    )
+
+
+def _change(verb: str, rest: str, text: str) -> str:
+    """Return the specification of a change, from how people write it."""
+    known = [*registry.names("changes"), "set", "dispatcher", "predictor"]
+    if verb not in known:
+        raise UnknownNameError("change", verb, known)
+    try:
+        return canonical("changes", f"{verb}:{_SHORT.get(verb, str)(rest)}")
+    except ValueError as error:
+        raise ConfigError(str(error), where=text) from error
+
+
+def _max_time(rest: str) -> str:
+    queue, equals, time = rest.partition("=")
+    return rest if "," in rest or not equals else f"queue={queue},time={time}"
+
+
+def _factor(rest: str) -> str:
+    factor, comma, more = rest.partition(",")
+    return rest if "=" in factor else f"factor={factor}{comma}{more}"
+
+
+def _cap(rest: str) -> str:
+    if "=" in rest:
+        return rest
+    if rest.endswith("x"):
+        return f"factor={rest.removesuffix('x')}"
+    duration(rest)
+    return f"time={rest}"
+
+
+#: Changes that may be written shorter.
+_SHORT: dict[str, Callable[[str], str]] = {
+    "max-time": _max_time,
+    "scale-load": _factor,
+    "cap-request": _cap,
+}
+
+
+def what_if(study: Study, scenarios: Sequence[Scenario], folder: Path) -> Study:
+    """
+    Return the study of a baseline and of scenarios.
+
+    Parameters
+    ----------
+    study
+        Of one workload on one system, with one dispatcher and one predictor: the baseline.
+    folder
+        Where policies that are otherwise are written to.
+
+    Raises
+    ------
+    ConfigError
+        If a scenario makes no sense for it, or two have one name.
+    """
+    (workload,), (dispatcher,) = study.workloads, study.dispatchers
+    (predictor,) = workload.predictors
+    choices = [replace(dispatcher, label=BASELINE)]
+    workloads = [replace(workload, dispatchers=(choices[0],))]
+    for one in scenarios:
+        if one.label in (own.label for own in choices):
+            raise ConfigError(f"there are two scenarios of this name: {one.label!r}")
+        spec = _dispatcher(dispatcher.spec, one, folder)
+        choices.append(choice("dispatchers", spec, Path(), one.label))
+        chosen = predictor
+        if one.predictor is not None:
+            chosen = choice("predictors", one.predictor, Path())
+        workloads.append(
+            replace(workload, dispatchers=(choices[-1],), predictors=(chosen,), changes=one.changes)
+        )
+    return replace(
+        study,
+        workloads=tuple(workloads),
+        dispatchers=tuple(choices),
+        baseline=Baseline(dispatcher=BASELINE, predictor=predictor.label),
+        by_group=True,
+    )
+
+
+def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
+    """Return the dispatcher of a scenario."""
+    if scenario.dispatcher is not None:
+        if scenario.settings:
+            raise ConfigError(
+                "set is for the baseline's dispatcher: give options behind the name of the other"
+                " one, such as easy:backfill=sjf",
+                where=scenario.label,
+            )
+        return scenario.dispatcher
+    spec = Spec.parse(base)
+    options = dict(spec.options)
+    edits = [text for text in scenario.settings if is_edit(text)]
+    for text in scenario.settings:
+        key, _, value = text.partition("=")
+        if text not in edits:
+            options[key.strip()] = value.strip()
+    if edits:
+        policy = files_of("dispatchers", spec).get("policy")
+        if policy is None:
+            raise ConfigError("needs --policy", where=edits[0])
+        options["policy"] = str(_written(edited(Policy.load(policy), edits), scenario, folder))
+    return str(Spec(spec.name, tuple(sorted(options.items()))))
+
+
+def _written(policy: Policy, scenario: Scenario, folder: Path) -> Path:
+    """Write a policy that is otherwise; return the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "".join(char if char.isalnum() or char in "-_." else "-" for char in scenario.label)
+    path = (folder / f"{name}{_ENDING}").absolute()
+    with replacing(path) as partial:
+        partial.write_text(policy.to_toml(), encoding="utf-8")
+    return path
+
+
+def moments_as_seconds(text: str, epoch: int | None) -> str:
+    """
+    Return an outage with its dates as seconds of the log's clock.
+
+    Raises
+    ------
+    ConfigError
+        If a date is none, or the log does not say when its second 0 was.
+    """
+    verb, _, rest = text.partition(" ")
+    options = []
+    for key, value in Spec.parse(f"{verb}:{rest}").options:
+        seconds = value
+        if key in ("start", "end", "known") and not value.lstrip("-").isdigit():
+            try:
+                moment = int(in_utc(value).timestamp())
+            except ValueError:
+                raise ConfigError(
+                    f"is {value!r}, must be seconds or a date such as 2024-03-01T10:00:00",
+                    where=text,
+                    key=key,
+                ) from None
+            if epoch is None:
+                raise ConfigError(
+                    "the log does not say when its second 0 was; give seconds instead of a date",
+                    where=text,
+                    key=key,
+                )
+            seconds = str(moment - epoch)
+        options.append((key, seconds))
+    return f"{verb} {str(Spec(verb, tuple(options))).partition(':')[2]}"

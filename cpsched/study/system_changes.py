@@ -1,0 +1,241 @@
+"""Changes to a machine: more nodes, fewer nodes, other limits on time, an outage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count as counting
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.errors import ConfigError, check_least, did_you_mean
+from cpsched.model.topology import Topology, TopologyKind
+from cpsched.model.types import MISSING
+from cpsched.quantities import duration
+from cpsched.spec import Spec, canonical
+from cpsched.study.changes import Change
+from cpsched.systems.hostlist import named_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.workload import Workload
+    from cpsched.simulation.simulate import Settings
+
+
+class AddNodes(Change):
+    """
+    More nodes of a group, each like the group's last one, behind all others along the line.
+
+    In a tree or between blocks they are under a switch, or in a block, of their own.
+
+    Parameters
+    ----------
+    group
+        Which.
+    count
+        How many.
+    """
+
+    name: ClassVar[str] = "add-nodes"
+
+    def __init__(self, group: str, count: int) -> None:
+        check_least("count", count, 1)
+        self.group, self.count = group, count
+
+    def of_system(self, system: System) -> System:
+        """Return the machine with them."""
+        like = int(np.flatnonzero(_in_group(system, self.group))[-1])
+        order = np.append(np.arange(system.num_nodes), np.full(self.count, like))
+        taken = set(system.node_names)
+        names = (f"{self.group}-added-{number}" for number in counting(1))
+        new = [name for name, _ in zip((n for n in names if n not in taken), range(self.count),
+               strict=False)]  # fmt: skip
+        topology = _grown(system.topology, self.count)
+        return replace(
+            _taken(system, order), node_names=(*system.node_names, *new), topology=topology
+        )
+
+
+class RemoveNodes(Change):
+    """
+    Fewer nodes: some by name, or the last ones of a group.
+
+    Parameters
+    ----------
+    nodes
+        Their names, as Slurm lists hosts: ``n[01-04],m1``.
+    group, count
+        Instead: how many of which group.
+    """
+
+    name: ClassVar[str] = "remove-nodes"
+
+    def __init__(self, nodes: str = "", group: str = "", count: int = 0) -> None:
+        if bool(nodes) == bool(group):
+            raise ConfigError("needs either nodes, or group and count")
+        if group:
+            check_least("count", count, 1)
+        self.nodes, self.group, self.count = nodes, group, count
+
+    def of_system(self, system: System) -> System:
+        """Return the machine without them."""
+        gone = self._gone(system)
+        if gone.all():
+            raise ConfigError("leaves no node")
+        kept = np.flatnonzero(~gone)
+        left = {system.node_groups[node] for node in kept.tolist()}
+        for queue in system.queues.values():
+            if queue.groups and not left & set(queue.groups):
+                raise ConfigError(f"leaves queue {queue.name!r} without a node")
+        queues = {
+            name: replace(queue, groups=tuple(one for one in queue.groups if one in left))
+            for name, queue in system.queues.items()
+        }
+        return replace(
+            _taken(system, kept), queues=queues, topology=_shrunk(system.topology, ~gone)
+        )
+
+    def _gone(self, system: System) -> BoolArray:
+        gone = np.zeros(system.num_nodes, dtype=np.bool_)
+        if self.group:
+            nodes = np.flatnonzero(_in_group(system, self.group))
+            if self.count > len(nodes):
+                raise ConfigError(f"group {self.group!r} has {len(nodes)} nodes")
+            gone[nodes[len(nodes) - self.count :]] = True
+            return gone
+        at = {name: node for node, name in enumerate(system.node_names)}
+        gone[[at[name] for name in named_nodes(self.nodes, at)]] = True
+        return gone
+
+
+class MaxTime(Change):
+    """
+    Another limit on the time of a queue.
+
+    Jobs that are in this queue alone and ask for more ask for the limit instead, and are ended
+    there if they run longer.
+
+    Parameters
+    ----------
+    queue
+        Which.
+    time
+        ``H:MM:SS`` or ``D-HH:MM:SS``.
+    """
+
+    name: ClassVar[str] = "max-time"
+
+    def __init__(self, queue: str, time: str) -> None:
+        try:
+            self.time = duration(time)
+        except ValueError as error:
+            raise ConfigError(f"is {time!r}, {error}", key="time") from None
+        check_least("time", self.time, 1)
+        self.queue = queue
+
+    def of_system(self, system: System) -> System:
+        """Return the machine with the limit."""
+        if self.queue not in system.queues:
+            raise _unknown("queue", self.queue, system.queues)
+        queue = system.queues[self.queue]
+        default = None if queue.default_time is None else min(queue.default_time, self.time)
+        changed = replace(queue, max_time=self.time, default_time=default)
+        return replace(system, queues={**system.queues, self.queue: changed})
+
+    def of_workload(self, workload: Workload, system: System) -> Workload:
+        """Return the jobs with what they ask for then."""
+        column = getattr(workload, system.log.queue_field)
+        default = system.queues[self.queue].default
+        names = [system.log.queues.get(name, name) == self.queue for name in column.values]
+        own = np.array([*names, default])[column.codes]
+        asked = workload.requested_time
+        too_long = own & (asked != MISSING) & (asked > self.time)
+        return workload.with_columns(requested_time=np.where(too_long, self.time, asked))
+
+
+class Outage(Change):
+    """
+    Some nodes are down for a while.
+
+    Parameters
+    ----------
+    nodes
+        Their names, as Slurm lists hosts: ``n[01-04],m1``; ``all`` for every node.
+    start, end
+        Seconds of the log's clock, ``[start, end)``.
+    known
+        From which second on that is known; None: not before.
+    """
+
+    name: ClassVar[str] = "outage"
+
+    def __init__(self, nodes: str, start: int, end: int, known: int | None = None) -> None:
+        options = [("nodes", nodes), ("start", str(start)), ("end", str(end))]
+        if known is not None:
+            options.append(("known", str(known)))
+        self.outages = canonical("outages", str(Spec("during", tuple(options))))
+
+    def of_settings(self, settings: Settings) -> Settings:
+        """Return the settings with it."""
+        if settings.outages != "none":
+            raise ConfigError(f"there are outages already: {settings.outages}")
+        return replace(settings, outages=self.outages)
+
+
+def _in_group(system: System, group: str) -> BoolArray:
+    found = np.array([own == group for own in system.node_groups])
+    if not found.any():
+        raise _unknown("node group", group, dict.fromkeys(system.node_groups))
+    return found
+
+
+def _unknown(what: str, name: str, there: Collection[str]) -> ConfigError:
+    hint = did_you_mean(name, there)
+    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(there)}.{hint}")
+
+
+def _taken(system: System, order: IntArray) -> System:
+    """Return the machine of some of its nodes; topology and queues are not brought up to date."""
+    at = order.tolist()
+    return replace(
+        system,
+        capacity=system.capacity[order],
+        weights=system.weights[order],
+        node_names=tuple(system.node_names[node] for node in at),
+        node_groups=tuple(system.node_groups[node] for node in at),
+        features=tuple(system.features[node] for node in at),
+    )
+
+
+def _grown(topology: Topology, count: int) -> Topology:
+    """Return a topology with so many nodes more, in a group of their own at each level."""
+    num = topology.num_nodes + count
+    if topology.num_levels == 1 and not topology.sides:
+        return Topology(num)
+    sizes = tuple((*np.bincount(level).tolist(), count) for level in _groups(topology))
+    return Topology(num, kind=topology.kind, group_sizes=sizes)
+
+
+def _shrunk(topology: Topology, kept: BoolArray) -> Topology:
+    """Return a topology of some of its nodes."""
+    num = int(kept.sum())
+    if topology.num_levels == 1 and not topology.sides:
+        return Topology(num)
+    sizes = tuple(
+        tuple(size for size in np.bincount(level[kept]).tolist() if size)
+        for level in _groups(topology)
+    )
+    return Topology(num, kind=topology.kind, group_sizes=sizes)
+
+
+def _groups(topology: Topology) -> IntArray:
+    """Return the group of every node at each level, shape ``(L, N)``."""
+    if topology.kind not in (TopologyKind.TREE, TopologyKind.BLOCK):
+        raise ConfigError(
+            f"a {topology.kind.value} is of a whole, and has no nodes more or less; give another"
+            " system file"
+        )
+    return topology.levels

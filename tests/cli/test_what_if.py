@@ -1,0 +1,66 @@
+"""``cpsched what-if`` as somebody types it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+LOG = "log.swf"
+
+
+@pytest.fixture
+def files(four_cores):
+    """A folder with a log and a system in it, and we are there."""
+    lines = ["; UnixStartTime: 1000000000"]
+    lines += [
+        f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 {1 + job % 3} 1 -1 1 -1 -1 -1"
+        for job in range(1, 31)
+    ]
+    (four_cores / LOG).write_text("\n".join(lines) + "\n")
+    return four_cores
+
+
+QUICK = ("what-if", LOG, "--system", "four.toml", "--out", "out")
+
+
+def test_every_option_is_a_scenario(files, cpsched):
+    code, out, err = cpsched(
+        *QUICK, "--scale-load", "0.5", "--drop", "user=1", "--set", "backfill=sjf",
+        "--scenario", "both: cap-request 0:01:20; dispatcher fifo",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert out.startswith("5 runs: 5 made")
+    for name in ("baseline", "scale-load 0.5", "drop user=1", "set backfill=sjf", "both"):
+        assert f"\n{name} " in out
+    assert "log on four: who gains and who loses: drop user=1" in out
+    assert (files / "out" / "tables" / "gains.csv").read_text().startswith("workload,system,")
+    # Again, nothing is run.
+    code, again, _ = cpsched(*QUICK, "--scale-load", "0.5")
+    assert again.startswith("2 runs: 0 made, 2 already done")
+
+
+def test_together_they_are_one(files, cpsched):
+    code, out, _ = cpsched(*QUICK, "--scale-load", "0.5", "--drop", "user=1", "--together")
+    assert code == 0
+    assert out.startswith("2 runs")
+    about = json.loads((files / "out" / "study.json").read_text())
+    assert about["study"]["workloads"][1]["changes"] == ["scale-load:factor=0.5", "drop:user=1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "says nothing that is otherwise"),
+        (("--drop", "user=9"), "no job of the log has the user '9'"),
+        (("--set", "backfil=sjf"), "no such option"),
+        (("--add-nodes", "group=gpu,count=1"), "there is no node group 'gpu'"),
+        (("--scenario", "drop user=1"), "must be NAME: CHANGE; CHANGE"),
+        (("--outage", "nodes=node9,start=0,end=5"), "no node 'node9'"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):
+    code, _, err = cpsched(*QUICK, *options)
+    assert code
+    assert message in err
+    assert "Traceback" not in err

@@ -1,0 +1,265 @@
+"""What-if studies: scenarios, what they are called, and for whom they are better or worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cpsched import traces
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.model.workload import Workload
+from cpsched.slurm.policy import Policy
+from cpsched.slurm.policy_edit import edited
+from cpsched.study import carry_out, make_tables
+from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
+from cpsched.study.study_file import parse_study
+
+SYSTEM = """
+name = "site"
+resources = ["core", "gpu"]
+[[nodes]]
+group = "thin"
+count = 2
+core = 4
+[[nodes]]
+group = "gpu"
+count = 1
+core = 4
+gpu = 2
+[[queues]]
+name = "short"
+[[queues]]
+name = "gpu"
+groups = ["gpu"]
+"""
+DAY = 86400
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A system, and a log of 240 jobs on twelve days."""
+    (tmp_path / "site.toml").write_text(SYSTEM)
+    rng = np.random.default_rng(5)
+    num = 240
+    runtime = rng.integers(600, 20_000, num)
+    gpu = (np.arange(num) % 4 == 0).astype(int)
+    workload = Workload.build(
+        title="log",
+        job_id=[f"j{at}" for at in range(num)],
+        submit=np.sort(rng.integers(0, 12 * DAY, num)),
+        runtime=runtime,
+        requested_time=runtime * 3,
+        units=np.where(gpu, 1, rng.integers(1, 5, num)),
+        request=np.stack([np.ones(num, dtype=int), gpu], axis=1),
+        resources=("core", "gpu"),
+        queue=["gpu" if one else "short" for one in gpu],
+        user=[f"u{at % 7}" for at in range(num)],
+        group=["physics" if at % 7 < 3 else "bio" for at in range(num)],
+    )
+    traces.write(workload, tmp_path / "log.parquet", format="table")
+    return tmp_path
+
+
+def study(folder: Path, **more):
+    content = {
+        "systems": ["site.toml"],
+        "dispatchers": ["easy"],
+        "workloads": [{"file": "log.parquet"}],
+        **more,
+    }
+    return parse_study(content, folder / "study.toml")
+
+
+def test_words_become_scenarios() -> None:
+    one = scenario(["add-nodes group=gpu,count=10", "set bf_window=2880", "predictor last-2"])
+    assert one.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last-2"
+    assert one.changes == ("add-nodes:count=10,group=gpu",)
+    assert one.settings == ("bf_window=2880",)
+    assert one.predictor == "last-2"
+    short = {
+        "max-time short=2:00:00": "max-time:queue=short,time=2:00:00",
+        "scale-load 1.2": "scale-load:factor=1.2",
+        "scale-load 1.2,how=times": "scale-load:factor=1.2,how=times",
+        "cap-request 12:00:00": "cap-request:time=12:00:00",
+        "cap-request 2x": "cap-request:factor=2",
+        "drop user=ann": "drop:user=ann",
+    }
+    for words, spec in short.items():
+        assert scenario([words], "x").changes == (spec,)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("add-node group=gpu,count=1", "add-node.*mean 'add-nodes'"),
+        ("set bf_window", "must be KEY=VALUE"),
+        ("scale-load much", "'much' is not a number"),
+        ("cap-request soon", "not a length of time"),
+        ("max-time short", "max-time"),
+        ("add-nodes group=gpu", "count"),
+    ],
+)
+def test_words_that_make_no_sense(words: str, message: str) -> None:
+    with pytest.raises((ConfigError, UnknownNameError), match=message):
+        scenario([words])
+
+
+def test_a_scenario_needs_something_that_is_otherwise() -> None:
+    with pytest.raises(ConfigError, match="says nothing"):
+        scenario([], "empty")
+    with pytest.raises(ConfigError, match="has one dispatcher"):
+        scenario(["dispatcher easy", "dispatcher fifo"])
+
+
+def test_dates_of_an_outage_become_seconds() -> None:
+    text = "outage nodes=n1,start=2024-03-01T10:00:00,end=90000"
+    assert moments_as_seconds(text, 1709280000) == "outage end=90000,nodes=n1,start=7200"
+    with pytest.raises(ConfigError, match="does not say when its second 0 was"):
+        moments_as_seconds(text, None)
+    with pytest.raises(ConfigError, match="'noon', must be seconds or a date"):
+        moments_as_seconds("outage nodes=n1,start=noon,end=5", 0)
+
+
+def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) -> None:
+    base = study(folder)
+    scenarios = [
+        scenario(["add-nodes group=gpu,count=1"], "gpus"),
+        scenario(["drop user=u1"], "without u1"),
+        scenario(["set backfill=sjf"], "sjf"),
+        scenario(["outage nodes=node3,start=86400,end=172800"], "outage"),
+        scenario(["dispatcher fifo", "predictor actual"], "fifo"),
+    ]
+    wanted = what_if(base, scenarios, folder / "policies")
+    outcome = carry_out(wanted, folder / "out")
+    assert not outcome.failed
+    tables = make_tables(folder / "out")
+    runs = {row["dispatcher"]: row for row in tables.summary.rows()}
+    assert list(runs) == [BASELINE, "gpus", "without u1", "sjf", "outage", "fifo"]
+    assert runs["without u1"]["simulated"] == 240 - 35
+    assert runs["fifo"]["predictor"] == "actual"
+    # Every scenario is compared with the baseline, whatever its machine, jobs and predictor.
+    compared = {row["dispatcher"] for row in tables.differences.rows()}
+    assert compared == set(runs) - {BASELINE}
+    assert {row["base_dispatcher"] for row in tables.differences.rows()} == {BASELINE}
+
+    gains = [row for row in tables.gains.rows() if row["dispatcher"] == "gpus"]
+    kinds = {(row["kind"], row["group"]): row for row in gains}
+    assert {kind for kind, _ in kinds} == {
+        *("all", "queue", "account", "user", "length", "size", "GPU"),
+    }
+    for kind in ("queue", "account", "user", "length", "size", "GPU"):
+        assert sum(row["jobs"] for (one, _), row in kinds.items() if one == kind) == 240
+    # Jobs with GPUs gain, those of the other queue are where they were.
+    assert kinds["GPU", "yes"]["difference"] < 0
+    assert kinds["GPU", "yes"]["verdict"] == "lower"
+    assert kinds["all", "all"]["hours"] == pytest.approx(
+        kinds["GPU", "yes"]["hours"] + kinds["GPU", "no"]["hours"]
+    )
+    jobs = kinds["all", "all"]
+    assert jobs["difference"] == pytest.approx(jobs["wait_mean_s"] - jobs["base_wait_mean_s"])
+    assert jobs["wait_mean_s"] == pytest.approx(runs["gpus"]["wait_mean_s"])
+    # Of the dropped user's jobs nothing is said.
+    dropped = {row["group"] for row in tables.gains.rows() if row["dispatcher"] == "without u1"}
+    assert "u1" not in dropped
+    assert (folder / "out").is_dir()
+
+
+def test_a_study_file_can_say_the_same(folder: Path) -> None:
+    (folder / "study.toml").write_text(
+        """
+        systems = ["site.toml"]
+        by_group = true
+        [dispatchers]
+        baseline = "easy"
+        gpus = "easy"
+        [[workloads]]
+        file = "log.parquet"
+        dispatchers = ["baseline"]
+        [[workloads]]
+        file = "log.parquet"
+        dispatchers = ["gpus"]
+        changes = ["add-nodes:group=gpu,count=1"]
+        [baseline]
+        dispatcher = "baseline"
+        """
+    )
+    from cpsched.study import load_study
+
+    outcome = carry_out(load_study(folder / "study.toml"), folder / "out")
+    assert not outcome.failed
+    own = what_if(
+        study(folder), [scenario(["add-nodes group=gpu,count=1"], "gpus")], folder / "policies"
+    )
+    # They are the same runs.
+    assert carry_out(own, folder / "out").kept == 2
+
+
+def test_a_baseline_may_be_of_another_system(folder: Path) -> None:
+    (folder / "more.toml").write_text(SYSTEM.replace("count = 2", "count = 4"))
+    wanted = study(
+        folder,
+        systems=["site.toml", "more.toml"],
+        baseline={"dispatcher": "easy", "system": "site"},
+    )
+    carry_out(wanted, folder / "out")
+    rows = make_tables(folder / "out").differences.rows()
+    assert {(row["system"], row["base_system"]) for row in rows} == {("more", "site")}
+
+
+def test_two_scenarios_of_one_name_are_refused(folder: Path) -> None:
+    two = [scenario(["drop user=u1"], "x"), scenario(["drop user=u2"], "x")]
+    with pytest.raises(ConfigError, match="two scenarios of this name"):
+        what_if(study(folder), two, folder)
+    with pytest.raises(ConfigError, match="set is for the baseline's dispatcher"):
+        what_if(study(folder), [scenario(["dispatcher fifo", "set backfill=sjf"], "x")], folder)
+    with pytest.raises(ConfigError, match="needs --policy"):
+        what_if(study(folder), [scenario(["set qos.a.Priority=4"], "x")], folder)
+
+
+POLICY = """
+[licenses]
+matlab = 4
+[[qos]]
+Name = "normal"
+MaxJobsPU = 2
+[[partition]]
+PartitionName = "short"
+[[association]]
+Account = "physics"
+[[association]]
+Account = "physics"
+User = "ann"
+"""
+
+
+def test_values_of_a_policy_are_changed() -> None:
+    edits = [
+        *("qos.normal.MaxJobsPU=8", "qos.normal.GrpTRES=cpu=100", "licenses.matlab=9"),
+        *("account.physics.Share=7", "user.ann.Share=3", "partition.short.PriorityJobFactor=5"),
+    ]
+    policy = edited(Policy.parse(POLICY), edits)
+    assert policy.qos["normal"].limits == {"MaxJobsPU": 8, "GrpTRES": {"cpu": 100}}
+    assert policy.licenses == {"matlab": 9}
+    assert [one.shares for one in policy.associations] == [7, 3]
+    assert policy.partitions["short"].job_factor == 5
+    assert edited(policy, ["qos.normal.MaxJobsPU="]).qos["normal"].limits == {
+        "GrpTRES": {"cpu": 100}
+    }
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ("qoss.normal.MaxJobsPU=1", "'qoss' must be one of.*mean 'qos'"),
+        ("qos.norml.MaxJobsPU=1", "no qos 'norml'.*mean 'normal'"),
+        ("qos.normal.MaxJobPU=1", "no such key.*mean 'MaxJobsPU'"),
+        ("qos.normal.MaxJobsPU=few", "is not a whole number"),
+        ("account.ann.Share=1", "no account 'ann'"),
+    ],
+)
+def test_values_that_a_policy_has_not(edit: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        edited(Policy.parse(POLICY), [edit])
+    assert edit in str(caught.value)
