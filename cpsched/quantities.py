@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cpsched.model.types import MAX_TIME
@@ -83,12 +84,23 @@ def instant(value: str) -> tuple[int, bool]:
     if not match:
         raise ValueError("is not a date and time like 2024-03-01T10:00:00")
     try:
-        moment = datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3] or ''}")
+        if match[3] is not None:
+            moment = datetime.fromisoformat(f"{match[1]}T{match[2]}{match[3]}")
+            seconds = int(moment.timestamp())
+        else:
+            hour, minute, second = map(int, match[2].split(":"))
+            if hour > 23 or minute > 59 or second > 59:
+                raise ValueError("hours go to 23, minutes and seconds to 59")
+            seconds = _midnight(match[1]) + 3600 * hour + 60 * minute + second
     except ValueError as error:
         raise ValueError(f"is not a date and time ({error})") from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return seconds_within(int(moment.timestamp())), match[3] is not None
+    return seconds_within(seconds), match[3] is not None
+
+
+@lru_cache(maxsize=4096)
+def _midnight(date: str) -> int:
+    """Return the unix second at which a day begins in UTC."""
+    return int(datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp())
 
 
 def amount(value: str, units: Mapping[str, int], *, per: int = 1) -> int:

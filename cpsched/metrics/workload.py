@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model.types import MISSING, Status
+from cpsched.model.workload import SET_ASIDE
 
 if TYPE_CHECKING:
     from cpsched.model.types import AnyArray
@@ -26,7 +27,8 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     rows = [
         ("log", workload.title),
         ("jobs", f"{len(workload):,}"),
-        *((f"set aside: {reason}", f"{number:,}") for reason, number in workload.set_aside),
+        *_set_aside(workload),
+        *(("note", text) for key, text in workload.header if key == "Note"),
         ("span", _span(workload)),
         ("busiest day", _busiest_day(workload)),
         ("runtime [s]", _spread(workload.runtime)),
@@ -55,6 +57,20 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     else:
         rows.append(("recorded wait [s]", "unknown"))
     return rows
+
+
+def _set_aside(workload: Workload) -> list[tuple[str, str]]:
+    """Return how many rows were set aside for which reason, and what the log says of them."""
+    details = {
+        reason: f"; {text}"
+        for key, said in workload.header
+        if key == SET_ASIDE
+        for reason, _, text in [said.partition(": ")]
+    }
+    return [
+        (f"set aside: {reason}", f"{number:,}{details.get(reason, '')}")
+        for reason, number in workload.set_aside
+    ]
 
 
 def _span(workload: Workload) -> str:

@@ -42,6 +42,8 @@ class Status(IntEnum):
     CANCELLED = 5
     TIMEOUT = 6
     """Killed at its requested time."""
+    PREEMPTED = 7
+    """Taken off its nodes before it had ended: for another job, or to be queued again."""
 
 
 class DependencyType(IntEnum):

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 Layout = Literal["processors", "units"]
 
+#: Key of the header's lines that say more of what was set aside: ``reason: text``.
+SET_ASIDE = "Set aside"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:

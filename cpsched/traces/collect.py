@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
-from cpsched.model.workload import LABEL_COLUMNS, Labels, Workload
+from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE, Labels, Workload
 from cpsched.traces.checks import LogTooLargeError, no_jobs, too_many_rows
 from cpsched.traces.limits import MAX_ID, MAX_KINDS, MAX_ROWS
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.errors import TraceError
@@ -35,11 +35,15 @@ class Shape:
     per_node: Mapping[str, int]
     nodes_min: int = 1
     nodes_max: int = UNBOUNDED
+    contiguous: bool = False
     exclusive: bool = False
     segment: int = 0
     max_switches: int = 0
     switch_wait: int = MISSING
     constraint: str | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.units, self.nodes_min, *self.request.items(), *self.per_node.items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +66,59 @@ class Job:
     reservation: str | None = None
     licenses: str | None = None
     array: str | None = None
+    array_limit: int = 0
+    nice: int = 0
+    begin: int = MISSING
+    cancel: int = MISSING
 
 
 #: Columns of a workload by the fields of a job and of its shape that they are made of.
-_OF_JOB = ("submit", "start", "runtime", "requested_time", "status", *LABEL_COLUMNS[1:])
+_TIMES = ("submit", "start", "begin", "cancel")
+_NUMBERS = ("runtime", "requested_time", "status", "array_limit", "nice")
+_LABELS = tuple(name for name in LABEL_COLUMNS if name != "constraint")
 _OF_SHAPE = (
-    *("units", "nodes_min", "nodes_max", "exclusive"),
-    *("segment", "max_switches", "switch_wait", "constraint"),
+    *("units", "nodes_min", "nodes_max", "contiguous", "exclusive"),
+    *("segment", "max_switches", "switch_wait"),
 )
+#: How many of the rows set aside for one reason are named.
+_EXAMPLES = 3
 
 
 class NotAJobError(Exception):
-    """Raised by a reader at a valid row that is not a job; the message is the reason."""
+    """
+    Raised by a reader at a valid row that is not a job.
+
+    Parameters
+    ----------
+    reason
+        Why it is set aside.
+    core_seconds
+        What it held, or asks for if it waits; 0 where the log does not say.
+    """
+
+    def __init__(self, reason: str, core_seconds: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.core_seconds = core_seconds
+
+
+@dataclass(slots=True)
+class _Aside:
+    """Rows set aside for one reason."""
+
+    count: int = 0
+    core_seconds: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return what they amount to, and the first of them, in words."""
+        parts = []
+        if self.core_seconds:
+            parts.append(f"{self.core_seconds / 3600:,.1f} core-hours")
+        if self.examples:
+            more = ", ..." if self.count > len(self.examples) else ""
+            parts.append(", ".join(self.examples) + more)
+        return "; ".join(parts)
 
 
 class Jobs:
@@ -86,15 +131,30 @@ class Jobs:
     def __init__(self, path: Path, *, skip_bad_lines: bool) -> None:
         self._path = path
         self._skip = skip_bad_lines
-        self._ids: dict[str, None] = {}
+        self._ids: dict[str, int] = {}
         self._columns: dict[str, Any] = {
-            name: _LabelColumn() if name in LABEL_COLUMNS else array("q")
-            for name in (*_OF_JOB, *_OF_SHAPE)
+            **{name: array("q") for name in (*_TIMES, *_NUMBERS)},
+            **{name: _LabelColumn() for name in _LABELS},
         }
-        self._amounts: dict[tuple[tuple[str, int], ...], int] = {}
-        self._request, self._per_node = array("q"), array("q")
+        self._shapes: dict[Shape, int] = {}
+        self._shape_of = array("q")
         self._kinds: set[str] = set()
-        self._set_aside: dict[str, int] = {}
+        self._asides: dict[str, _Aside] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def row_of(self, job_id: str) -> int | None:
+        """Return which job this is, counted from 0, or None."""
+        return self._ids.get(job_id)
+
+    def value(self, column: str, row: int) -> int:
+        """Return a number of a job; times are unix seconds."""
+        return int(self._columns[column][row])
+
+    def set_value(self, column: str, row: int, value: int) -> None:
+        """Change a number of a job."""
+        self._columns[column][row] = value
 
     def add(self, job: Job, place: Place) -> None:
         """
@@ -103,7 +163,7 @@ class Jobs:
         Raises
         ------
         TraceError
-            If it is there already, or its id or its numbers are beyond the limits.
+            If it is already there, or its id or its numbers are beyond the limits.
         """
         if job.job_id in self._ids:
             raise place.error("is in the log already", "job id", job.job_id)
@@ -112,25 +172,29 @@ class Jobs:
         if len(self._ids) >= MAX_ROWS:
             raise too_many_rows(self._path)
         _check(job, place)
-        shape = job.shape
-        self._check_kinds(shape, place)
-        self._ids[job.job_id] = None
-        for holder, columns in ((job, _OF_JOB), (shape, _OF_SHAPE)):
-            for name in columns:
-                self._columns[name].append(getattr(holder, name))
-        for column, amounts in ((self._request, shape.request), (self._per_node, shape.per_node)):
-            key = tuple(sorted(amounts.items()))
-            column.append(self._amounts.setdefault(key, len(self._amounts)))
+        code = self._shapes.get(job.shape)
+        if code is None:
+            _check_shape(job.shape, place)
+            self._check_kinds(job.shape, place)
+            code = self._shapes[job.shape] = len(self._shapes)
+        self._shape_of.append(code)
+        self._ids[job.job_id] = len(self._ids)
+        for name, column in self._columns.items():
+            column.append(getattr(job, name))
 
-    def set_aside(self, reason: str) -> None:
-        """Count a row which is not a job."""
-        self._set_aside[reason] = self._set_aside.get(reason, 0) + 1
+    def set_aside(self, reason: str, example: str = "", core_seconds: int = 0) -> None:
+        """Count a row which is not a job; the first ones are named in the header."""
+        aside = self._asides.setdefault(reason, _Aside())
+        aside.count += 1
+        aside.core_seconds += core_seconds
+        if example and len(aside.examples) < _EXAMPLES:
+            aside.examples.append(example)
 
     def bad(self, error: TraceError) -> None:
         """Count an invalid row, or raise its error; too large a log is always an error."""
         if not self._skip or isinstance(error, LogTooLargeError):
             raise error
-        self.set_aside("bad line")
+        self.set_aside("bad line", "" if error.line is None else f"line {error.line}")
 
     def _check_kinds(self, shape: Shape, place: Place) -> None:
         """Raise if a job brings in one kind of resource too many."""
@@ -141,51 +205,73 @@ class Jobs:
             raise place.error(right, "resource", min(new))
         self._kinds |= new
 
-    def workload(self, header: Iterable[tuple[str, str]] = ()) -> Workload:
+    def workload(self, header: Iterable[tuple[str, str]] = (), **columns: IntArray) -> Workload:
         """
         Return the workload; its epoch is the first submit.
+
+        Parameters
+        ----------
+        header
+            The log's metadata. What was set aside follows it, with core-hours and examples.
+        columns
+            Columns of the workload that no job has, in the order in which jobs were added.
 
         Raises
         ------
         TraceError
             If there is not a job.
         """
-        set_aside = tuple(sorted(self._set_aside.items()))
+        set_aside = tuple(sorted((reason, aside.count) for reason, aside in self._asides.items()))
         if not self._ids:
             raise no_jobs(self._path, set_aside)
-        columns: dict[str, Any] = {
-            name: values.labels()
-            if isinstance(values, _LabelColumn)
-            else np.frombuffer(values, dtype=np.int64)
-            for name, values in self._columns.items()
+        asides = [
+            (SET_ASIDE, f"{reason}: {text}")
+            for reason, aside in sorted(self._asides.items())
+            if (text := aside.text())
+        ]
+        numbers = {name: np.frombuffer(self._columns[name], dtype=np.int64) for name in _NUMBERS}
+        times = {name: np.frombuffer(self._columns[name], dtype=np.int64) for name in _TIMES}
+        epoch = int(times["submit"].min())
+        times = {
+            name: np.where(time == MISSING, MISSING, time - epoch) for name, time in times.items()
         }
-        epoch = int(columns["submit"].min())
-        start = columns.pop("start")
+        shapes = list(self._shapes)
+        shape_of = np.frombuffer(self._shape_of, dtype=np.int64)
         resources = ordered(self._kinds)
+        constraints = Labels.encode(shape.constraint for shape in shapes)
         return Workload.build(
             title=title(self._path),
             epoch=epoch,
             resources=resources,
             layout="units",
             job_id=list(self._ids),
-            submit=columns.pop("submit") - epoch,
-            recorded_start=np.where(start == MISSING, MISSING, start - epoch),
-            request=self._matrix(self._request, resources),
-            per_node=self._matrix(self._per_node, resources),
-            header=header,
+            recorded_start=times.pop("start"),
+            request=_matrix([shape.request for shape in shapes], resources)[shape_of],
+            per_node=_matrix([shape.per_node for shape in shapes], resources)[shape_of],
+            constraint=Labels(constraints.codes[shape_of], constraints.values).take(
+                np.arange(len(self))
+            ),
+            header=[*header, *asides],
             set_aside=set_aside,
+            **times,
+            **numbers,
+            **{name: self._columns[name].labels() for name in _LABELS},
+            **{
+                name: np.array([getattr(shape, name) for shape in shapes])[shape_of]
+                for name in _OF_SHAPE
+            },
             **columns,
         )
 
-    def _matrix(self, codes: array[int], resources: tuple[str, ...]) -> IntArray:
-        """Return the amounts of every job, shape ``(J, R)``."""
-        rows = np.zeros((len(self._amounts), len(resources)), dtype=np.int64)
-        for amounts, row in self._amounts.items():
-            for kind, amount in amounts:
-                if amount:
-                    rows[row, resources.index(kind)] = amount
-        matrix: IntArray = rows[np.frombuffer(codes, dtype=np.int64)]
-        return matrix
+
+def _matrix(amounts: Sequence[Mapping[str, int]], resources: Sequence[str]) -> IntArray:
+    """Return amounts by resource kind as rows, shape ``(len(amounts), R)``."""
+    rows = np.zeros((len(amounts), len(resources)), dtype=np.int64)
+    for row, known in enumerate(amounts):
+        for kind, amount in known.items():
+            if amount:
+                rows[row, resources.index(kind)] = amount
+    return rows
 
 
 class _LabelColumn:
@@ -210,14 +296,19 @@ def ordered(kinds: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check(job: Job, place: Place) -> None:
-    """Raise for numbers that are wrong together."""
-    shape = job.shape
+    """Raise for numbers of a job that are wrong together."""
     if not 0 <= job.runtime <= MAX_TIME:
         raise place.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)
     if job.requested_time != MISSING and job.requested_time < 1:
         raise place.error("must be at least one second", "requested time", job.requested_time)
     if job.start != MISSING and job.start < job.submit:
         raise place.error("is before the job was submitted", "start", job.start)
+    if job.cancel != MISSING and job.cancel < job.submit:
+        raise place.error("is before the job was submitted", "cancel", job.cancel)
+
+
+def _check_shape(shape: Shape, place: Place) -> None:
+    """Raise for amounts that are wrong together."""
     if not 1 <= shape.units < UNBOUNDED:
         raise place.error(f"must be from 1 to {UNBOUNDED - 1}", "units", shape.units)
     for amounts, times in ((shape.request, shape.units), (shape.per_node, shape.nodes_min)):

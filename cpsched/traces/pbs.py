@@ -87,8 +87,8 @@ class Pbs:
                 types[kind] += 1
                 if kind == "E":
                     jobs.add(_job(job_id, _values(text, place), place), place)
-            except NotAJobError as reason:
-                jobs.set_aside(str(reason))
+            except NotAJobError as why:
+                jobs.set_aside(why.reason, job_id)
             except TraceError as error:
                 jobs.bad(error)
         counts = ", ".join(f"{kind} {count}" for kind, count in sorted(types.items()))

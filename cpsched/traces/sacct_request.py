@@ -1,21 +1,29 @@
 """
-What a Slurm job asked for, from the columns of ``sacct``.
+What a Slurm job asked for and held, from the columns of ``sacct``.
 
-A job is ``cores`` units of one core on exactly ``nodes`` nodes:
+A job is ``cores`` units of one core on exactly ``nodes`` nodes. What it held counts
+(``AllocTRES``), which may be more than it asked for: whole cores of several hardware threads, and
+their memory. What Slurm calls a CPU is a core or a hardware thread, as the site configured it.
 
-- cores: ``ReqTRES`` cpu, else ``ReqCPUS``, else what was allocated (``AllocTRES``, ``AllocCPUS``,
-  ``NCPUS``). What Slurm calls a CPU is a core or a hardware thread, as the site configured it.
+- exclusive: ``--exclusive`` in ``SubmitLine``, or more CPUs than hardware threads explain (over
+  four times what was asked for). Such a job is alone on its nodes, and cores, memory and GPUs are
+  what it asked for, not what the nodes have.
+- cores: ``AllocTRES`` cpu (``AllocCPUS``, ``NCPUS``), at least ``ReqTRES`` cpu (``ReqCPUS``).
 - nodes: what was allocated where known (``AllocTRES`` node, ``AllocNodes``, ``NNodes``), else
   what was asked for (``ReqTRES`` node, ``ReqNodes``). sacct does not tell ``-N 2`` (exactly two)
-  from no ``-N`` at all, so the number it got is taken as the number it needs.
+  from no ``-N`` at all, so the number it got is taken as the number it needs, unless ``SubmitLine``
+  has a range (``-N 2-4``).
 - generic resources: ``ReqTRES``, else ``AllocTRES``, else ``ReqGRES``, ``AllocGRES``; totals over
   all nodes (``PER_NODE:``: each node's), so each node needs its share, rounded up. ``gpu`` of a
-  type (``gres/gpu:v100``) counts only where the plain ``gpu`` is not given beside it.
+  type (``gres/gpu:v100``) counts only where the plain ``gpu`` is not given beside it. Where no
+  column has any: ``--gres``, ``--gpus-per-node`` and ``--gpus`` of ``SubmitLine``.
 - memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
-  (``ReqMem`` without letter, ``ReqTRES`` mem, ``AllocTRES`` mem) divided by the nodes and rounded
-  up, goes to the node. ``0`` (all the node's memory) cannot be known here and counts as none.
-- segments and switches: ``--segment=N`` and ``--switches=N@time`` of ``SubmitLine``, the command
-  that submitted the job. Without a time Slurm waits 300 s for so few switches, its default.
+  (``AllocTRES`` mem, ``ReqMem`` without letter, ``ReqTRES`` mem) divided by the nodes and rounded
+  up, goes to the node. ``--mem=0``, all the node's memory, is the memory of the node it got; where
+  no column tells that (``ReqMem`` 0), a job with ``--mem=0`` in ``SubmitLine`` is exclusive, and
+  others ask for none.
+- ``--contiguous``, ``--segment=N`` and ``--switches=N@time`` of ``SubmitLine``. Without a time
+  Slurm waits 300 s for so few switches, its default.
 """
 
 from __future__ import annotations
@@ -44,8 +52,9 @@ _NOTHING = ("", "0", "(null)", "N/A", "None")
 #: How busy GPUs were; nothing a job holds.
 _MEASURED = ("gres/gpumem", "gres/gpuutil")
 _SOCKETS = re.compile(r"\([^)]*\)")
-_SEGMENT = re.compile(r"(?:^|\s)--segment[=\s]\s*(\S+)")
-_SWITCHES = re.compile(r"(?:^|\s)--switches[=\s]\s*(\S+)")
+_NODES = re.compile(r"([0-9]+[kmKM]?)-([0-9]+[kmKM]?)?")
+#: More CPUs for each one asked for than any hardware has threads on a core.
+_MOST_THREADS = 4
 #: Seconds for which a limit of switches counts that names no time (max_switch_wait of Slurm).
 _SWITCH_WAIT = 300
 _ENDLESS = ("INFINITE", "UNLIMITED")
@@ -62,14 +71,46 @@ class Tres:
     generic: Mapping[str, int]
 
 
-def shape(row: Mapping[str, str], place: Place) -> Shape:
+#: The columns and options that a shape is made of.
+_COLUMNS = (
+    *("reqtres", "alloctres", "reqmem", "nnodes", "allocnodes", "reqnodes", "alloccpus", "ncpus"),
+    *("reqcpus", "reqgres", "allocgres", "constraints"),
+)
+_OPTIONS = (
+    *("exclusive", "contiguous", "mem", "nodes", "gres", "gpus-per-node", "gpus"),
+    *("segment", "switches"),
+)
+#: Shapes kept at once; logs have some thousands.
+_MOST_KEPT = 100_000
+
+
+class Shapes:
+    """The shapes of a log; equal requests are worked out once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str | None, ...], Shape] = {}
+
+    def of(self, row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
+        """Return the shape of a row; as :func:`shape`."""
+        key = (*map(row.get, _COLUMNS), *(map(options.get, _OPTIONS) if options else ()))
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = shape(row, options, place)
+        return found
+
+
+def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
     """
     Return how a job lies on nodes.
 
     Parameters
     ----------
     row
-        Columns of ``sacct`` by name in lower case, with empty ones left out.
+        Columns of ``sacct`` by name in lower case.
+    options
+        Options of the command that submitted it, see :mod:`cpsched.traces.sacct_command`.
 
     Raises
     ------
@@ -80,9 +121,12 @@ def shape(row: Mapping[str, str], place: Place) -> Shape:
     got = tres(row.get("alloctres", ""), "AllocTRES", place)
     nodes = _first(got.nodes, *_counts(row, ("AllocNodes", "NNodes"), place), asked.nodes)
     nodes = _first(nodes, *_counts(row, ("ReqNodes",), place))
+    asked_cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place))
     got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
-    cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place), got_cores)
-    if cores is None:
+    exclusive = options.get("exclusive") in ("", "exclusive") or _is_whole(asked_cores, got_cores)
+    cores = asked_cores if exclusive else max(got_cores or 0, asked_cores or 0)
+    cores = cores or got_cores
+    if not cores:
         raise place.error(
             "has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores"
         )
@@ -91,36 +135,78 @@ def shape(row: Mapping[str, str], place: Place) -> Shape:
         cores = got_cores or 0
         if cores < nodes:
             raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
-    generic = asked.generic or got.generic or _old_generic(row, nodes, place)
-    on_node = {kind: _share(total, nodes, kind, place) for kind, total in generic.items()}
+    on_node = _generic(row, options, asked, got, nodes, place)
     request = {"core": 1}
-    memory, each = _memory(row, asked, got, place)
+    memory, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
     if memory and each == "core":
         request["mem"] = memory
     elif memory:
         on_node["mem"] = memory if each == "node" else _share(memory, nodes, "mem", place)
-    segment, max_switches, switch_wait = _locality(row.get("submitline", ""), place)
+    elif options.get("mem") == "0":
+        exclusive = True
+    segment, max_switches, switch_wait = _locality(options, place)
+    least, most = _bounds(options, nodes, place)
     return Shape(
         units=cores,
         request=request,
         per_node=on_node,
-        nodes_min=nodes or 1,
-        nodes_max=nodes or UNBOUNDED,
+        nodes_min=least,
+        nodes_max=most,
+        contiguous="contiguous" in options,
+        exclusive=exclusive,
         segment=segment,
         max_switches=max_switches,
         switch_wait=switch_wait,
-        constraint=row.get("constraints"),
+        constraint=row.get("constraints") or None,
     )
 
 
-def _locality(command: str, place: Place) -> tuple[int, int, int]:
-    """Return segment, most switches and seconds to wait for them, from the submitting command."""
-    match = _SEGMENT.search(command)
-    segment = place.parse(_count, "SubmitLine --segment", match[1]) if match else 0
-    match = _SWITCHES.search(command)
-    if match is None:
+def _is_whole(asked: int | None, got: int | None) -> bool:
+    return bool(asked and got and got > _MOST_THREADS * asked)
+
+
+def _bounds(options: Mapping[str, str], nodes: int | None, place: Place) -> tuple[int, int]:
+    """Return the fewest and most nodes: a range that was asked for, or what it got."""
+    match = _NODES.fullmatch(options.get("nodes", ""))
+    if match:
+        least, most = (
+            place.parse(lambda text: amount(text, COUNTS), "SubmitLine --nodes", match[part] or "0")
+            for part in (1, 2)
+        )
+        if 1 <= least <= (nodes or least) <= (most or UNBOUNDED) <= UNBOUNDED:
+            return least, most or UNBOUNDED
+    return nodes or 1, nodes or UNBOUNDED
+
+
+def _generic(
+    row: Mapping[str, str],
+    options: Mapping[str, str],
+    asked: Tres,
+    got: Tres,
+    nodes: int | None,
+    place: Place,
+) -> dict[str, int]:
+    """Return what a job needs of generic resources on each node."""
+    totals = asked.generic or got.generic or _old_generic(row, nodes, place)
+    if totals:
+        return {kind: _share(total, nodes, kind, place) for kind, total in totals.items()}
+    on_node = _gres(options.get("gres", ""), "SubmitLine --gres", place)
+    for name, times in (("gpus-per-node", 1), ("gpus", nodes or 1)):
+        if name in options and "gpu" not in on_node:
+            kind = f"gpu:{options[name]}"
+            counts = _gres(kind, f"SubmitLine --{name}", place)
+            on_node.update({kind: -(-count // times) for kind, count in counts.items()})
+    return {kind: count for kind, count in on_node.items() if count}
+
+
+def _locality(options: Mapping[str, str], place: Place) -> tuple[int, int, int]:
+    """Return segment, most switches and seconds to wait for them."""
+    text = options.get("segment")
+    segment = place.parse(_count, "SubmitLine --segment", text) if text else 0
+    text = options.get("switches")
+    if not text:
         return segment, 0, MISSING
-    count, _, text = match[1].partition("@")
+    count, _, text = text.partition("@")
     switches = place.parse(_count, "SubmitLine --switches", count)
     if text.upper() in _ENDLESS:
         return segment, switches, MISSING
@@ -180,33 +266,39 @@ def _untyped(items: Iterable[tuple[str, str, int]]) -> dict[str, int]:
 
 
 def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]:
-    """Read ``gpu:2`` or ``gpu:tesla:2(S:0)`` from the columns Slurm had before 20.11, as totals."""
+    """Read the columns Slurm had before 20.11, as totals."""
     for column in ("ReqGRES", "AllocGRES"):
         text = row.get(column.lower(), "")
-        if text in _NOTHING:
-            continue
-        text, times = text.removeprefix("PER_NODE:"), 1
-        if len(text) < len(row[column.lower()]):
-            times = nodes or 1
-        items = []
-        for item in _SOCKETS.sub("", text).split(","):
-            match = _OLD_GRES.fullmatch(item)
-            if not match:
-                raise place.error("name:count or name:type:count is expected", column, text)
-            count = place.parse(lambda value: amount(value, COUNTS), column, match[3] or "1")
-            items.append((match[1], match[2] or "", count * times))
-        return _untyped(items)
+        if text not in _NOTHING:
+            times = nodes or 1 if text.startswith("PER_NODE:") else 1
+            counts = _gres(text.removeprefix("PER_NODE:"), column, place)
+            return {kind: times * count for kind, count in counts.items()}
     return {}
 
 
-def _memory(row: Mapping[str, str], asked: Tres, got: Tres, place: Place) -> tuple[int, str]:
+def _gres(text: str, column: str, place: Place) -> dict[str, int]:
+    """Read ``gpu:2``, ``gpu:tesla:2(S:0)``, ``gres/gpu:tesla=2``, added up by name."""
+    items = []
+    for item in _SOCKETS.sub("", text).split(",") if text not in (*_NOTHING, "none") else ():
+        match = _OLD_GRES.fullmatch(item.replace("=", ":"))
+        if not match:
+            raise place.error("name:count or name:type:count is expected", column, text)
+        count = place.parse(lambda value: amount(value, COUNTS), column, match[3] or "1")
+        items.append((match[1], match[2] or "", count))
+    return _untyped(items)
+
+
+def _memory(
+    row: Mapping[str, str], asked: int | None, got: int | None, place: Place
+) -> tuple[int, str]:
     """Return KB, and what for: ``core``, ``node`` or ``job``."""
     text = row.get("reqmem", "")
-    each = {"c": "core", "n": "node"}.get(text[-1:], "job")
-    if text:
-        number = text if each == "job" else text[:-1]
-        return place.parse(lambda value: amount(value, MEMORY), "ReqMem", number), each
-    return _first(asked.memory, got.memory) or 0, "job"
+    if not text:
+        return _first(got, asked) or 0, "job"
+    each = {"c": "core", "n": "node"}.get(text[-1], "job")
+    number = text if each == "job" else text[:-1]
+    memory = place.parse(lambda value: amount(value, MEMORY), "ReqMem", number)
+    return (memory, each) if memory and each != "job" else (got or memory, "job")
 
 
 def _share(total: int, nodes: int | None, kind: str, place: Place) -> int:

@@ -8,8 +8,9 @@ none for is either counted in a ``Note`` of the header or, like the layout on no
   number of nodes; memory is the job's total divided by that, rounded up.
 - strings that are not numbers (job ids, users, queues, ...) are numbered from 1; queues and
   partitions are listed in the header as the standard asks, the others are not.
-- a timeout becomes status 0 (failed); a requested time that was only assumed becomes unknown;
-  a recorded start before the submit becomes an unknown wait.
+- a timeout becomes status 0 (failed), a preempted job status 5 (cancelled);
+- a requested time that was only assumed becomes unknown; a recorded start before the submit
+  becomes an unknown wait.
 """
 
 from __future__ import annotations
@@ -63,9 +64,11 @@ def _columns(workload: Workload, path: Path, notes: list[str]) -> IntArray:
     early = (workload.recorded_start != MISSING) & (wait < 0)
     asked = (workload.requested_time != MISSING) & ~workload.requested_time_assumed
     timeouts = workload.status == Status.TIMEOUT
+    preempted = workload.status == Status.PREEMPTED
     _note(notes, early, "recorded start(s) before the submit are written as unknown")
     _note(notes, workload.requested_time_assumed, "assumed requested time(s) written as unknown")
     _note(notes, timeouts, "timeout(s) are written as status 0")
+    _note(notes, preempted, "preempted job(s) are written as status 5")
     table = np.full((workload.num_jobs, 18), -1, dtype=np.int64)
     table[:, 0] = _job_numbers(workload, notes)
     table[:, 1] = workload.submit
@@ -75,6 +78,7 @@ def _columns(workload: Workload, path: Path, notes: list[str]) -> IntArray:
     table[:, 8] = np.where(asked, workload.requested_time, -1)
     table[:, 9] = memory
     table[:, 10] = np.where(timeouts, Status.FAILED, workload.status)
+    table[preempted, 10] = Status.CANCELLED
     for position, name in enumerate(_LABELS, start=11):
         table[:, position] = _label_numbers(name, getattr(workload, name), notes)
     return table

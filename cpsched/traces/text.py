@@ -30,13 +30,16 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, to say where something is wrong."""
+    """A line of a file, or an item of what has no lines, to say where something is wrong."""
 
     file: Path
     line: int | None = None
+    item: str = ""
 
     def error(self, message: str, field: str | None = None, value: object = None) -> TraceError:
         """Return (not raise) the error for this place."""
+        if self.item:
+            message = f"{message} ({self.item})"
         return TraceError(message, file=self.file, line=self.line, field=field, value=value)
 
     def parse(self, reader: Callable[[str], T], field: str, value: str) -> T:

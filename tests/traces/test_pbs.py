@@ -61,7 +61,12 @@ def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs) -> None:
 
 def test_records_that_are_no_jobs_are_counted(logs) -> None:
     workload = traces.read(logs / "pbspro.acct")
-    assert workload.header == (("Records", "E 7, L 1, Q 1, S 1"),)
+    assert workload.header[0] == ("Records", "E 7, L 1, Q 1, S 1")
+    assert {text.partition(":")[0] for key, text in workload.header if key == "Set aside"} == {
+        "array parent",
+        "heterogeneous chunks",
+        "never ran",
+    }
     assert workload.set_aside == (
         ("array parent", 1),
         ("heterogeneous chunks", 1),

@@ -45,51 +45,63 @@ def test_a_job_is_its_cores_on_its_nodes(logs) -> None:
     assert workload.epoch == 1_709_287_199
     assert workload.layout == "units"
     assert workload.resources == ("core", "gpu", "mem")
-    assert workload.job_id.tolist() == ["101_7", "100", "102+0", "103"]
-    assert workload.submit.tolist() == [0, 1, 11, 11]
-    assert workload.recorded_start.tolist() == [301, 301, 361, 361]
-    assert workload.runtime.tolist() == [10, 97_384, 622, 600]
-    assert workload.requested_time.tolist() == [MISSING, 172_800, 600, MISSING]
+    assert workload.job_id.tolist() == ["101_7", "100", "102+0", "103", "106", "107"]
+    assert workload.submit.tolist() == [0, 1, 11, 11, 11, 11]
+    assert workload.recorded_start.tolist() == [301, 301, 361, 361, MISSING, MISSING]
+    assert workload.runtime.tolist() == [10, 97_384, 622, 600, 600, 600]
+    assert workload.requested_time.tolist() == [MISSING, 172_800, 600, MISSING, 600, 600]
+    # Jobs 101_7 and 103 asked for one and three cores, and got two and four.
     # 48 cores, 8 GPUs (not 16) and 192 GB on 4 nodes are 2 GPUs and 48 GB on each.
-    assert workload.units.tolist() == [1, 48, 2, 3]
-    assert workload.request.tolist() == [[1, 0, 0]] * 4
+    assert workload.units.tolist() == [2, 48, 2, 4, 3, 3]
+    assert workload.request.tolist() == [[1, 0, 0]] * 6
     assert workload.per_node.tolist() == [
         [0, 0, 4_096_000],
         [0, 2, 48 * 2**20],
         [0, 1, 0],
         [0, 0, 3 * 2**18],
+        [0, 0, 0],
+        [0, 0, 0],
     ]
-    assert workload.nodes_min.tolist() == workload.nodes_max.tolist() == [1, 4, 2, 2]
-    assert workload.constraint.decode() == [None, "v100&ib", None, None]
-    assert workload.queue.decode() == workload.partition.decode() == ["cpu", "gpu", "cpu", "cpu"]
-    assert workload.user.decode() == ["bob", "ann", "bob", "cyd"]
-    assert workload.group.decode() == ["chem", "phys", "chem", "chem"]
-    assert workload.name.decode() == ["array job", "mpi", "het", "oom"]
+    assert workload.nodes_min.tolist() == workload.nodes_max.tolist() == [1, 4, 2, 2, 1, 1]
+    assert workload.constraint.decode() == [None, "v100&ib", None, None, None, None]
+    queues = ["cpu", "gpu", "cpu", "cpu", "cpu", "cpu"]
+    assert workload.queue.decode() == workload.partition.decode() == queues
+    assert workload.user.decode() == ["bob", "ann", "bob", "cyd", "cyd", "cyd"]
+    assert workload.group.decode() == ["chem", "phys", "chem", "chem", "chem", "chem"]
+    assert workload.name.decode() == ["array job", "mpi", "het", "oom", "gone", "gone"]
+    assert workload.array.decode() == ["101", None, None, None, None, None]
     assert workload.status.tolist() == [
         Status.CANCELLED,
         Status.COMPLETED,
         Status.TIMEOUT,
         Status.FAILED,
+        Status.CANCELLED,
+        Status.CANCELLED,
     ]
-    assert workload.set_aside == (("never ran", 3), ("still running", 1))
+    # 106 and 107 were cancelled before they started.
+    assert workload.cancel.tolist() == [*[MISSING] * 4, 361, 361]
+    assert workload.set_aside == (("still running", 1), ("still waiting", 1))
 
 
 def test_columns_of_older_slurms_are_read(logs) -> None:
     workload = traces.read(logs / "slurm-17.sacct")
-    assert workload.job_id.tolist() == ["200", "201", "202", "204"]
+    assert workload.job_id.tolist() == ["200", "201", "202", "203", "204"]
     assert workload.resources == ("core", "gpu", "mic", "mem", "nvme")
-    assert workload.requested_time.tolist() == [1800, MISSING, 1800, 1800]
-    # Job 202 asked for one core but got two nodes: what it got are four cores.
-    assert workload.units.tolist() == [16, 4, 4, 1]
+    assert workload.requested_time.tolist() == [1800, MISSING, 1800, 1800, 1800]
+    # Jobs 202 to 204 asked for one core and got four.
+    assert workload.units.tolist() == [16, 4, 4, 4, 4]
     # Memory: 4 GB a core; 4000 MB a node; from step 202.0, 2 GB a node; all there is.
-    assert workload.request[:, 3].tolist() == [4 * 2**20, 0, 0, 0]
+    assert workload.request[:, 3].tolist() == [4 * 2**20, 0, 0, 0, 0]
     assert workload.per_node.tolist() == [
         [0, 1, 0, 0, 0],
         [0, 2, 0, 4_096_000, 1],
         [0, 0, 1, 2 * 2**20, 0],
         [0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0],
     ]
-    assert workload.set_aside == (("requeued", 1), ("step without its job", 1))
+    done, again, failed = Status.COMPLETED, Status.PREEMPTED, Status.FAILED
+    assert workload.status.tolist() == [done, done, done, again, failed]
+    assert workload.set_aside == (("step without its job", 1),)
 
 
 def test_both_kinds_of_parsable_output_are_read(log, differences) -> None:
@@ -100,7 +112,9 @@ def test_both_kinds_of_parsable_output_are_read(log, differences) -> None:
 
 def request(**row: str) -> Shape:
     """Return the shape of the columns given."""
-    return shape({name.lower(): text for name, text in row.items()}, Place(Path("log"), 1))
+    options = {name: row.pop(name) for name in [*row] if name[0].islower()}
+    columns = {name.lower(): text for name, text in row.items()}
+    return shape(columns, options, Place(Path("log"), 1))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +195,7 @@ BAD_LINES = {
         "field cores = 1: are fewer than the 2 nodes",
     ),
     "wrong memory": ({"ReqMem": "4Gx"}, "field ReqMem = '4Gx': is not an amount"),
-    "absurd memory": ({"ReqMem": "999999999T"}, "field mem = "),
+    "absurd memory": ({"ReqMem": "999999999Tn"}, "field mem = "),
     "wrong GRES": (
         {"ReqTRES": "cpu=4", "AllocTRES": "cpu=4,node=2", "ReqGRES": "gpu:2:3:4"},
         "field ReqGRES = 'gpu:2:3:4': name:count",
@@ -190,8 +204,12 @@ BAD_LINES = {
         {"ReqTRES": "cpu=4,mem=1G", "AllocTRES": ""},
         "needs AllocTRES, NNodes",
     ),
-    "repeated job": ({"JobID": "1"}, "field job id = '1': is in the log already"),
-    "name with a |": ({"JobName": "a|b"}, "columns, here are"),
+    "id of words": ({"JobID": "one"}, "field JobID = 'one': is not the id of a job"),
+    "tasks of words": ({"JobID": "7_[a]"}, "field JobID = 'a': is not a list of tasks such as"),
+    "cancelled too early": (
+        {"State": "CANCELLED", "Start": "None", "End": "2024-03-01T09:00:00"},
+        "field End = '2024-03-01T09:00:00': is before Submit",
+    ),
     "NUL": ({"JobName": "a\0b"}, "holds a NUL byte"),
 }
 
@@ -213,7 +231,9 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
         ("JobID|Start|Elapsed", "the header has no column Submit"),
         ("JobID|Submit|Elapsed", "the header has no column Start"),
         ("JobID|Submit|Start", "the header has no column ElapsedRaw or Elapsed or End"),
-        ("JobName|Submit|Start|End", "the header has no column JobID or JobIDRaw"),
+        ("JobName|Submit|Start|End", "is not a header of sacct --parsable2; without one"),
+        ("# format: JobName", "# format: JobID,JobName,... is expected"),
+        ("# format: JobID,Start", "the header has no column Submit"),
         ("JobID|Submit|Start|End|End", "field end: the header has this column twice"),
     ],
 )
@@ -224,7 +244,7 @@ def test_a_header_without_a_needed_column_is_an_error(log, header: str, message:
 
 def test_a_log_in_which_nothing_ran_is_an_error(log) -> None:
     path = log("a.sacct", lines({"State": "PENDING"}, {"State": "RUNNING", "JobID": "8"}))
-    with pytest.raises(TraceError, match="no job in it: 1 never ran, 1 still running"):
+    with pytest.raises(TraceError, match="no job in it: 1 still running, 1 still waiting"):
         traces.read(path)
 
 
@@ -248,7 +268,11 @@ def test_without_elapsed_a_job_ran_from_start_to_end(log) -> None:
 
 @pytest.mark.parametrize(
     ("state", "reason"),
-    [("PENDING", "never ran"), ("REQUEUED", "requeued"), ("COMPLETING", "still running")],
+    [
+        ("PENDING", "still waiting"),
+        ("COMPLETING", "still running"),
+        ("REVOKED", "ran on another cluster"),
+    ],
 )
 def test_states_of_jobs_that_have_not_ended_are_set_aside(log, state: str, reason: str) -> None:
     workload = traces.read(log("a.sacct", lines({}, {"JobID": "8", "State": state})))
@@ -303,3 +327,156 @@ def test_a_command_that_cannot_be_read_is_one_line(command, complaint, tmp_path)
     with pytest.raises(TraceError) as error:
         traces.read(path)
     assert re.search(complaint, str(error.value))
+
+
+@pytest.mark.parametrize(
+    ("row", "cores", "exclusive"),
+    [
+        ({"ReqTRES": "cpu=1,node=1", "AllocTRES": "cpu=64,node=1"}, 1, True),
+        ({"ReqTRES": "cpu=1,node=1", "AllocTRES": "cpu=4,node=1", "exclusive": ""}, 1, True),
+        ({"ReqTRES": "cpu=4,node=2", "AllocTRES": "cpu=8,node=2", "exclusive": "user"}, 8, False),
+        # Two threads of a core, or four.
+        ({"ReqTRES": "cpu=1,node=1", "AllocTRES": "cpu=2,node=1"}, 2, False),
+        ({"ReqTRES": "cpu=1,node=1", "AllocTRES": "cpu=4,node=1"}, 4, False),
+        ({"ReqTRES": "cpu=8,node=1", "AllocTRES": "cpu=4,node=1"}, 8, False),
+        ({"ReqTRES": "cpu=8,node=1,mem=4G", "mem": "0"}, 8, False),
+        ({"ReqTRES": "cpu=8,node=1", "ReqMem": "0", "mem": "0"}, 8, True),
+        ({"ReqTRES": "cpu=8,node=1", "ReqMem": "0"}, 8, False),
+    ],
+)
+def test_a_job_alone_on_its_nodes_has_what_it_asked_for(row, cores: int, exclusive: bool) -> None:
+    found = request(**row)
+    assert (found.units, found.exclusive) == (cores, exclusive)
+
+
+@pytest.mark.parametrize(
+    ("row", "memory"),
+    [
+        # All of a node's memory, as Slurm reports --mem=0.
+        ({"ReqTRES": "cpu=1,mem=16000M,node=1", "AllocTRES": "cpu=1,mem=16000M,node=1"}, 16000),
+        ({"ReqTRES": "cpu=1,node=2", "AllocTRES": "cpu=2,mem=32000M,node=2", "ReqMem": "0n"}, 16000),
+        # The memory of a core for each of its two threads.
+        ({"ReqTRES": "cpu=1,mem=5M", "AllocTRES": "cpu=2,mem=10M,node=1", "ReqMem": "5M"}, 10),
+        # Alone on a node of 64 cores it keeps to what it asked for.
+        ({"ReqTRES": "cpu=1,mem=5M", "AllocTRES": "cpu=64,mem=320M,node=1", "ReqMem": "5M"}, 5),
+    ],
+)  # fmt: skip
+def test_memory_is_what_a_job_holds(row: dict[str, str], memory: int) -> None:
+    assert request(**row).per_node == {"mem": 1024 * memory}
+
+
+@pytest.mark.parametrize(
+    ("row", "gpus"),
+    [
+        ({"gres": "gpu:2"}, 2),
+        ({"gres": "gpu:tesla:2,gpu:a100:1"}, 3),
+        ({"gres": "gres/gpu:a100=4"}, 4),
+        ({"gpus-per-node": "a100:2"}, 2),
+        ({"gpus-per-node": "2"}, 2),
+        ({"gpus": "3"}, 2),
+        ({"gres": "none"}, 0),
+        ({"gres": "gpu:2", "ReqTRES": "cpu=4,gres/gpu=2,node=2"}, 1),
+    ],
+)
+def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus: int) -> None:
+    found = request(**{"ReqTRES": "cpu=4,node=2", **row})
+    assert found.per_node == ({"gpu": gpus} if gpus else {})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "bounds"),
+    [("2", (3, 3)), ("2-4", (2, 4)), ("2-", (2, UNBOUNDED)), ("4-8", (3, 3)), ("n1,n2", (3, 3))],
+)
+def test_a_range_of_nodes_is_in_the_command(nodes: str, bounds: tuple[int, int]) -> None:
+    found = request(AllocTRES="cpu=6,node=3", nodes=nodes)
+    assert (found.nodes_min, found.nodes_max) == bounds
+
+
+def test_a_run_of_a_real_slurm_is_read(logs) -> None:
+    """Slurm 22.05.8 with -D; see the jobs' names for what each was made to do."""
+    workload = traces.read(logs / "slurm-22.05.8.sacct")
+    rows = {name: at for at, name in enumerate(workload.job_id.tolist())}
+    assert workload.set_aside == (("still waiting", 2),)
+    assert len(workload) == 35
+    assert workload.name.decode()[rows["1"]] == "odd|name"
+    assert workload.array_limit[[rows["3_1"], rows["3_6"], rows["25_4"]]].tolist() == [2, 2, 2]
+    assert workload.begin[rows["3_5"]] == MISSING
+    assert workload.dependency[rows["4"]] == rows["1"]
+    assert workload.begin[[rows["4"], rows["5"], rows["12#2"], rows["25_1"]]].tolist() == [
+        *(MISSING, 25, 131, 3600),
+    ]
+    assert workload.exclusive[[rows["6"], rows["7"]]].tolist() == [True, False]
+    assert workload.units[[rows["6"], rows["7"], rows["8"], rows["9"]]].tolist() == [1, 8, 2, 6]
+    assert workload.status[rows["12"]] == Status.PREEMPTED
+    assert workload.licenses.decode()[rows["13"]] == "matlab:2"
+    assert workload.queue.decode()[rows["14"]] == "normal,short"
+    assert workload.partition.decode()[rows["14"]] == "short"
+    assert workload.reservation.decode()[rows["15"]] == "maint"
+    assert (workload.nodes_min[rows["19"]], workload.nodes_max[rows["19"]]) == (2, 3)
+    assert workload.cancel[[rows["25_5"], rows["34"]]].tolist() == [54, 54]
+    header = [text for key, text in workload.header if key == "Note"]
+    assert "2 components of heterogeneous jobs, each a job of its own" in header
+    assert "30 steps" in header
+
+
+def test_its_json_tells_the_same(logs) -> None:
+    """What JSON of 22.05 lacks is the command, so that some is known from Eligible alone."""
+    told = traces.read(logs / "slurm-22.05.8.json")
+    text = traces.read(logs / "slurm-22.05.8.sacct")
+    rows = [text.job_id.tolist().index(name) for name in told.job_id.tolist()]
+    assert len(rows) == 19
+    for column in ("runtime", "requested_time", "units", "nodes_min", "status", "cancel"):
+        assert getattr(told, column).tolist() == getattr(text, column)[rows].tolist(), column
+    for column in ("user", "group", "partition", "name", "qos", "licenses", "array"):
+        known = getattr(text, column).decode()
+        assert getattr(told, column).decode() == [known[row] for row in rows], column
+    assert told.set_aside == (("still waiting", 1),)
+
+
+def test_json_of_later_releases_is_read(log) -> None:
+    """Numbers are objects, states lists, and the command is there."""
+    text = """{"jobs": [{
+      "account": "phys", "allocation_nodes": 2,
+      "array": {"job_id": 7, "limits": {"max": {"running": {"tasks": 3}}}, "task": "",
+                "task_id": {"set": true, "infinite": false, "number": 4}},
+      "association": {"account": "phys", "user": "ann"}, "constraints": "ib",
+      "time": {"elapsed": 60, "eligible": 1709287200, "end": 1709287270, "start": 1709287210,
+               "submission": 1709287200, "limit": {"set": true, "infinite": false, "number": 30}},
+      "flags": ["STARTED_ON_BACKFILL"], "het": {"job_id": 0, "job_offset": {"set": false}},
+      "job_id": 12, "name": "mpi", "partition": "cpu", "qos": "high", "licenses": "matlab:2",
+      "reservation": {"id": 0, "name": ""}, "state": {"current": ["COMPLETED"], "reason": "None"},
+      "submit_line": "sbatch --nice=7 -p cpu,gpu job.sh",
+      "tres": {"allocated": [{"type": "cpu", "name": "", "count": 8}, {"type": "mem", "count": 8000},
+                             {"type": "node", "count": 2},
+                             {"type": "gres", "name": "gpu:a100", "count": 4}], "requested": []}
+    }, {"job_id": 13, "het": {"job_id": 13, "job_offset": {"set": true, "number": 1}},
+      "time": {"elapsed": 0, "end": 1709287290, "start": 0, "submission": 1709287200,
+               "eligible": 1709287200, "limit": {"set": false, "infinite": true, "number": 0}},
+      "state": {"current": ["CANCELLED"]}, "user": "bob", "required": {"CPUs": 1},
+      "tres": {"requested": [{"type": "cpu", "count": 1}, {"type": "node", "count": 1}]}}],
+      "meta": {"slurm": {"release": "24.05"}}}"""
+    workload = traces.read(log("a.json", text))
+    assert workload.job_id.tolist() == ["7_4", "13+1"]
+    assert workload.units.tolist() == [8, 1]
+    assert workload.requested_time.tolist() == [1800, MISSING]
+    assert (workload.resources, workload.per_node[0].tolist()) == (
+        *(("core", "gpu", "mem"), [0, 2, 4_096_000]),
+    )
+    assert (workload.array_limit.tolist(), workload.nice.tolist()) == ([3, 0], [7, 0])
+    assert workload.queue.decode() == ["cpu,gpu", None]
+    assert (workload.user.decode(), workload.qos.decode()) == (["ann", "bob"], ["high", None])
+    assert workload.cancel.tolist() == [MISSING, 90]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"jobs": [', "is not JSON"),
+        ('{"jobs": 5}', "has no list of jobs"),
+        ('{"jobs": [{"job_id": 5}]}', "use sacct --json"),
+        ('{"jobs": [{"job_id": 5, "time": {}, "state": "DANCING"}]}', r"Slurm job \(jobs\[0\]\)"),
+    ],
+)
+def test_json_that_is_something_else_is_one_line(log, text: str, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        traces.read(log("a.json", text))

@@ -1,0 +1,334 @@
+"""
+The lines of ``sacct`` as rows of named columns.
+
+Columns come in any order, with any delimiter of one or more characters that are neither letters
+nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the header, which
+may be there again where exports were joined. Without it (``--noheader``) they are those of a first
+line ``# format: JobID,JobName,...``, or, where the number of columns fits, those of :data:`FORMAT`.
+
+Names of jobs and commands are written as they are, and so may hold the delimiter or end lines:
+
+- a line with too many columns is divided so that every column has what it can hold, and texts have
+  the rest; where that leaves a choice, the last text has most;
+- a line that does not begin a row goes on with the text of the row before it;
+- bytes that are not UTF-8 are taken as Latin-1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpsched.errors import TraceError
+from cpsched.traces.checks import check_header
+from cpsched.traces.limits import MAX_LINE
+from cpsched.traces.text import Place, decode, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+#: What docs/slurm-logs.md asks sacct for.
+FORMAT = tuple(
+    "JobID,JobIDRaw,JobName,User,Account,Partition,QOS,State,Submit,Eligible,Start,End,ElapsedRaw,"
+    "Timelimit,ReqTRES,AllocTRES,ReqMem,NNodes,Constraints,Reservation,Flags,Priority,Reason,"
+    "MaxRSS,SubmitLine".lower().split(",")
+)
+#: Without one of each line's columns there is not a job.
+_NEEDED = ("JobID or JobIDRaw", "Submit", "Start", "ElapsedRaw or Elapsed or End")
+
+_HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_FORMAT_LINE = re.compile(r"#\s*format:\s*", re.IGNORECASE)
+#: A job, a task or tasks of an array, a component of a heterogeneous job, or a step of those.
+JOB_ID = re.compile(r"[0-9]+(?:_(?:[0-9]+|\[[^\]]*\]?)|\+[0-9]+)?(?:\.[\w+]+)?")
+_ITEM = re.compile(r"[\w./:-]+=[\w.]*")
+_TEXTS = frozenset(
+    (
+        *("jobname", "submitline", "comment", "admincomment", "systemcomment", "workdir"),
+        *("container", "constraints"),
+    )
+)
+#: These hold commas, so with commas between columns they are several.
+_LISTS = frozenset(("flags", "nodelist", "licenses", "partition", "reqgres", "allocgres"))
+_TIME = re.compile(r"[0-9][0-9T:.Z+-]*|Unknown|None|N/A|NONE|")
+_WORD = re.compile(r"\S*")
+_CLASSES: dict[str, re.Pattern[str]] = {
+    **dict.fromkeys(("jobid", "jobidraw"), JOB_ID),
+    **dict.fromkeys(("submit", "eligible", "start", "end"), _TIME),
+    **dict.fromkeys(("user", "account", "qos", "reqmem", "maxrss", "partition"), _WORD),
+    **dict.fromkeys(("elapsedraw", "priority"), re.compile(r"[0-9]*")),
+    **dict.fromkeys(("reqcpus", "alloccpus", "ncpus", "nnodes"), re.compile(r"[0-9.]*[KMG]?")),
+    "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit"),
+    "state": re.compile(r"(?:[A-Z_]+(?: by [0-9]+)?\+?)?"),
+}
+#: A line with more columns too many is not a line of sacct.
+_MOST_SURPLUS = 10_000
+
+
+class Row(NamedTuple):
+    """One line: its columns by name in lower case."""
+
+    values: dict[str, str]
+    place: Place
+
+    @property
+    def job_id(self) -> str:
+        """The id, with the step's name for a step."""
+        return self.values.get("jobid") or self.values.get("jobidraw", "")
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the line is a step of a job."""
+        return "." in self.job_id and "..." not in self.job_id
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How lines are made of columns; names in lower case, '' after the last delimiter."""
+
+    names: tuple[str, ...]
+    delimiter: str
+
+    def divided(self, cells: list[str], place: Place) -> list[str]:
+        """
+        Return the columns of a row from what stands between its delimiters.
+
+        Raises
+        ------
+        TraceError
+            If those are too few, or too many and none of the columns can be a text.
+        """
+        surplus = len(cells) - len(self.names)
+        if surplus == 0:
+            return cells
+        if self.delimiter == ",":
+            cells = _with_tres(cells)
+            surplus = len(cells) - len(self.names)
+        found = self._joined(cells) if 0 <= surplus <= _MOST_SURPLUS else None
+        if found is None:
+            raise place.error(
+                f"the header has {len(self.names)} columns, here are {len(cells)}"
+                + (" (a name with the delimiter in it?)" if surplus > 0 else "")
+            )
+        return found
+
+    def is_line(self, cells: list[str], place: Place) -> bool:
+        """Tell whether a line can be one of these columns."""
+        try:
+            found = self.divided(cells, place)
+        except TraceError:
+            return False
+        kinds = map(self._kind, self.names)
+        return all(takes(cell) for cell, (takes, _) in zip(found, kinds, strict=True))
+
+    def begins_row(self, cells: Sequence[str]) -> bool:
+        """Tell whether a line begins a row and does not go on with the text before it."""
+        if len(cells) >= len(self.names):
+            return True
+        if _TEXTS.isdisjoint(set(self.names[:-1]) - {"jobname"}) and self.names[-1] in _TEXTS:
+            return False  # names of jobs are of one line
+        at = self.names.index("jobid" if "jobid" in self.names else "jobidraw")
+        return len(cells) > at + 1 and bool(JOB_ID.fullmatch(cells[at].strip()))
+
+    def goes_on(self, cells: Sequence[str]) -> bool:
+        """Tell whether the text that ends a row may go on in the next line."""
+        if len(cells) < len(self.names):
+            return not _TEXTS.isdisjoint(self.names)
+        return self.names[-1] in _TEXTS
+
+    def _joined(self, cells: Sequence[str]) -> list[str] | None:
+        """Return as many cells as there are columns, by joining some; None if that cannot be."""
+        columns = [self._kind(name) for name in self.names]
+        # fits[j][i]: cells from i on can be columns from j on.
+        fits = [[False] * (len(cells) + 1) for _ in range(len(columns) + 1)]
+        fits[len(columns)][len(cells)] = True
+        for j in range(len(columns) - 1, -1, -1):
+            takes, several = columns[j]
+            for i in range(len(cells) - 1, -1, -1):
+                rest = fits[j + 1][i + 1] or (several and fits[j][i + 1])
+                fits[j][i] = rest and bool(takes(cells[i]))
+        if not fits[0][0]:
+            return None
+        found, i = [], 0
+        for j in range(len(columns)):
+            end = i + 1
+            while not fits[j + 1][end]:
+                end += 1
+            found.append(self.delimiter.join(cells[i:end]))
+            i = end
+        return found
+
+    def _kind(self, name: str) -> tuple[Callable[[str], object], bool]:
+        """Return what says whether a column can hold a cell, and whether it can hold several."""
+        commas = self.delimiter == ","
+        if name in _TEXTS or (commas and name in _LISTS):
+            return _anything, True
+        if name in ("reqtres", "alloctres"):
+            return _is_tres, False
+        return _CLASSES[name].fullmatch if name in _CLASSES else _anything, False
+
+
+def _anything(_: str) -> bool:
+    return True
+
+
+def _with_tres(cells: Sequence[str]) -> list[str]:
+    """Join the items of resources, each of which names a resource once."""
+    found: list[str] = []
+    names: set[str] = set()
+    for cell in cells:
+        name = cell.partition("=")[0] if _ITEM.fullmatch(cell) else ""
+        if name and names and name not in names:
+            found[-1] += f",{cell}"
+            names.add(name)
+        else:
+            found.append(cell)
+            names = {name} - {""}
+    return found
+
+
+def _is_tres(cell: str) -> bool:
+    return not cell or all(_ITEM.fullmatch(item) for item in cell.split(","))
+
+
+@dataclass(slots=True)
+class Lines:
+    """
+    The rows of a file.
+
+    Attributes
+    ----------
+    path
+        The file.
+    bad
+        Told of every line that cannot be read.
+    notes
+        What was mended, by what it was, and on how many lines.
+    """
+
+    path: Path
+    bad: Callable[[TraceError], None]
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def rows(self) -> Iterator[Row]:
+        """
+        Yield the rows after the header.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be read, or does not say what its columns are.
+        """
+        layout: Layout | None = None
+        header = ""
+        cells: list[str] = []
+        place = Place(self.path, 0)
+        for number, raw in lines(self.path):
+            here = Place(self.path, number)
+            try:
+                text = self._decoded(raw, here)
+            except TraceError as error:
+                if layout is None:
+                    raise
+                self.bad(error)
+                continue
+            if layout is None:
+                layout, is_header = _layout(text, here)
+                header = text if is_header else ""
+                if is_header or text.startswith("#"):
+                    continue
+            elif text == header:
+                continue
+            found = text.split(layout.delimiter)
+            if layout.begins_row(found) or not (cells and layout.goes_on(cells)):
+                yield from self._row(layout, cells, place)
+                cells, place = found, here
+            elif len(cells[-1]) + len(text) < MAX_LINE:
+                self.notes["continue the text of the line before"] += 1
+                cells[-1:] = [f"{cells[-1]}\n{found[0]}", *found[1:]]
+            else:
+                self.bad(here.error(f"the text goes on for more than {MAX_LINE} characters"))
+        if layout is not None:
+            yield from self._row(layout, cells, place)
+
+    def _row(self, layout: Layout, cells: list[str], place: Place) -> Iterator[Row]:
+        if not cells:
+            return
+        try:
+            columns = layout.divided(cells, place)
+            if columns is not cells:
+                self.notes["have the delimiter in a text"] += 1
+            row = Row(dict(zip(layout.names, map(str.strip, columns), strict=True)), place)
+            if not row.job_id:
+                raise place.error("must not be empty", "JobID")
+        except TraceError as error:
+            self.bad(error)
+        else:
+            yield row
+
+    def _decoded(self, raw: bytes, place: Place) -> str:
+        try:
+            return raw.decode() if b"\0" not in raw else decode(raw, place)
+        except UnicodeDecodeError:
+            self.notes["are not UTF-8 and were read as Latin-1"] += 1
+            return raw.decode("latin-1")
+
+
+def header_of(text: str) -> tuple[tuple[str, ...], str] | None:
+    """Return names in lower case and the delimiter of a line of names, None if it is none."""
+    names = _HEADER_NAME.findall(text)
+    between = _HEADER_NAME.split(text)
+    # After the last name there is nothing, or (--parsable) one more delimiter.
+    if len(names) < 2 or between[0].strip() or not between[1].strip(" "):
+        return None
+    inner, last = set(between[1:-1]), between[-1]
+    if len(inner) != 1 or last not in ("", *inner):
+        return None
+    return tuple(name.lower() for name in [*names, *([""] if last else [])]), between[1]
+
+
+def is_first_line(head: bytes) -> bool:
+    """Tell whether the first bytes of a file are those of sacct's lines."""
+    first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
+    try:
+        _layout(first, Place(Path()))
+    except TraceError:
+        found = header_of(_FORMAT_LINE.sub("", first, count=1).strip())
+        return found is not None and _names_jobs(found[0])
+    return True
+
+
+def _names_jobs(names: Sequence[str]) -> bool:
+    return "jobid" in names or "jobidraw" in names
+
+
+def _layout(first: str, place: Place) -> tuple[Layout, bool]:
+    """Return how lines are made of columns, and whether the first one is the header."""
+    said = _FORMAT_LINE.match(first)
+    if said:
+        found = header_of(first[said.end() :].strip())
+        if found is None:
+            raise place.error("# format: JobID,JobName,... is expected", value=first)
+        names, delimiter = found
+        return _checked(Layout(names, "|" if delimiter == "," else delimiter), place), False
+    found = header_of(first)
+    if found is not None and _names_jobs(found[0]):
+        return _checked(Layout(*found), place), True
+    ends = first.endswith("|") and first.count("|") == len(FORMAT)
+    layout = Layout((*FORMAT, *([""] if ends else [])), "|")
+    if layout.is_line(first.split("|"), place):
+        return layout, False
+    raise place.error(
+        "is not a header of sacct --parsable2; without one (--noheader) put a line"
+        " '# format: JobID,JobName,...' first"
+    )
+
+
+def _checked(layout: Layout, place: Place) -> Layout:
+    check_header(layout.names, place)
+    for needed in _NEEDED:
+        if not any(name in layout.names for name in needed.lower().split(" or ")):
+            raise place.error(f"the header has no column {needed}; is it sacct --parsable2 output?")
+    return layout

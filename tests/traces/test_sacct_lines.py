@@ -1,0 +1,132 @@
+"""How lines of sacct are divided: delimiters, headers, texts that hold anything."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cpsched import traces
+from cpsched.errors import TraceError
+from cpsched.traces.sacct_lines import FORMAT
+
+NAMES = (
+    "JobID|JobName|User|Account|Partition|State|Submit|Start|End|ElapsedRaw|TimelimitRaw"
+    "|ReqTRES|AllocTRES|NNodes|SubmitLine"
+)
+ROW = (
+    "7|name|ann|phys|cpu|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T10:03:00|120"
+    "|60|cpu=4,mem=4G,node=2|cpu=4,mem=4G,node=2|2|sbatch job.sh"
+)
+
+
+def row(**changes: str) -> str:
+    """Return the line above with some columns changed."""
+    cells = dict(zip(NAMES.split("|"), ROW.split("|"), strict=True)) | changes
+    return "|".join(cells.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("a|b", "sbatch job.sh"),
+        ("|", "sbatch job.sh"),
+        ("a|b|ann|phys", "sbatch job.sh"),
+        ("plain", "sbatch --wrap cat a | sort | uniq"),
+        ("a|b", "sbatch -J a|b --wrap cat a | sort"),
+        ("a|b", "sbatch -J a|b --wrap cat a |\n sort |\n uniq"),
+        ("plain", "sbatch --wrap echo a\n8|no job\nls"),
+    ],
+)
+def test_a_delimiter_in_a_text_belongs_to_the_text(log, name: str, command: str) -> None:
+    path = log("a.sacct", "\n".join([NAMES, row(JobName=name, SubmitLine=command), row(JobID="9")]))
+    workload = traces.read(path)
+    assert workload.job_id.tolist() == ["7", "9"]
+    assert workload.name.decode() == [name, "name"]
+    assert workload.user.decode() == ["ann", "ann"]
+    assert workload.runtime.tolist() == [120, 120]
+
+
+def test_features_may_hold_the_delimiter(log) -> None:
+    path = log("a.sacct", f"{NAMES}|Constraints\n{ROW}|v100|a100\n")
+    assert traces.read(path).constraint.decode() == ["v100|a100"]
+
+
+def test_a_line_that_cannot_be_divided_is_an_error(log) -> None:
+    """No text among these columns could have the surplus."""
+    header = "JobID|User|State|Submit|Start|End|AllocTRES"
+    line = "7|a|b|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T10:03:00|cpu=1"
+    path = log("a.sacct", f"{header}\n{line}\n7\n")
+    with pytest.raises(
+        TraceError, match=re.escape("a.sacct:2: the header has 7 columns, here are 8")
+    ):
+        traces.read(path)
+    path = log("a.sacct", f"{header}\n7\n{line.replace('|b', '')}\nmore\n")
+    workload = traces.read(path, skip_bad_lines=True)
+    assert workload.set_aside == (("bad line", 2),)
+    assert ("Set aside", "bad line: line 2, line 4") in workload.header
+
+
+@pytest.mark.parametrize("end", ["", "|"])
+@pytest.mark.parametrize("delimiter", ["|", ";", ",", "\t", "@@", "|~|", ":::"])
+def test_any_delimiter_is_read(log, differences, delimiter: str, end: str) -> None:
+    """Commas also stand within the resources and the lists."""
+    plain = log("a.sacct", "\n".join([NAMES, ROW, row(JobID="8_[1-3,7]", State="PENDING")]))
+    text = "\n".join(
+        line.replace("|", delimiter) + end.replace("|", delimiter)
+        for line in plain.read_text().splitlines()
+    )
+    path = log("b.txt", text)
+    assert traces.detect(path) == "sacct"
+    found = set(differences(traces.read(plain), traces.read(path)))
+    assert found - {"header"} == {"title"}
+
+
+def test_headers_of_joined_exports_are_read_once(log) -> None:
+    path = log("a.sacct", "\n".join([NAMES, ROW, NAMES, row(JobID="8"), ROW]))
+    workload = traces.read(path)
+    assert workload.job_id.tolist() == ["7", "8"]
+    assert workload.set_aside == (("repeated line", 1),)
+    assert ("Set aside", "repeated line: 0.1 core-hours; 7") in workload.header
+
+
+def test_a_format_line_stands_for_the_header(log, differences) -> None:
+    plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
+    names = NAMES.replace("|", ",")
+    for name, first in (("b.txt", f"# format: {names}"), ("c.txt", f"#Format:{NAMES}")):
+        path = log(name, f"{first}\n{ROW}\n")
+        assert traces.detect(path) == "sacct"
+        assert differences(traces.read(plain), traces.read(path)) == ["title"]
+    other = log("d.txt", f"# format: {NAMES.replace('|', ';')}\n{ROW.replace('|', ';')}\n")
+    assert differences(traces.read(plain), traces.read(other)) == ["title"]
+
+
+def test_without_a_header_the_documented_columns_are_meant(log, differences) -> None:
+    cells = dict(zip(NAMES.lower().split("|"), ROW.split("|"), strict=True))
+    cells["jobidraw"] = cells["jobid"]
+    line = "|".join(cells.get(name, "") for name in FORMAT)
+    headed = log("a.sacct", "|".join(FORMAT) + f"\n{line}\n")
+    for name, text in (("b.txt", f"{line}\n"), ("c.txt", f"{line}|\n")):
+        path = log(name, text)
+        assert traces.detect(path) == "sacct"
+        assert differences(traces.read(headed), traces.read(path)) == ["title"]
+    assert len(traces.read(headed)) == 1
+    with pytest.raises(TraceError, match="# format: JobID,JobName"):
+        traces.read(log("d.txt", f"{ROW}\n"), format="sacct")
+
+
+def test_bytes_that_are_not_utf8_are_latin_1(log) -> None:
+    lines = [NAMES.encode(), row(JobName="J\xf6rg").encode("latin-1"), row(JobID="8").encode()]
+    workload = traces.read(log("a.sacct", b"\n".join(lines)))
+    assert workload.name.decode() == ["J\xf6rg", "name"]
+    assert ("Note", "1 lines are not UTF-8 and were read as Latin-1") in workload.header
+
+
+def test_the_documented_columns_are_those_of_the_page() -> None:
+    """docs/slurm-logs.md and the reader name the same columns in the same order."""
+    from pathlib import Path
+
+    page = Path(__file__).parents[2] / "docs" / "slurm-logs.md"
+    command = re.search(r"^TZ=UTC .*?-o (\S+)", page.read_text().replace("\\\n", ""), re.MULTILINE)
+    assert command is not None
+    assert tuple(command[1].lower().split(",")) == FORMAT
