@@ -133,7 +133,7 @@ def command(
     from cpsched.study import carry_out, make_tables, write_tables
     from cpsched.study.scenarios import what_if
 
-    baseline = _baseline(policy, base)
+    baseline = baseline_of(policy, base)
     given = {
         "format": format_name,
         "skip_bad_lines": skip_bad_lines or None,
@@ -177,8 +177,8 @@ def command(
         raise typer.Exit(SOME_FAILED)
 
 
-def _baseline(policy: Path | None, base: str | None) -> str:
-    """Return the dispatcher of the baseline."""
+def baseline_of(policy: Path | None, base: str | None) -> str:
+    """Return the dispatcher that a policy, or a specification, asks for."""
     from cpsched.spec import Spec
 
     if policy is None:

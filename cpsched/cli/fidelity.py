@@ -1,0 +1,177 @@
+"""``cpsched slurm fidelity``: how closely a simulation reproduces what a log recorded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.log_study import study_of_log
+from cpsched.cli.options import (
+    AsJson,
+    Format,
+    Part,
+    Rules,
+    SkipBadLines,
+    StudyFolder,
+    Systems,
+    WorkloadFile,
+    grouped,
+)
+from cpsched.cli.output import echo, escaped
+from cpsched.cli.progress import study_bars
+from cpsched.cli.report import width
+from cpsched.cli.what_if import baseline_of
+from cpsched.words import clock, counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.fidelity import Fidelity, Measured
+    from cpsched.fidelity.check import Check
+    from cpsched.tables import Table
+
+#: Groups of a kind that a table shows.
+_MOST = 8
+
+
+@grouped
+def command(
+    log: WorkloadFile,
+    out: Annotated[Path, StudyFolder],
+    system: Systems = None,
+    policy: Annotated[Path | None, typer.Option(help="The site's Slurm policy.")] = None,
+    dispatcher: Annotated[
+        str | None,
+        typer.Option("--dispatcher", "-d", help="What decides. [slurm with --policy, else easy]"),
+    ] = None,
+    predictor: Annotated[
+        str, typer.Option("--predictor", "-p", help="Its runtime predictor.")
+    ] = "requested",
+    fit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Values to try for a parameter that is not known, such as"
+            " PriorityWeightAge=0,1000,10000; several options: all combinations.",
+            metavar="KEY=VALUE,VALUE,...",
+        ),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option(min=0, help="Jobs that differ most, told from both sides.", metavar="N")
+    ] = 3,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", metavar="N")] = 1,
+    *,
+    part: Part,
+    rules: Rules,
+    format_name: Format = None,
+    skip_bad_lines: SkipBadLines = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Simulate a log, and compare every start with the recorded one.
+
+    What is not known (a controller's lag, parameters with --fit) is fitted on the first three
+    quarters of the jobs and scored on the last.
+    """
+    from cpsched.fidelity.check import check, told
+    from cpsched.fidelity.files import write_files
+    from cpsched.fidelity.fitting import grid
+
+    given = {
+        "format": format_name,
+        "skip_bad_lines": skip_bad_lines or None,
+        "systems": system,
+        "dispatchers": [baseline_of(policy, dispatcher)],
+        "predictors": [predictor],
+        **vars(rules),
+    }
+    values = grid(fit or [])
+    study = study_of_log(log, given, part)
+    with study_bars() as (watch, display):
+        checked = check(study, out, values=values, jobs=jobs, watch=watch, display=display)
+        found = told(checked, study, examples)
+    files = write_files(checked, found, out)
+    if as_json:
+        echo(json.dumps(json.loads(files[0].read_text(encoding="utf-8")), indent=1))
+        return
+    for line in _lines(checked):
+        echo(line)
+    for one in found:
+        echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
+        echo(f"  record:     {escaped(one.recorded)}")
+    echo(f"\nFiles: {', '.join(escaped(str(path)) for path in files)}")
+
+
+def _lines(checked: Check) -> Iterator[str]:
+    from cpsched.fidelity import statement
+
+    whole = checked.whole
+    yield f"{counted(whole.overall.jobs, 'job')} with a recorded start"
+    for reason, number in whole.left_out.items():
+        yield f"left out: {counted(number, 'job')} that {reason}"
+    yield ""
+    yield from map(escaped, statement(whole))
+    yield ""
+    yield _groups(whole).text(width=width())
+    yield ""
+    yield from _of_fit(checked)
+
+
+def _groups(whole: Fidelity) -> Table:
+    shown: dict[str, int] = {}
+    rows: list[tuple[str, str, Measured]] = [("all", "all", whole.overall)]
+    for kind, name, one in whole.groups:
+        shown[kind] = shown.get(kind, 0) + 1
+        if shown[kind] <= _MOST:
+            rows.append((kind, name, one))
+    return measured_table(rows)
+
+
+def measured_table(rows: list[tuple[str, str, Measured]]) -> Table:
+    """Return a table of how closely groups of jobs are reproduced."""
+    from cpsched.tables import Column, Table
+
+    def times(header: str, name: str) -> Column:
+        return Column(header, "s", tuple(float(getattr(one, name)) for _, _, one in rows))
+
+    shares = zip(*(one.within for _, _, one in rows), strict=True)
+    named = ("within 1 min", "within 10 min", "within 1 h")
+    return Table(
+        "",
+        (
+            Column("kind", "", tuple(kind for kind, _, _ in rows)),
+            Column("group", "", tuple(name for _, name, _ in rows)),
+            Column("jobs", "", tuple(one.jobs for _, _, one in rows)),
+            times("recorded mean wait", "recorded"),
+            times("simulated mean wait", "simulated"),
+            times("median error", "median_error"),
+            times("p90 error", "p90_error"),
+            *(
+                Column(header, "%", tuple(100 * share for share in of), 1)
+                for header, of in zip(named, shares, strict=True)
+            ),
+            Column("rank correlation", "", tuple(one.rank for _, _, one in rows), 2),
+        ),
+    )
+
+
+def _of_fit(checked: Check) -> Iterator[str]:
+    """Say what was fitted, and how closely the jobs that it was not fitted on are reproduced."""
+    first, last = checked.first.overall, checked.last.overall
+    when = clock(checked.split, checked.schedule.workload.epoch)
+    lag = f"from a decision to a start {checked.lag} s"
+    if checked.fit is not None:
+        options = ", ".join(f"{key}={value}" for key, value in checked.fit.options.items())
+        yield (
+            f"Fitted on jobs submitted before {when}: {options} (best of"
+            f" {checked.fit.tried}; mean error there {duration(checked.fit.after)}, before"
+            f" {duration(checked.fit.before)}); {lag}."
+        )
+    else:
+        yield f"Fitted on jobs submitted before {when}: {lag}."
+    rest = [f"{duration(last.mean_error)} on the {counted(last.jobs, 'job')} after that"]
+    if checked.unfitted is not None:
+        rest.append(f"{duration(checked.unfitted.overall.mean_error)} there without the fit")
+    yield f"Mean error of a start: {duration(first.mean_error)} on these, {', '.join(rest)}."

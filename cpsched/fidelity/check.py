@@ -1,0 +1,158 @@
+"""A whole check: simulate, fit what is unknown, compare with the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError
+from cpsched.explain import explain
+from cpsched.fidelity import fitting
+from cpsched.fidelity.differences import Difference, differences
+from cpsched.fidelity.measures import Fidelity, measure
+from cpsched.study import carry_out, load_run
+from cpsched.study.study import Choice
+from cpsched.study.task import tasks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from cpsched.fidelity.fitting import Fit
+    from cpsched.model.schedule import Schedule
+    from cpsched.study.campaign import Display
+    from cpsched.study.status import Watch
+    from cpsched.study.study import Study
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """
+    What came of a check.
+
+    Attributes
+    ----------
+    run
+        Folder of the run that is compared, with what was fitted.
+    schedule
+        Of that run.
+    whole
+        How closely it reproduces the log.
+    first, last
+        The same of the part that parameters were fitted on, and of the rest.
+    unfitted
+        Of the rest, without what was fitted; None where nothing but the lag was.
+    split
+        The second between the two parts.
+    lag
+        Seconds from a decision to a start, fitted on the first part.
+    fit
+        Parameters that were fitted; None where none were to be.
+    """
+
+    run: Path
+    schedule: Schedule
+    whole: Fidelity
+    first: Fidelity
+    last: Fidelity
+    unfitted: Fidelity | None
+    split: int
+    lag: int
+    fit: Fit | None
+
+
+def check(
+    study: Study,
+    folder: Path,
+    *,
+    values: Mapping[str, Sequence[str]] | None = None,
+    jobs: int = 1,
+    watch: Watch | None = None,
+    display: Display | None = None,
+) -> Check:
+    """
+    Simulate a log, fit what is unknown on its first three quarters, and compare.
+
+    Parameters
+    ----------
+    study
+        Of one workload on one system, with one dispatcher and one predictor.
+    folder
+        Where runs go; those that are there are kept.
+    values
+        Values to try, by parameter of the dispatcher.
+    jobs
+        Processes.
+
+    Raises
+    ------
+    ConfigError
+        If a run fails, or the log has no recorded starts.
+    """
+
+    def made(of: Study) -> dict[str, Path]:
+        outcome = carry_out(of, folder, jobs=jobs, watch=watch, display=display)
+        if outcome.failed:
+            raise ConfigError(outcome.failed[0].error, where=outcome.failed[0].name)
+        specs = [task.dispatcher for task in tasks_of(of)]
+        return dict(zip(specs, outcome.folders, strict=True))
+
+    base = study.dispatchers[0].spec
+    folders = made(study)
+    schedule = load_run(folders[base]).schedule
+    end = fitting.split(schedule)
+    fit = None
+    unfitted = None
+    if values:
+        unfitted = schedule
+        tried = fitting.combinations(base, values)
+        part = study.narrowed(end=end)
+        choices = tuple(Choice(f"tried {at}", spec) for at, spec in enumerate(tried, start=1))
+        of_part = made(replace(part, dispatchers=choices))
+        measured = {spec: measure(load_run(path).schedule) for spec, path in of_part.items()}
+        fit = fitting.best(tried, measured.__getitem__, _measured(schedule, None, end))
+        base = next(spec for spec, own in tried.items() if own == fit.options)
+        folders = made(replace(study, dispatchers=(Choice(study.dispatchers[0].label, base),)))
+        schedule = load_run(folders[base]).schedule
+    lag = fitting.lag(_measured(schedule, None, end))
+    return Check(
+        run=folders[base],
+        schedule=schedule,
+        whole=_measured(schedule, None, None, lag),
+        first=_measured(schedule, None, end, lag),
+        last=_measured(schedule, end, None, lag),
+        unfitted=None if unfitted is None else _measured(unfitted, end, None),
+        split=end,
+        lag=lag,
+        fit=fit,
+    )
+
+
+def _measured(schedule: Schedule, start: int | None, end: int | None, lag: int = 0) -> Fidelity:
+    try:
+        return measure(schedule, start=start, end=end, lag=lag)
+    except ValueError as error:
+        raise ConfigError(
+            f"{error}: fidelity needs a log that says when jobs started",
+            where=schedule.workload.title,
+        ) from None
+
+
+def told(checked: Check, study: Study, most: int) -> list[Difference]:
+    """Return the jobs that differ most, with what the simulation says of them and the record."""
+    from cpsched.study.sources import prepare
+
+    task = tasks_of(study)[0]
+    about = load_run(checked.run).about
+
+    def said(job: str, time: int) -> str:
+        return explain(
+            prepare(task.made_of),
+            job=job,
+            time=time,
+            dispatcher=about["dispatcher"],
+            predictor=about["predictor"],
+            settings=task.settings,
+        ).summary
+
+    return list(differences(checked.schedule, checked.whole, said, most))

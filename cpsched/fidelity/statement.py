@@ -1,0 +1,111 @@
+"""In words: how far to trust what a simulation says of other scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpsched.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.fidelity.measures import Fidelity, Measured
+
+#: Shares of the mean wait that the bias may be, and least rank correlations: closely, roughly.
+_CLOSE, _ROUGH = (0.05, 0.9), (0.2, 0.7)
+#: A mean wait below this many seconds is compared with it: nobody minds a minute.
+_SHORTEST = 60.0
+#: Kinds of groups that are warned of, if a mean wait is off by so many times the whole's.
+_KINDS, _OFF = ("queue", "GPU", "account", "size"), 1.5
+_MOST_WARNED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """How closely waits are reproduced: ``closely``, ``roughly`` or ``not``."""
+
+    word: str
+
+    @classmethod
+    def of(cls, one: Measured) -> Grade:
+        """Judge some jobs by their bias and by rank correlation."""
+        off = abs(one.bias) / max(one.recorded, _SHORTEST)
+        # Where nearly nobody waits there is no order to be reproduced.
+        rank = 1.0 if one.rank is None else one.rank
+        for word, (bias, least) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+            if off <= bias and (rank >= least or one.mean_error <= _SHORTEST):
+                return cls(word=word)
+        return cls(word="not")
+
+
+def statement(fidelity: Fidelity) -> list[str]:
+    """Return sentences on how closely waits are reproduced, and what that means for what-ifs."""
+    return list(_sentences(fidelity))
+
+
+def _sentences(fidelity: Fidelity) -> Iterator[str]:
+    one = fidelity.overall
+    grade = Grade.of(one).word
+    reproduced = "not reproduced" if grade == "not" else f"{grade} reproduced"
+    yield (
+        f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
+        f" {duration(one.simulated)} in the simulation ({_share(one)})."
+    )
+    minute, ten, hour = one.within
+    yield (
+        f"{minute:.0%} of the jobs start within a minute of their recorded start, {ten:.0%} within"
+        f" ten and {hour:.0%} within an hour; half are off by {duration(one.median_error)} at most,"
+        f" a tenth by {duration(one.p90_error)} or more."
+    )
+    if one.rank is not None:
+        yield f"Who waits longer than whom: rank correlation {one.rank:.2f}."
+    if fidelity.use_correlation is not None:
+        yield (
+            f"Use of the machine hour by hour: correlation {fidelity.use_correlation:.2f},"
+            f" {100 * fidelity.use_difference:.1f} percentage points apart on average."
+        )
+    resolution = max(abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5)
+    if grade == "closely":
+        yield (
+            "What-ifs: differences in mean wait larger than"
+            f" {duration(resolution)} say something about this machine; smaller ones are within"
+            " what the model gets wrong."
+        )
+    elif grade == "roughly":
+        yield (
+            "What-ifs: take directions and large differences"
+            f" (more than {duration(2 * resolution)} in mean wait), not numbers."
+        )
+    else:
+        yield (
+            "What-ifs: do not trust them yet. See the jobs that differ most, and what of the"
+            " configuration is not modelled."
+        )
+    yield from _warnings(fidelity)
+
+
+def _share(one: Measured) -> str:
+    if not one.recorded:
+        return f"{duration(one.bias)} more"
+    share = one.bias / one.recorded
+    return f"{abs(share):.0%} {'more' if share >= 0 else 'less'}"
+
+
+def _warnings(fidelity: Fidelity) -> Iterator[str]:
+    """Name groups whose waits are much less well reproduced than those of all jobs."""
+    whole = max(abs(fidelity.overall.bias), 0.05 * fidelity.overall.recorded, _SHORTEST)
+    off = [
+        (kind, name, one)
+        for kind, name, one in fidelity.groups
+        if kind in _KINDS and abs(one.bias) > _OFF * whole and Grade.of(one).word == "not"
+    ]
+    off.sort(key=lambda found: -abs(found[2].bias) * found[2].jobs)
+    for kind, name, one in off[:_MOST_WARNED]:
+        what = {"GPU": f"Jobs {'with' if name == 'yes' else 'without'} GPUs"}.get(
+            kind, f"Jobs of {kind} {name}"
+        )
+        yield (
+            f"{what}: {duration(one.recorded)} in the record, {duration(one.simulated)} in the"
+            " simulation; say nothing about them."
+        )

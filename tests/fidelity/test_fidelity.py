@@ -1,0 +1,219 @@
+"""Recorded starts beside simulated ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched import systems, traces
+from cpsched.errors import ConfigError
+from cpsched.fidelity import measure, statement
+from cpsched.fidelity.check import check, told
+from cpsched.fidelity.differences import differences
+from cpsched.fidelity.files import write_files
+from cpsched.fidelity.fitting import combinations, grid
+from cpsched.model.types import MISSING
+from cpsched.model.workload import Workload
+from cpsched.simulation.simulate import simulate
+from cpsched.study.study_file import parse_study
+
+SYSTEM = """
+name = "site"
+resources = ["core"]
+[[nodes]]
+group = "node"
+count = 4
+core = 4
+[log]
+processors = "anywhere"
+"""
+
+
+def workload(num: int = 400) -> Workload:
+    """Jobs that queue, of five users in two queues."""
+    rng = np.random.default_rng(3)
+    runtime = rng.integers(60, 4000, num)
+    return Workload.build(
+        title="log",
+        job_id=[f"j{at}" for at in range(num)],
+        submit=np.sort(rng.integers(0, num * 400, num)),
+        runtime=runtime,
+        requested_time=runtime * rng.integers(1, 5, num),
+        units=rng.integers(1, 9, num),
+        request=np.ones((num, 1), dtype=int),
+        resources=("core",),
+        user=[f"u{at % 5}" for at in range(num)],
+        queue=[f"q{at % 2}" for at in range(num)],
+    )
+
+
+def recorded(dispatcher: str, lag: int = 0) -> Workload:
+    """The same, with the starts that a dispatcher gives them as the record."""
+    made = simulate(workload(), systems.parse(SYSTEM), dispatcher=dispatcher).schedule
+    return workload().with_columns(recorded_start=made.start + lag)
+
+
+def fidelity_of(log: Workload, dispatcher: str = "easy", **more):
+    return measure(simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more)
+
+
+def test_a_log_that_was_made_so_is_reproduced() -> None:
+    found = fidelity_of(recorded("easy"))
+    assert (found.error == 0).all()
+    assert found.overall.rank == pytest.approx(1)
+    assert found.overall.within == (1, 1, 1)
+    assert found.use_correlation == pytest.approx(1)
+    assert found.use_difference == 0
+    assert statement(found)[0].startswith("Waits are closely reproduced: ")
+    assert "(0% more)" in statement(found)[0]
+    jobs_of = {kind: 0 for kind, _, _ in found.groups}
+    for kind, _, one in found.groups:
+        jobs_of[kind] += one.jobs
+    assert jobs_of["queue"] == jobs_of["user"] == 400
+
+
+def test_errors_are_those_of_the_starts() -> None:
+    log = recorded("fifo")
+    schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
+    found = measure(schedule)
+    error = schedule.start - log.recorded_start
+    assert found.overall.bias == pytest.approx(error.mean())
+    assert found.overall.mean_error == pytest.approx(np.abs(error).mean())
+    assert found.overall.median_error == pytest.approx(np.median(np.abs(error)))
+    assert found.overall.within[0] == pytest.approx((np.abs(error) <= 60).mean())
+    assert found.overall.recorded == pytest.approx((log.recorded_start - log.submit).mean())
+    from scipy.stats import spearmanr
+
+    waits = log.recorded_start - log.submit, schedule.start - log.submit
+    assert found.overall.rank == pytest.approx(spearmanr(*waits).statistic)
+    assert "not reproduced" in statement(found)[0]
+    assert any("do not trust them" in line for line in statement(found))
+
+
+def test_use_is_of_what_jobs_take_hour_by_hour() -> None:
+    """One job of 2 of 4 cores, recorded an hour later than simulated."""
+    log = jobs((0, 2, 3600), (7200, 1, 10), recorded_start=np.array([3600, 7200]))
+    found = measure(run(log, machine((4,)), "easy").schedule)
+    assert found.hours.tolist() == [0, 3600]
+    assert found.recorded_use.tolist() == [0, 0.5]
+    assert found.simulated_use.tolist() == [0.5, 0]
+
+
+def test_jobs_without_both_starts_are_left_out_and_counted() -> None:
+    log = recorded("easy")
+    start = log.recorded_start.copy()
+    start[:7] = MISSING
+    found = fidelity_of(log.with_columns(recorded_start=start))
+    assert found.overall.jobs == 393
+    assert found.left_out == {"have no recorded start": 7}
+    with pytest.raises(ValueError, match="no job has a recorded"):
+        fidelity_of(workload())
+
+
+def test_a_held_job_waits_from_when_it_may_start() -> None:
+    log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
+    found = measure(run(log, machine((1,)), "easy").schedule)
+    assert (found.recorded.tolist(), found.simulated.tolist()) == ([3], [0])
+
+
+def test_the_jobs_that_differ_most_are_told_from_both_sides() -> None:
+    log = recorded("fifo")
+    schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
+    found = measure(schedule)
+    told_of = list(differences(schedule, found, lambda job, time: f"{job} at {time}", 3))
+    assert len(told_of) == 3
+    worst = int(np.argsort(-np.abs(found.error), kind="stable")[0])
+    job, early = log.job_id[worst], found.error[worst] < 0
+    assert told_of[0].title.startswith(f"job {job} (user ")
+    assert ("earlier" if early else "later") in told_of[0].title
+    moment = min(schedule.start[worst], log.recorded_start[worst])
+    assert told_of[0].simulated == f"{job} at {moment}"
+    assert "cores were in use by recorded jobs" in told_of[0].recorded
+    # Nothing is told of a log that is reproduced.
+    exact = simulate(recorded("easy"), systems.parse(SYSTEM), dispatcher="easy").schedule
+    assert list(differences(exact, measure(exact), lambda *_: "", 3)) == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "site.toml").write_text(SYSTEM)
+    traces.write(recorded("easy:backfill=sjf", lag=2), tmp_path / "log.parquet", format="table")
+    return tmp_path
+
+
+def study(folder: Path):
+    content = {
+        "systems": ["site.toml"],
+        "dispatchers": ["easy"],
+        "workloads": [{"file": "log.parquet"}],
+    }
+    return parse_study(content, folder / "study.toml")
+
+
+def test_what_is_not_known_is_fitted_on_the_first_part(folder: Path) -> None:
+    checked = check(study(folder), folder / "out", values=grid(["backfill=fifo,sjf"]))
+    assert checked.fit is not None
+    assert checked.fit.options == {"backfill": "sjf"}
+    assert checked.fit.tried == 2
+    assert checked.fit.after < checked.fit.before
+    assert checked.lag == 2
+    assert checked.first.overall.jobs == pytest.approx(300, abs=2)
+    assert checked.first.overall.jobs + checked.last.overall.jobs == 400
+    assert checked.last.overall.mean_error < checked.unfitted.overall.mean_error
+    files = write_files(checked, told(checked, study(folder), 2), folder / "out")
+    about = json.loads(files[0].read_text())
+    assert about["lag"] == 2
+    assert about["fit"]["options"] == {"backfill": "sjf"}
+    rows = files[1].read_text().splitlines()
+    assert rows[0] == "job_id,submit,recorded_wait_s,simulated_wait_s,error_s"
+    assert len(rows) == 401
+
+
+def test_without_anything_to_fit_it_is_one_run(folder: Path) -> None:
+    checked = check(study(folder), folder / "out")
+    assert checked.fit is None
+    assert checked.unfitted is None
+    assert len(list((folder / "out" / "runs").iterdir())) == 1
+
+
+def test_a_log_without_starts_is_refused(folder: Path) -> None:
+    traces.write(workload(), folder / "log.parquet", format="table")
+    with pytest.raises(ConfigError, match="needs a log that says when jobs started"):
+        check(study(folder), folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["backfill"], "must be KEY=VALUE,VALUE"),
+        (["backfill=sjf"], "two values or more"),
+        (["a=1,2", "a=3,4"], "each key once"),
+        (["a=" + ",".join(map(str, range(201)))], "201 combinations"),
+    ],
+)
+def test_values_to_try_that_make_no_sense(texts: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        grid(texts)
+
+
+def test_all_combinations_are_tried() -> None:
+    found = combinations("easy:priority=wfp3", grid(["backfill=fifo,sjf", "priority=fifo,wfp3"]))
+    assert len(found) == 4
+    assert found["easy:backfill=sjf,priority=fifo"] == {"backfill": "sjf", "priority": "fifo"}
+    with pytest.raises(ConfigError, match="no such option"):
+        combinations("easy", {"weight": ["1", "2"]})
+
+
+def test_the_words_say_which_groups_are_off() -> None:
+    """Jobs of one queue wait hours in the record, and not in the simulation."""
+    log = recorded("easy")
+    late = np.where(np.arange(400) % 2 == 1, 40_000, 0)
+    found = fidelity_of(log.with_columns(recorded_start=log.recorded_start + late))
+    words = statement(found)
+    off = replace(found, groups=tuple(one for one in found.groups if one[0] == "queue"))
+    assert any(line.startswith("Jobs of queue q1: ") for line in statement(off)), words
