@@ -62,6 +62,10 @@ def command(
     baseline: Annotated[
         str | None, typer.Option(help="The dispatcher to compare with. [the first]")
     ] = None,
+    baseline_system: Annotated[
+        str | None,
+        typer.Option(help="The system to compare with, of several. [each with its own runs]"),
+    ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Repetitions with jittered submits.", metavar="N")
     ] = None,
@@ -87,6 +91,7 @@ def command(
         "allocator": allocator,
         "predictors": predictor,
         "baseline": baseline,
+        "baseline_system": baseline_system,
         "seeds": seeds,
         "jitter": jitter,
         **vars(rules),
@@ -94,7 +99,7 @@ def command(
     if scheduler is not None and jobs > 1:
         raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
     if _is_log(study):
-        wanted = study_of_log(study, given, part)
+        wanted = study_of_log(study, given, part, several_systems=True)
     else:
         wanted = narrowed(_of_file(load_study(study), given), part)
     written: list[tuple[Tables, list[Path]]] = []

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from cpsched.study import Outcome, Study
 
 
-def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study:
+def study_of_log(
+    log: str | Path, given: Mapping[str, Any], part: Part, *, several_systems: bool = False
+) -> Study:
     """
     Return the study that options describe, read like one in a file.
 
@@ -24,11 +26,13 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
     ----------
     given
         Values by the name that a study's file has for them; those that are None are not given.
-        ``systems``, of which there is one, ``dispatchers``, ``allocator``, ``predictors``,
-        ``baseline`` (a dispatcher), ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, and
-        those of the table ``run``.
+        ``systems``, ``dispatchers``, ``allocator``, ``predictors``, ``baseline`` (a dispatcher),
+        ``baseline_system``, ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, and those of the
+        table ``run``.
     part
         Which part of the log.
+    several_systems
+        Whether there may be more systems than one.
 
     Raises
     ------
@@ -36,6 +40,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
         As :func:`~cpsched.study.load_study`, or if there is not exactly one system.
     """
     from cpsched.spec import Spec
+    from cpsched.study.study import system_label
     from cpsched.study.study_file import log_name, parse_study
 
     def said(*keys: str) -> dict[str, Any]:
@@ -47,15 +52,18 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror or error}", where=log) from error
     systems = given.get("systems") or []
-    if len(systems) != 1:
+    if not systems or (len(systems) > 1 and not several_systems):
         raise ConfigError(
-            f"is given {len(systems)} times; name one; several go into a study's file"
+            f"is given {len(systems)} times; name one"
             if systems
             else "is missing; a log needs a machine (cpsched list systems)",
             key="--system",
         )
     path = Path(log).absolute()
     base = given.get("baseline")
+    baseline = {} if base is None else {"dispatcher": str(Spec.parse(base))}
+    if given.get("baseline_system") is not None:
+        baseline["system"] = system_label(given["baseline_system"])
     content: dict[str, Any] = {
         "title": log_name(path),
         "systems": systems,
@@ -66,7 +74,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], part: Part) -> Study
             *("overrun", "correction", "dispatch_interval", "enforce_limits", "restarts"),
             *("malleable", "runtime_model", "outages"),
         ),
-        "baseline": {} if base is None else {"dispatcher": str(Spec.parse(base))},
+        "baseline": baseline,
         **said("allocator", "seeds", "jitter"),
     }
     return narrowed(parse_study(content, Path("command line")), part)

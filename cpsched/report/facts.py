@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.figures.figure_set import excluded
-from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
+from cpsched.study.comparisons import LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN, base_name
 from cpsched.study.results import AREA
 from cpsched.words import counted, duration
 
@@ -181,7 +181,7 @@ def _note(best: Row, against: Row | None, baseline: Baseline) -> str:
 
 def _against(row: Row) -> str:
     """Say how a figure differs from the baseline's, and whether that is sure."""
-    base = f"{row['base_dispatcher']} {row['base_predictor']}"
+    base = base_name(row)
     value, other = row["value"], row["base_value"]
     if not isinstance(value, float) or not isinstance(other, float) or not other:
         return f"against {base}"

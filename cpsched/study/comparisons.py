@@ -58,6 +58,15 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
     return rows
 
 
+def base_name(row: Mapping[str, Any]) -> str:
+    """Return what a row is compared with, with its workload and system where they are others."""
+    name = f"{row['base_dispatcher']} {row['base_predictor']}"
+    for key in ("workload", "system"):
+        if row[f"base_{key}"] != row[key]:
+            name += f" on {row[f'base_{key}']}"
+    return name
+
+
 def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) -> bool:
     """
     Tell whether a figure of one group of repetitions is lower than of another, for certain.

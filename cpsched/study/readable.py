@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.metrics.groups import SIZES
 from cpsched.study.allocators import allocator_column
+from cpsched.study.comparisons import base_name
 from cpsched.study.names import slug
 from cpsched.study.results import (
     AREA,
@@ -414,7 +415,7 @@ def _against(rows: Sequence[Row]) -> tuple[str, list[Column]]:
 
 def _base(row: Row) -> str:
     """Return what a row is compared with, with its allocator where that is another."""
-    name, placing = f"{row['base_dispatcher']} {row['base_predictor']}", row["base_allocator"]
+    name, placing = base_name(row), row["base_allocator"]
     return name if placing in (None, row["allocator"]) else f"{name} ({placing})"
 
 

@@ -195,3 +195,24 @@ def test_a_status_that_is_half_written_is_left_out(tmp_path):
     (tmp_path / "b" / "status.json").write_text('{"other": 1}')
     assert under_way(tmp_path) == []
     assert Status(name="x").total == 0
+
+
+def test_systems_are_compared_with_one_of_them(files, cpsched):
+    """Ten cores against four: the same dispatcher, another machine."""
+    four = (files / "four.toml").read_text()
+    assert "count = 4" in four
+    (files / "ten.toml").write_text(four.replace("count = 4", "count = 10"))
+    code, out, err = cpsched(
+        "compare", "log.swf", "--system", "four.toml", "--system", "ten.toml",
+        "--baseline-system", "four.toml", "--out", "out",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "Against easy requested on four" in out
+    rows = (files / "out" / "tables" / "differences.csv").read_text().splitlines()
+    assert all(",four," in row for row in rows[1:])
+    code, _, err = cpsched(
+        "compare", "log.swf", "--system", "four.toml", "--baseline-system", "ten.toml",
+        "--out", "other",
+    )  # fmt: skip
+    assert code
+    assert "baseline.system: is 'ten', must be one of: four" in err
