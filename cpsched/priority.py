@@ -416,13 +416,25 @@ def _least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:
     per_node, exclusive = jobs.per_node, jobs.exclusive
     if not (per_node.any() or exclusive.any()):
         return amounts
-    # Units on the node that holds most of them.
-    request = jobs.request
-    most = np.ones(len(jobs), dtype=np.int64)
-    for node in nodes:
-        fit = np.where(request > 0, (node - per_node) // np.maximum(request, 1), UNBOUNDED)
-        most = np.maximum(most, fit.min(axis=1))
+    most = units_a_node_holds(jobs, nodes)
     fewest = np.maximum(jobs.nodes_min, -(-jobs.units // most))[:, None]
     amounts += fewest * per_node
     whole = np.maximum(amounts, fewest * nodes.min(axis=0))
     return np.where(exclusive[:, None] > 0, whole, amounts)
+
+
+def units_a_node_holds(jobs: JobTable, nodes: IntArray) -> IntArray:
+    """
+    Return how many units of each job the node holds that holds most of them, at least 1.
+
+    Parameters
+    ----------
+    nodes
+        What the different nodes have, shape ``(K, R)``.
+    """
+    request, per_node = jobs.request, jobs.per_node
+    most = np.ones(len(jobs), dtype=np.int64)
+    for node in nodes:
+        fit = np.where(request > 0, (node - per_node) // np.maximum(request, 1), UNBOUNDED)
+        most = np.maximum(most, fit.min(axis=1))
+    return most

@@ -28,6 +28,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "prb": "cpsched.dispatch.rules:Prb",
         "easy": "cpsched.dispatch.easy:Easy",
         "conservative": "cpsched.dispatch.conservative:Conservative",
+        "slurm": "cpsched.slurm.dispatcher:Slurm",
         "slurm-backfill": "cpsched.dispatch.slurm_backfill:SlurmBackfill",
         "ipsched": "cpsched.ipsched.dispatcher:Ipsched",
         "cph": "cpsched.cp.hybrid:Cph",

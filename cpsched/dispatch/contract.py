@@ -13,6 +13,8 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from cpsched.arguments import RemembersArguments
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class WaitReason(StrEnum):
     """It would fit, but the dispatcher reached its limit without an answer: nothing starts."""
     PLANNED_LATER = "planned-later"
     """It would fit, but the dispatcher plans to start it later, or gives no reason."""
+    LIMIT = "limit"
+    """A limit on what may run at once holds it, or one on single jobs."""
 
 
 class Reservation(NamedTuple):
@@ -169,6 +173,25 @@ class Dispatcher(RemembersArguments, ABC):
             ``selects_sets`` and :meth:`ranking`, in this order.
         """
         return derived
+
+    def wait_note(self, row: int) -> str:  # noqa: ARG002
+        """
+        Return what it says of a job's wait besides, such as the limit that holds it.
+
+        As of its last decision; '' where it says nothing.
+        """
+        return ""
+
+    def never_starts(self, view: View) -> IntArray:  # noqa: ARG002
+        """
+        Return the rows of the job store of waiting jobs that it will never start, whatever ends.
+
+        They are cancelled once nothing else is left to happen.
+        """
+        return np.zeros(0, dtype=np.int64)
+
+    def on_epoch(self, epoch: int | None) -> None:
+        """Be told, before :meth:`reset`, the Unix time of second 0, if it is known."""
 
 
 class DecisionModel(Protocol):

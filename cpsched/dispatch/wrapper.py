@@ -54,6 +54,10 @@ class Wrapper(Dispatcher):
         """Return what the other dispatcher is shown."""
         return view
 
+    def on_epoch(self, epoch: int | None) -> None:
+        """Tell the other dispatcher the Unix time of second 0."""
+        self.inner.on_epoch(epoch)
+
     def reset(self, system: System, seed: int) -> None:
         """Prepare the other dispatcher for a system."""
         self.inner.reset(system, seed)
@@ -87,3 +91,11 @@ class Wrapper(Dispatcher):
     ) -> WaitReason:
         """Return the other dispatcher's reason."""
         return self.inner.wait_reason(self.shown(view), decision, row, derived)
+
+    def wait_note(self, row: int) -> str:
+        """Return what the other dispatcher says of a job's wait."""
+        return self.inner.wait_note(row)
+
+    def never_starts(self, view: View) -> IntArray:
+        """Return the jobs that the other dispatcher will never start."""
+        return self.inner.never_starts(self.shown(view))

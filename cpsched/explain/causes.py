@@ -25,7 +25,10 @@ def why_waiting(context: DecisionContext) -> Waiting:
     room = fitting.room(context.view.free)
     fits_after = fitting.place(context.free_after) is not None
     ahead: OtherJob | None = None
-    if not room.fits:
+    note = context.dispatcher.wait_note(context.row)
+    if note:
+        reason = WaitReason.LIMIT
+    elif not room.fits:
         reason = WaitReason.NO_ROOM
     elif not fits_after:
         reason = WaitReason.OTHERS_START
@@ -46,6 +49,7 @@ def why_waiting(context: DecisionContext) -> Waiting:
         planned=None if reserved is None else reserved.start,
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
         asked_again=context.decision.again_at,
+        note=note,
     )
 
 

@@ -178,6 +178,8 @@ class Waiting:
         When and where the dispatcher plans to start it, where it plans.
     asked_again
         When the dispatcher wants to be asked next, whatever happens until then; None: never.
+    note
+        What the dispatcher says of it besides: with the reason ``LIMIT`` the limit's name.
     """
 
     reason: WaitReason
@@ -190,6 +192,7 @@ class Waiting:
     planned: int | None = None
     planned_nodes: str | None = None
     asked_again: int | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,8 @@ def _why(about: Explanation) -> str:
         when = about.next_decision
         at = "" if when is None else f"; it is at {clock(when, about.epoch)}, at the earliest"
         return f"the dispatcher has not been asked since the job was submitted{at}"
+    if waiting.reason is WaitReason.LIMIT:
+        return f"a limit holds it: {waiting.note}"
     if waiting.reason is WaitReason.NO_ROOM:
         return waiting.room.obstacle
     return f"it would fit, but {_held_back(about, waiting)}"

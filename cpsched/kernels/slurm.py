@@ -656,3 +656,41 @@ def policy_pass(
         arena_amount,
     )  # fmt: skip
     return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started
+
+
+@kernel
+def goes_first(order, at, records, tier, overlaps):
+    """
+    Say whether no job ahead of one in the queue, and above it, may want its nodes.
+
+    Parameters
+    ----------
+    order, at
+        The queue, and the job's place in it.
+    tier, overlaps
+        Of each partition; whether each pair of them have nodes in common.
+    """
+    record = order[at]
+    partition = records[record, PARTITION]
+    for i in range(at):
+        other = order[i]
+        theirs = records[other, PARTITION]
+        above = tier[theirs] > tier[partition]
+        above = above or records[other, PRIORITY] > records[record, PRIORITY]
+        if above and overlaps[partition, theirs] and records[other, REASON] < OVER_LIMIT:
+            return False
+    return True
+
+
+@kernel
+def release(records, ended, limits):
+    """Let jobs that have ended, or left their nodes, count in no limit any more."""
+    for record in ended:
+        count_in(limits, records[record, TEMPLATE], record, -1)
+
+
+@kernel
+def charge(records, started, limits):
+    """Let jobs count in their limits that somebody else has started."""
+    for record in started:
+        count_in(limits, records[record, TEMPLATE], record, 1)

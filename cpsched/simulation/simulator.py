@@ -276,8 +276,7 @@ class Simulator:
         """
         time = self.next_time()
         if time is None:
-            self._check_queue_drained()
-            return False
+            return self._give_up()
         if until is not None and time >= until:
             return False
         if self._compiled is None or not self._ends_only:
@@ -294,8 +293,7 @@ class Simulator:
         """Advance to the next instant and finish it; return False if there was none."""
         time = self.next_time()
         if time is None:
-            self._check_queue_drained()
-            return False
+            return self._give_up()
         self._instant(time)
         return True
 
@@ -638,6 +636,17 @@ class Simulator:
         self.cluster.start(starts, self.now)
         for row, allocation in starts:
             self._started(row, allocation, self.now)
+
+    def _give_up(self) -> bool:
+        """Cancel the jobs that the dispatcher says will never start; say whether there are any."""
+        hopeless: list[int] = []
+        if self.machine.num_waiting:
+            hopeless = self.dispatcher.never_starts(self.machine.view(self.now)).tolist()
+        for row in hopeless:
+            self._cancel(row)
+        if not hopeless:
+            self._check_queue_drained()
+        return bool(hopeless)
 
     def _check_queue_drained(self) -> None:
         left = self.machine.num_waiting + self._num_held

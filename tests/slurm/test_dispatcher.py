@@ -1,0 +1,306 @@
+"""Slurm's passes, limits and order on schedules worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run, starts
+
+from cpsched.checks import CHECKS
+from cpsched.errors import ConfigError
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.system import Queue, System
+from cpsched.slurm.dispatcher import Slurm
+from cpsched.slurm.policy import Policy
+from cpsched.spec import build
+from cpsched.verification import verify
+
+pytestmark = pytest.mark.slow
+
+#: First come, first served, and backfill at every second.
+BASIC = {"PriorityType": "priority/basic", "bf_interval": "1", "bf_resolution": "1"}
+
+
+def slurm(policy: str = "", **parameters: str) -> Slurm:
+    return Slurm(Policy.parse(policy), **{**BASIC, **parameters})
+
+
+def parted(*groups: str, **queues: dict) -> System:
+    """Return a machine of nodes of one core in some groups, with queues."""
+    rules = [Queue(name=name, **more) for name, more in queues.items()]
+    return replace(machine(*[(1,)] * len(groups), queues=rules), node_groups=groups)
+
+
+# --- passes --------------------------------------------------------------------------------------
+
+
+def test_a_new_job_above_all_others_is_tried_at_once_and_others_wait_for_a_pass():
+    """
+    B is blocked at 1. With first come, first served C waits for backfill; where all are equal, C is
+    tried when it is submitted.
+    """
+    workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 7))
+    nodes = machine((1,), (1,))
+    assert starts(workload, nodes, slurm(bf_interval="30")) == [0, 38, 30]
+    assert starts(workload, nodes, slurm(bf_interval="5")) == [0, 38, 5]
+    equal = slurm(bf_interval="30", PriorityType="priority/multifactor")
+    assert starts(workload, nodes, equal) == [0, 38, 2]
+    # C ends at 37, and the pass that follows puts off the one for the end of A by three seconds.
+    deferred = slurm(bf_interval="30", PriorityType="priority/multifactor", defer="yes")
+    assert starts(workload, nodes, deferred) == [0, 40, 30]
+
+
+def test_backfill_rounds_reservations_down_and_ends_before_them():
+    """A ends at 95, so B is planned for 95, and its nodes are kept from 60 on."""
+    nodes = machine((1,), (1,))
+    for length, second, minute in ((92, 2, 155), (57, 2, 2), (58, 2, 155), (93, 155, 155)):
+        workload = jobs((0, 1, 95), (1, 2, 60), (2, 1, length))
+        assert starts(workload, nodes, slurm()) == [0, 95, second]
+        assert starts(workload, nodes, slurm(bf_resolution="60")) == [0, 95, minute]
+
+
+def test_passes_look_at_so_many_jobs():
+    """One node; B to D wait for A. E could start at its end, but a pass looks at two jobs."""
+    nodes = machine((2,))
+    workload = jobs((0, 2, 10), *[(1, 2, 10)] * 3, (2, 1, 5), (2, 1, 5))
+    assert starts(workload, nodes, slurm())[4:] == [40, 40]
+    # E and F fit beside nobody; with no backfill and a depth of jobs the order stays.
+    builtin = slurm(SchedulerType="sched/builtin", default_queue_depth="1")
+    assert starts(workload, nodes, builtin) == [0, 10, 20, 30, 40, 40]
+
+
+def test_a_job_that_waits_blocks_its_partition_and_the_nodes_of_it():
+    """
+    Partitions small (node 0) and all (nodes 0 and 1). B waits for both nodes in all, so the main
+    pass starts nothing behind it on them; in the other order the small one blocks its node alone.
+    """
+    system = parted("a", "b", small={"groups": ("a",)}, all={"groups": ("a", "b")})
+    builtin = slurm(SchedulerType="sched/builtin")
+    workload = jobs((0, 1, 10), (1, 2, 5), (2, 1, 5), queue=["all", "all", "small"])
+    assert starts(workload, system, builtin) == [0, 10, 15]
+    workload = jobs((0, 1, 10), (1, 1, 5), (2, 1, 5), queue=["small", "small", "all"])
+    # The job in all waits until others have been looked at: it is not above the one that waits.
+    assert starts(workload, system, builtin) == [0, 10, 3]
+
+
+def test_higher_tiers_go_first():
+    system = parted("a", low={"priority_tier": 1}, high={"priority_tier": 2})
+    workload = jobs((0, 1, 10), (1, 1, 5), (2, 1, 5), queue=["low", "low", "high"])
+    assert starts(workload, system, slurm()) == [0, 15, 10]
+
+
+def test_a_job_in_several_partitions_starts_in_the_first_that_has_room():
+    system = parted("a", "b", one={"groups": ("a",)}, two={"groups": ("b",), "priority_tier": 1})
+    workload = jobs((0, 1, 10), (1, 1, 5), (2, 1, 5), queue=["one", "one,two", "one,two"])
+    found = run(workload, system, slurm())
+    assert found.schedule.start.tolist() == [0, 1, 6]
+    assert found.schedule.segments.node.tolist() == [0, 1, 1]
+
+
+def test_nodes_of_a_low_weight_go_first():
+    system = replace(machine((1,), (1,), (1,)), weights=np.array([5, 1, 5]))
+    found = run(jobs((0, 1, 10), (1, 1, 10), (2, 1, 10)), system, slurm())
+    assert found.schedule.segments.node.tolist() == [1, 0, 2]
+
+
+# --- priorities ----------------------------------------------------------------------------------
+
+ACCOUNTS = """
+[slurm]
+PriorityWeightFairshare = 10000
+PriorityWeightAge = 0
+[[association]]
+Account = "root"
+[[association]]
+Account = "a"
+Parent = "root"
+[[association]]
+Account = "b"
+Parent = "root"
+[[association]]
+Account = "a"
+User = "ann"
+[[association]]
+Account = "b"
+User = "bob"
+"""
+
+
+def test_fair_share_lets_those_go_first_who_have_used_less():
+    """Ann has used the machine for 400 s, so from the computation at 300 on Bob goes first."""
+    workload = jobs(
+        (0, 1, 400),
+        (10, 1, 10),
+        (20, 1, 10),
+        user=["ann", "ann", "bob"],
+        group=["a", "a", "b"],
+    )
+    fair = slurm(ACCOUNTS, PriorityType="priority/multifactor")
+    assert starts(workload, machine((1,)), fair) == [0, 410, 400]
+    # Before it is computed all are equal.
+    short = jobs(
+        (0, 1, 200),
+        (10, 1, 10),
+        (20, 1, 10),
+        user=["ann", "ann", "bob"],
+        group=["a", "a", "b"],
+    )
+    assert starts(short, machine((1,)), fair) == [0, 200, 210]
+
+
+def test_qos_and_nice_move_jobs():
+    policy = """
+    [slurm]
+    PriorityWeightQOS = 1000
+    [[qos]]
+    Name = "normal"
+    [[qos]]
+    Name = "high"
+    Priority = 10
+    """
+    workload = jobs(
+        (0, 1, 10),
+        (1, 1, 5),
+        (2, 1, 5),
+        (3, 1, 5),
+        qos=["normal", "normal", "high", "high"],
+        nice=[0, 0, 500, 0],
+    )
+    chosen = slurm(policy, PriorityType="priority/multifactor")
+    assert starts(workload, machine((1,)), chosen) == [0, 20, 15, 10]
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def limited(limit: str, **more: str) -> Slurm:
+    return slurm(f'[[qos]]\nName = "q"\n{limit}\n', **more)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["MaxJobsPU = 1", 'MaxTRESPU = "cpu=1"', "GrpJobs = 2", 'GrpTRES = "cpu=2"'],
+)
+def test_limits_of_a_qos_hold_jobs_and_nobody_behind_them(limit):
+    """Ann's second job waits for her first, and Bob's starts at once: four nodes are free."""
+    workload = jobs(
+        (0, 1, 10),
+        (0, 1, 10),
+        (1, 1, 10),
+        (1, 1, 10),
+        user=["ann", "ann", "bob", "cem"],
+        qos=["q", "q", "q", None],
+    )
+    found = starts(workload, machine((4,)), limited(limit))
+    group = limit.startswith("Grp")
+    assert found == ([0, 0, 10, 1] if group else [0, 10, 1, 1])
+
+
+def test_a_limit_stops_those_behind_it_if_it_is_to():
+    workload = jobs(
+        (0, 1, 10),
+        (1, 2, 10),
+        (2, 1, 10),
+        user=["ann"] * 3,
+        qos=["q", "q", "q"],
+    )
+    loose = limited('GrpTRES = "cpu=2"')
+    assert starts(workload, machine((4,)), loose) == [0, 12, 2]
+    strict = limited('GrpTRES = "cpu=2"', assoc_limit_stop="yes")
+    assert starts(workload, machine((4,)), strict) == [0, 10, 20]
+
+
+def test_array_throttles_and_licences():
+    policy = "[licenses]\nmatlab = 3\n"
+    workload = jobs(
+        *[(0, 1, 10)] * 4,
+        array=["7"] * 4,
+        array_limit=[2] * 4,
+    )
+    assert starts(workload, machine((4,)), slurm(policy)) == [0, 0, 10, 10]
+    workload = jobs(*[(0, 1, 10)] * 4, licenses=["matlab:2", "matlab", "matlab", None])
+    assert starts(workload, machine((4,)), slurm(policy)) == [0, 0, 10, 0]
+
+
+def test_associations_are_limited_up_the_tree():
+    policy = """
+    [[association]]
+    Account = "root"
+    [[association]]
+    Account = "a"
+    Parent = "root"
+    GrpTRES = "cpu=2"
+    MaxJobs = 1
+    [[association]]
+    Account = "a"
+    User = "ann"
+    [[association]]
+    Account = "a"
+    User = "bob"
+    """
+    workload = jobs(
+        (0, 1, 10),
+        (0, 1, 10),
+        (0, 1, 10),
+        (0, 1, 10),
+        user=["ann", "ann", "bob", "cem"],
+        group=["a"] * 3 + ["b"],
+    )
+    assert starts(workload, machine((4,)), slurm(policy)) == [0, 10, 0, 0]
+
+
+def test_a_job_above_what_one_may_have_never_starts():
+    limit = limited('MaxTRES = "cpu=2"\nMaxWall = "1:00:00"')
+    workload = jobs((0, 3, 10), (0, 2, 10), (0, 1, 3601), qos=["q"] * 3)
+    found = run(workload, machine((4,)), limit)
+    outcomes = [JobOutcome.CANCELLED, JobOutcome.COMPLETED, JobOutcome.CANCELLED]
+    assert found.schedule.outcome.tolist() == outcomes
+    assert not verify(found.schedule)
+
+
+def test_limits_that_are_not_enforced_hold_nobody():
+    workload = jobs((0, 1, 10), (0, 1, 10), user=["ann"] * 2, qos=["q"] * 2)
+    loose = limited("MaxJobsPU = 1", AccountingStorageEnforce="associations")
+    assert starts(workload, machine((4,)), loose) == [0, 0]
+
+
+# --- the dispatcher ------------------------------------------------------------------------------
+
+POLICY = """
+[slurm]
+PriorityWeightAge = 1000
+PriorityWeightFairshare = 5000
+PriorityWeightJobSize = 100
+PriorityCalcPeriod = 1
+[SchedulerParameters]
+bf_interval = 11
+bf_max_job_user = 3
+[[qos]]
+Name = "normal"
+MaxJobsPU = 2
+[[association]]
+Account = "root"
+DefaultQOS = "normal"
+[[association]]
+Account = "root"
+User = "user1"
+"""
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", ["", POLICY])
+def test_contract(check, policy):
+    check(lambda: Slurm(Policy.parse(policy)))
+
+
+def test_options_are_those_of_slurm_conf():
+    made = build("dispatchers", "slurm:bf_window=60,PriorityMaxAge=1-0,PriorityFavorSmall=yes")
+    assert made.policy["bf_window"] == 60
+    assert made.policy["PriorityMaxAge"] == 86400
+    assert made.policy["PriorityFavorSmall"] is True
+    with pytest.raises(ConfigError, match="bf_interval"):
+        build("dispatchers", "slurm:bf_interval=soon")
+    with pytest.raises(ConfigError, match="no such option"):
+        build("dispatchers", "slurm:bf_windows=1")
