@@ -76,6 +76,7 @@ def command(
     quarters of the jobs and scored on the last.
     """
     from cpsched.fidelity.check import check, told
+    from cpsched.fidelity.downtime import downtimes, told_of
     from cpsched.fidelity.files import write_files
     from cpsched.fidelity.fitting import grid
 
@@ -98,6 +99,10 @@ def command(
         return
     for line in _lines(checked):
         echo(line)
+    down = downtimes(checked.schedule)
+    if down and study.settings.outages == "none":
+        table = escaped(str(out / "fidelity-outages.csv"))
+        echo(f"{told_of(down)} Then: --outages table:file={table}")
     for one in found:
         echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
         echo(f"  record:     {escaped(one.recorded)}")

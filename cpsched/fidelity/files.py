@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.atomic_files import write_all
+from cpsched.fidelity.downtime import as_csv, downtimes
 from cpsched.fidelity.statement import statement
 
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 
 
 def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> list[Path]:
-    """Write ``fidelity.json``, ``fidelity-jobs.csv`` and ``fidelity-use.csv``; all or none."""
+    """
+    Write ``fidelity.json``, ``fidelity-jobs.csv`` and ``fidelity-use.csv``; all or none.
+
+    Where the machine seems to have been down, ``fidelity-outages.csv`` besides.
+    """
+    down = downtimes(checked.schedule)
+    outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
     whole, workload = checked.whole, checked.schedule.workload
     about: dict[str, Any] = {
         "statement": statement(whole),
@@ -34,6 +41,7 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
             None if checked.unfitted is None else asdict(checked.unfitted.overall)
         ),
         "differences": [asdict(one) for one in found],
+        "downtimes": down,
     }
     submit = workload.submit[whole.rows].tolist()
     jobs = zip(
@@ -58,6 +66,7 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
                 ("job_id", "submit", "recorded_wait_s", "simulated_wait_s", "error_s"), jobs
             ),
             "fidelity-use.csv": _csv(("hour", "recorded_use", "simulated_use"), hours),
+            **outages,
         },
     )
 

@@ -15,6 +15,7 @@ from cpsched.errors import ConfigError
 from cpsched.fidelity import measure, statement
 from cpsched.fidelity.check import check, told
 from cpsched.fidelity.differences import differences
+from cpsched.fidelity.downtime import as_csv, downtimes, told_of
 from cpsched.fidelity.files import write_files
 from cpsched.fidelity.fitting import combinations, grid
 from cpsched.model.types import MISSING
@@ -217,3 +218,17 @@ def test_the_words_say_which_groups_are_off() -> None:
     words = statement(found)
     off = replace(found, groups=tuple(one for one in found.groups if one[0] == "queue"))
     assert any(line.startswith("Jobs of queue q1: ") for line in statement(off)), words
+
+
+def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down() -> None:
+    """One job until 100; from 200 on two wait until 9000, and from 20000 on one until 23599."""
+    log = jobs(
+        (0, 1, 100), (200, 1, 50), (300, 1, 50), (20_000, 1, 5),
+        recorded_start=np.array([0, 9000, 9000, 23_599]),
+    )  # fmt: skip
+    schedule = run(log, machine((4,)), "easy").schedule
+    found = downtimes(schedule)
+    assert found == [(200, 9000)]
+    table = as_csv(schedule, found).splitlines()
+    assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
+    assert "in 1 interval of an hour or more, 2.44 h in all" in told_of(found)
