@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,6 +137,8 @@ class Jobs:
             **{name: array("q") for name in (*_TIMES, *_NUMBERS)},
             **{name: _LabelColumn() for name in _LABELS},
         }
+        self._values = attrgetter(*self._columns)
+        self._appends = [column.append for column in self._columns.values()]
         self._shapes: dict[Shape, int] = {}
         self._shape_of = array("q")
         self._kinds: set[str] = set()
@@ -179,8 +182,8 @@ class Jobs:
             code = self._shapes[job.shape] = len(self._shapes)
         self._shape_of.append(code)
         self._ids[job.job_id] = len(self._ids)
-        for name, column in self._columns.items():
-            column.append(getattr(job, name))
+        for append, value in zip(self._appends, self._values(job), strict=True):
+            append(value)
 
     def set_aside(self, reason: str, example: str = "", core_seconds: int = 0) -> None:
         """Count a row which is not a job; the first ones are named in the header."""

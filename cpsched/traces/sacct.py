@@ -182,9 +182,8 @@ class _Reading:
         """Take one line, as a job, as jobs, or as what else it is."""
         try:
             found = self._job(_with_steps(row, steps))
-            ids = self._ids(row)
-            for job_id in ids:
-                self._add(replace(found, job=replace(found.job, job_id=job_id)), row.place)
+            for job_id in self._ids(row):
+                self._add(found, job_id, row.place)
         except NotAJobError as why:
             self.jobs.set_aside(why.reason, row.job_id, why.core_seconds)
         except TraceError as error:
@@ -203,15 +202,16 @@ class _Reading:
             listed = listed.rpartition(",")[0]
         return [f"{match[1]}_{task}" for task in row.place.parse(_tasks, "JobID", listed)]
 
-    def _add(self, found: _Found, place: Place) -> None:
+    def _add(self, found: _Found, job_id: str, place: Place) -> None:
         """Add a job; under another id if it was queued again after an earlier attempt."""
-        jobs, job, attempt = self.jobs, found.job, 1
-        job_id = job.job_id
-        while (known := jobs.row_of(job.job_id)) is not None:
+        jobs, job, name, attempt = self.jobs, found.job, job_id, 1
+        while (known := jobs.row_of(name)) is not None:
             if (jobs.value("submit", known), jobs.value("start", known)) == (job.submit, job.start):
                 raise NotAJobError("repeated line", job.shape.units * job.runtime)
             attempt += 1
-            job = replace(job, job_id=f"{job_id}#{attempt}")
+            name = f"{job_id}#{attempt}"
+        if name != job.job_id:
+            job = replace(job, job_id=name)
         row = len(jobs)
         if found.dependency and self.waits.add(row, found.dependency, job_id, found.eligible):
             job = replace(job, begin=found.asked_begin)
