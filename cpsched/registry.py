@@ -113,7 +113,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "keep": "cpsched.study.workload_changes:Keep",
     },
     "predictors": {},
-    "formats": {},
+    "formats": {"slurm": "cpsched.study.slurm_log:write"},
     "commands": {},
     "system_files": {},
     "model_files": {},

@@ -57,6 +57,7 @@ from cpsched.traces.sacct_json import is_json, json_rows
 from cpsched.traces.sacct_lines import JOB_ID, Lines, is_first_line
 from cpsched.traces.sacct_request import Shapes
 from cpsched.traces.sacct_waits import Waits, begin_of
+from cpsched.traces.sacct_write import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,7 +109,7 @@ class Sacct:
     name = "sacct"
     summary = "Slurm accounting: sacct --parsable2 or --json, plain or gzip"
     suffixes = (".sacct",)
-    write = None
+    write = staticmethod(write)
 
     def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         """Tell whether a file starts as sacct's output does, with its header or without."""

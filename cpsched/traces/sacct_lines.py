@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: What docs/slurm-logs.md asks sacct for.
 FORMAT = tuple(
     "JobID,JobIDRaw,JobName,User,Account,Partition,QOS,State,Submit,Eligible,Start,End,ElapsedRaw,"
-    "Timelimit,ReqTRES,AllocTRES,ReqMem,NNodes,Constraints,Reservation,Flags,Priority,Reason,"
+    "Timelimit,ReqTRES,AllocTRES,ReqMem,Constraints,NNodes,Reservation,Flags,Priority,Reason,"
     "MaxRSS,SubmitLine".lower().split(",")
 )
 #: Without one of each line's columns there is not a job.
@@ -57,7 +57,9 @@ _WORD = re.compile(r"\S*")
 _CLASSES: dict[str, re.Pattern[str]] = {
     **dict.fromkeys(("jobid", "jobidraw"), JOB_ID),
     **dict.fromkeys(("submit", "eligible", "start", "end"), _TIME),
-    **dict.fromkeys(("user", "account", "qos", "reqmem", "maxrss", "partition"), _WORD),
+    **dict.fromkeys(("user", "account", "qos", "partition", "reservation"), _WORD),
+    **dict.fromkeys(("reqmem", "maxrss"), re.compile(r"[0-9.]*[KMGTP]?[cn]?")),
+    "flags": re.compile(r"(?:[A-Z][A-Za-z]+(?:,[A-Z][A-Za-z]+)*)?"),
     **dict.fromkeys(("elapsedraw", "priority"), re.compile(r"[0-9]*")),
     **dict.fromkeys(("reqcpus", "alloccpus", "ncpus", "nnodes"), re.compile(r"[0-9.]*[KMG]?")),
     "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit"),
