@@ -102,6 +102,36 @@ def by_user(wait: IntArray, user: IntArray) -> dict[str, Any]:
     }
 
 
+def fairness(slowdown: FloatArray, user: IntArray) -> float | None:
+    """
+    Return Jain's index of the mean bounded slowdowns of n users: 1 if alike, 1/n if one has all.
+
+    Parameters
+    ----------
+    slowdown
+        Of each job, shape ``(num_jobs,)``.
+    user
+        A number for the user of each; -1: unknown, and left out.
+
+    Returns
+    -------
+    float or None
+        None where no user is known.
+
+    References
+    ----------
+    .. [1] Jain, Chiu and Hawe (1984). A quantitative measure of fairness and discrimination for
+       resource allocation in shared computer systems. DEC-TR-301.
+    """
+    known = user >= 0
+    jobs = np.bincount(user[known])
+    total = np.bincount(user[known], weights=slowdown[known])
+    means = (total[jobs > 0] / jobs[jobs > 0]).tolist()
+    if not means:
+        return None
+    return math.fsum(means) ** 2 / (len(means) * math.fsum(value**2 for value in means))
+
+
 def _asked(schedule: Schedule) -> IntArray:
     """Return what each job asks for of each resource kind at the least, shape ``(J, R)``."""
     workload = schedule.workload

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SHORT_LIMIT = 3600
 MEDIUM_LIMIT = 12 * 3600
 #: How long jobs of each :class:`JobClass` run, in its order, by the name in tables and files.
+#: What jobs submitted in the steady window are called.
+STEADY = "steady"
 CLASSES = {"short": "at most 1 h", "medium": "1 h to 12 h", "long": "more than 12 h"}
 
 

@@ -40,8 +40,8 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
 
     Jobs that completed or timed out enter the per-job measures; their runtime is the nominal one
     (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for those that
-    waited (the ones plots show), and for short, medium and long ones; waits also by size and by
-    user.
+    waited (the ones plots show), for short, medium and long ones, and for those submitted in the
+    steady window; waits also by size and by user.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
     found = places(schedule)
@@ -64,13 +64,13 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "restarts": system.restarts(schedule),
         "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),
-        **_of_jobs(schedule),
+        **_of_jobs(schedule, steady),
         "recorded_wait_s": _recorded_wait(schedule),
     }
 
 
-def _of_jobs(schedule: Schedule) -> dict[str, Any]:
-    """Return the measures of the jobs that ended."""
+def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
+    """Return the measures of the jobs that ended; those of the steady window besides."""
     done = finished(schedule)
     submit = schedule.workload.submit[done]
     wait = jobs.wait(submit, schedule.start[done])
@@ -83,11 +83,16 @@ def _of_jobs(schedule: Schedule) -> dict[str, Any]:
         "waited": wait > 0,
         **{item.name.lower(): length == item for item in jobs.JobClass},
     }
+    if steady is not None:
+        groups[jobs.STEADY] = (submit >= steady.start) & (submit < steady.end)
     sizes = {item.name.lower(): size == item for item in job_groups.JobSize}
     return {
         "wait_s": _by_group(wait, groups),
         "wait_by_size_s": _by_group(wait, sizes),
         "wait_by_user_s": job_groups.by_user(wait, schedule.workload.user.codes[done]),
+        "fairness_by_user": job_groups.fairness(
+            jobs.bounded_slowdown(response, runtime), schedule.workload.user.codes[done]
+        ),
         "overtaken_by_jobs": statistics(overtaken(schedule)),
         "turnaround_s": _by_group(response, groups),
         "slowdown": _by_group(slowdown, groups),

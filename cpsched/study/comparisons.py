@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.metrics.groups import SIZES
 from cpsched.study import weeks
 from cpsched.study.paired import Estimate, difference, ratio
-from cpsched.study.results import AREA, CLASSES, GROUPS, MEASURES, column
+from cpsched.study.results import AREA, GROUPS, MEASURED, MEASURES, column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,7 +143,7 @@ def _figures(run: RunResult, group: str) -> Mapping[str, Figure]:
     """Return the figures of a group of jobs: all, those of a length, or those of a size."""
     if group == "all":
         return run.figures
-    return (run.by_class if group in CLASSES else run.by_size).get(group, {})
+    return (run.by_class if group in MEASURED else run.by_size).get(group, {})
 
 
 def _compared(values: Sequence[float], bases: Sequence[float]) -> dict[str, Any]:

@@ -278,7 +278,8 @@ def _users(place: str, rows: Sequence[Row]) -> list[Titled]:
         _number(rows, f"user_wait_{one}_s", f"{names[one]} user", "s", better=Better.LOWER)
         for one in USER_STATISTICS
     )
-    return [_titled(place, "mean wait of users", rows, *_size(rows), *columns, *_tail(rows))]
+    index = _number(rows, "fairness_by_user", "Jain's index", decimals=3, better=Better.HIGHER)
+    return [_titled(place, "mean wait of users", rows, *_size(rows), *columns, index, *_tail(rows))]
 
 
 def _system(rows: Sequence[Row]) -> tuple[Column, ...]:

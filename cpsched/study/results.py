@@ -27,7 +27,7 @@ from cpsched.study.weeks import WeekSums, week_of
 from cpsched.study.writer import FORMAT as RUN_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from cpsched.model.types import IntArray
 
@@ -55,7 +55,9 @@ STATISTICS = ("mean", "median", "p95", "p99", "p99.9", "max")
 QUEUE_STATISTICS = ("mean", "median", "p95", "p99", "max")
 USER_STATISTICS = ("mean", "median", "p95", "max")
 CLASSES = tuple(job_metrics.CLASSES)
-GROUPS = ("all", *CLASSES, *SIZES)
+#: Groups of jobs for which there are all measures of jobs.
+MEASURED = (*CLASSES, job_metrics.STEADY)
+GROUPS = ("all", *MEASURED, *SIZES)
 #: What :func:`~cpsched.metrics.nominal.nominal_of` needs of each job.
 _OF_JOBS = ("start", "end", "units", "runtime", "requested_time")
 COUNTS = (
@@ -95,7 +97,8 @@ class RunResult:
     figures
         By column, over all jobs: ``wait_mean_s``, ``utilization_core``, ...
     by_class
-        The same of short, medium and long jobs, for the measures of jobs; with ``jobs``.
+        The same of short, medium and long jobs, and of those submitted in the steady window if
+        there is one, for the measures of jobs; with ``jobs``.
     by_size
         The waits of jobs by size (see :mod:`cpsched.metrics.groups`), with ``jobs``; nothing where
         the run was made before there were any.
@@ -280,7 +283,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         about, summary = _json(run / MARK), _json(run / "metrics.json")
         if about.get("format") != RUN_FORMAT:
             raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
-        weeks = _weeks(run)
+        weeks = _weeks(run, summary.get("steady_window_s"))
         spec = str(about["dispatcher"])
         return RunResult(
             path=run,
@@ -301,7 +304,8 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             },
             by_class={
                 name: {"jobs": summary["wait_s"][name]["jobs"], **_of_group(summary, name)}
-                for name in CLASSES
+                for name in MEASURED
+                if name in summary["wait_s"]
             },
             by_size=_by_size(summary),
             weeks=weeks,
@@ -343,9 +347,11 @@ def _of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
 def _of_users(summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return waits by user, and how often jobs were overtaken, by column; None in older runs."""
     users, passed = (summary.get(key) or {} for key in ("wait_by_user_s", "overtaken_by_jobs"))
-    return {column("user_wait", one, "s"): _number(users.get(one)) for one in USER_STATISTICS} | {
-        column("overtaken", one, "jobs"): _number(passed.get(one)) for one in STATISTICS
-    }
+    return (
+        {column("user_wait", one, "s"): _number(users.get(one)) for one in USER_STATISTICS}
+        | {column("overtaken", one, "jobs"): _number(passed.get(one)) for one in STATISTICS}
+        | {"fairness_by_user": _number(summary.get("fairness_by_user"))}
+    )
 
 
 def _by_size(summary: Mapping[str, Any]) -> dict[str, dict[str, Figure]]:
@@ -409,7 +415,7 @@ def _queue_p99(path: Path, window: list[int] | None) -> Figure:
     return queue.distribution(*window).quantile(0.99)
 
 
-def _weeks(run: Path) -> dict[tuple[str, str], WeekSums]:
+def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
     table = pq.read_table(
         run / "jobs.parquet",
@@ -430,6 +436,8 @@ def _weeks(run: Path) -> dict[tuple[str, str], WeekSums]:
     length = job_metrics.job_class(runtime)
     groups: dict[str, Any] = {"all": slice(None)}
     groups |= {item.name.lower(): length == item for item in job_metrics.JobClass}
+    if steady is not None:
+        groups[job_metrics.STEADY] = (submit >= steady[0]) & (submit < steady[1])
     found = {
         (key, group): WeekSums.of(week[done][rows], value[rows], num_weeks)
         for key, value in values.items()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.metrics.groups import SIZES, JobSize, by_user, job_size, share_asked
+from cpsched.metrics.groups import SIZES, JobSize, by_user, fairness, job_size, share_asked
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -55,3 +55,11 @@ def test_a_user_counts_once():
 def test_unknown_users_have_no_waits(users):
     found = by_user(np.zeros(len(users), dtype=np.int64), np.array(users, dtype=np.int64))
     assert found == {"users": 0, "mean": None, "median": None, "p95": None, "max": None}
+
+
+def test_fairness_is_jains_index_of_users() -> None:
+    user = np.array([0, 0, 1, 3, -1])
+    # Means of 2, 2 and 2: all alike. Then 2, 4 and 6: 12^2 / (3 (4 + 16 + 36)).
+    assert fairness(np.array([1.0, 3.0, 2.0, 2.0, 99.0]), user) == pytest.approx(1)
+    assert fairness(np.array([2.0, 2.0, 4.0, 6.0, 99.0]), user) == pytest.approx(144 / 168)
+    assert fairness(np.array([5.0]), np.array([-1])) is None

@@ -174,3 +174,16 @@ def test_real_log_has_the_published_recorded_wait(shared):
     found = summarize(run(workload, systems.load("eurora"), "fifo").schedule)
     assert found["recorded_wait_s"]["jobs"] == 5930
     assert round(found["recorded_wait_s"]["mean"]) == 5888
+
+
+def test_jobs_of_the_steady_window_are_measured_by_themselves() -> None:
+    """A hundred jobs one after the other; the last wait longest."""
+    log = jobs(*((at, 1, 3) for at in range(100)))
+    schedule = run(log, machine((1,)), "fifo").schedule
+    found = summarize(schedule)
+    start, end = found["steady_window_s"]
+    own = [schedule.start[at] - at for at in range(100) if start <= at < end]
+    assert found["wait_s"]["steady"]["jobs"] == len(own) == 90
+    assert found["wait_s"]["steady"]["mean"] == sum(own) / len(own)
+    few = run(log.take(np.arange(50)), machine((1,)), "fifo").schedule
+    assert "steady" not in summarize(few)["wait_s"]
