@@ -12,6 +12,7 @@ from cpsched.cli.output import echo, escaped
 from cpsched.cli.report import totals, width
 from cpsched.errors import ConfigError
 
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 Kind = Literal[
     "dispatchers",
     "predictors",
@@ -22,6 +23,7 @@ Kind = Literal[
     "generators",
     "runtime_models",
     "outages",
+    "changes",
     "systems",
 ]
 
@@ -123,6 +125,13 @@ def _options(thing: Any) -> str:
         for parameter in parameters
         if parameter.default is not inspect.Parameter.empty
     ]
+    # What has to be given comes first; what a simulation gives is not an option.
+    needed = [
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind in _NAMED and one.name != "truth"
+    ]
+    known = [*needed, *known]
     return f"options: {', '.join(known)}" if known else ""
 
 

@@ -45,7 +45,7 @@ def content(
         "title": results.title,
         "question": results.question,
         "baseline": str(results.baseline),
-        "cards": _cards(results.runs),
+        "cards": _cards(results.runs, "scenario" if results.by_group else "dispatcher"),
         "sections": [
             {
                 **section.content,
@@ -82,14 +82,14 @@ def content(
     }
 
 
-def _cards(runs: Sequence[RunResult]) -> list[tuple[str, str]]:
+def _cards(runs: Sequence[RunResult], compared: str) -> list[tuple[str, str]]:
     """Return the size of the study as pairs of a number and what it counts."""
     jobs = {(run.workload, run.system): run.counts["in_log"] for run in runs}
     counted = {
         "run": len(runs),
         "job in the log|jobs in the logs": sum(jobs.values()),
         "workload and system|workloads and systems": len(jobs),
-        "dispatcher": len({run.dispatcher for run in runs}),
+        compared: len({run.dispatcher for run in runs}),
         "predictor": len({run.predictor for run in runs}),
         "repetition": len({run.seed for run in runs}),
     }

@@ -68,6 +68,29 @@ class Titled:
 
 def readable(tables: Tables) -> dict[str, list[Titled]]:
     """Return the tables for people, by the name of the table they are made of."""
+    return {name: _headed(tables, some) for name, some in _readable(tables).items()}
+
+
+def _headed(tables: Tables, some: list[Titled]) -> list[Titled]:
+    """Call dispatchers scenarios where the study compares scenarios."""
+    if not tables.results.by_group:
+        return some
+    return [
+        replace(
+            one,
+            table=replace(
+                one.table,
+                columns=tuple(
+                    replace(column, header="scenario") if column.header == "dispatcher" else column
+                    for column in one.table.columns
+                ),
+            ),
+        )
+        for one in some
+    ]
+
+
+def _readable(tables: Tables) -> dict[str, list[Titled]]:
     return {
         "summary": [
             titled
@@ -130,7 +153,7 @@ def main_table(tables: Tables) -> list[Titled]:
         if place in against:
             found.append(Titled(place, "against the baseline", _ratios(against[place])))
         found.extend(titled for titled in whom if titled.place == place)
-    return found
+    return _headed(tables, found)
 
 
 def _gains(rows: Rows) -> list[Titled]:
