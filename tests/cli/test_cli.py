@@ -226,7 +226,7 @@ def test_part_of_a_log(files, cpsched):
         (
             ("workload", "convert", "log.swf", "log.xyz"),
             "log.xyz: the name does not say a format that can be written; end it in .csv, .parquet,"
-            " .swf (.gz may follow where it is text), or say the format (convert: --to-format)",
+            " .sacct, .swf (.gz may follow where it is text), or say the format (convert: --to-format)",
         ),
         (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: cannot be read"),
     ],
