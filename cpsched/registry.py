@@ -88,6 +88,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "esp": "cpsched.generators.esp:ESP",
         "esp-nodes": "cpsched.generators.esp_nodes:ESP_NODES",
         "heterogeneous": "cpsched.generators.heterogeneous:HETEROGENEOUS",
+        "site": "cpsched.generators.site:SITE",
     },
     "runtime_models": {
         "recorded": "cpsched.simulation.runtime_models:Recorded",
