@@ -19,9 +19,11 @@ from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels import slurm
+from cpsched.kernels import slurm_records as r
 from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
 from cpsched.kernels.rooms import packed_places
 from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
 from cpsched.model.decision import PlannedStarts
 from cpsched.priority import Basic, Fifo, make_priority
 
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
 
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
+    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 _NO_LIMIT = 2**60
 _NEVER = -1
+#: Weights of nodes that have none; a view, read-only as those of systems.
+_ALIKE = immutable(np.zeros(0, dtype=np.int64))
 
 
 class SlurmBackfill(LearningDispatcher):
@@ -114,21 +118,34 @@ class SlurmBackfill(LearningDispatcher):
         self._places = packed_places(system.topology)
         self._capacity: IntArray = system.capacity
         self._scarce = np.zeros(system.capacity.shape[1], dtype=np.int64)
+        self._numbers = r.plain_numbers()
+        self._numbers[r.TESTED], self._numbers[r.WINDOW] = self.depth, self.window
+        self._numbers[r.CLOSE] = self.close
+        self._eligible: BoolArray | None = None
+        self._begins: IntArray = np.zeros(0, dtype=np.int64)
         self._due = _NEVER
 
     def choose(self, view: View) -> Decision:
         """Run the main pass, and the backfill pass where it is due."""
         backfill = self._is_due(view.now)
-        packed, left, planned = slurm.slurm_pass(
+        store, rows = view.waiting.store, self.ranking(view)
+        # Jobs without a queue have code -1 and are in one queue too.
+        queues = store.columns[rows, c.QUEUE]
+        records = r.plain_records(rows, store.columns[rows, c.SHAPE], queues)
+        numbers = self._numbers.copy()
+        numbers[r.NOW], numbers[r.BACKFILL] = view.now, backfill
+        numbers[r.NUM_PARTITIONS] = queues.max(initial=-1) + 1
+        if view.eligible is not self._eligible:
+            self._begins, self._eligible = r.group_begins(view.eligible.T), view.eligible
+        packed, looked_at, _ = slurm.slurm_pass(
             LOWEST_SWITCH if self.tree else CONTIGUOUS,
-            view.now,
-            self.ranking(view),
-            backfill,
-            self.depth,
-            self.window,
-            self.close,
-            view.waiting.store.columns,
-            view.waiting.store.shapes,
+            np.arange(len(rows)),
+            records,
+            r.plain_rules(numbers, self._begins, len(view.free)),
+            r.no_limits(len(rows)),
+            _ALIKE,
+            store.columns,
+            store.shapes,
             view.eligible,
             self._capacity,
             self._scarce,
@@ -143,10 +160,11 @@ class SlurmBackfill(LearningDispatcher):
             self._due = _NEVER
         elif not backfill:
             return decision._replace(again_at=self._due)
+        planned = records[looked_at, r.PLANNED]
         later = planned > view.now
         if not later.any():
             return decision
-        handles = view.waiting.store.columns[left[later], c.HANDLE]
+        handles = store.columns[records[looked_at[later], r.ROW], c.HANDLE]
         return decision._replace(
             planned_starts=PlannedStarts(handles.tolist(), planned[later].tolist())
         )

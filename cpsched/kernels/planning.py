@@ -13,6 +13,7 @@ from cpsched.kernels.profile import (
     SPARE,
     Profile,
     add_ends,
+    expected_ends,
     group_starts,
     grouped,
     groups_of,
@@ -134,7 +135,8 @@ def plan_pass(
         last = _last_candidate(NONE, last, jobs, number, cols, totals, pending)
     if last < 0:
         return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), planned
-    add_ends(profile, cols, running, arena_node, arena_amount, num_nodes)
+    ends = expected_ends(cols, running)
+    add_ends(profile, cols, running, ends, arena_node, arena_amount, num_nodes)
     asks = asks_of(number, distinct, len(profile.times))
     most, seen, num_seen = asks.most, asks.seen, asks.num_seen
     low = np.empty((num_nodes, num_kinds), dtype=np.int64)

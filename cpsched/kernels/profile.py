@@ -207,11 +207,25 @@ def group_from(first, num_groups, places, node):
 
 
 @inner
-def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
+def expected_ends(cols, running):
+    """Return when running jobs are expected to end."""
+    ends = np.empty(len(running), dtype=np.int64)
+    for i in range(len(running)):
+        ends[i] = cols[running[i], EXPECTED_END]
+    return ends
+
+
+@inner
+def add_ends(profile, cols, running, ends, arena_node, arena_amount, num_nodes):
     """
-    Add what running jobs give back, in order of their expected ends, to a profile of one segment.
+    Add what running jobs give back, in order of their ends, to a profile of one segment.
 
     A job that should have ended by now ends in the next second.
+
+    Parameters
+    ----------
+    ends
+        When each of ``running`` is taken to end, in order.
     """
     num, times, levels, room = profile.num, profile.times, profile.levels, profile.room
     rows, size = profile.rows, profile.size
@@ -220,8 +234,8 @@ def add_ends(profile, cols, running, arena_node, arena_amount, num_nodes):
     first_of = profile.first
     places = group_places(first_of, num_groups, num_nodes)
     last = 0
-    for job in running:
-        end = max(cols[job, EXPECTED_END], times[0] + 1)
+    for i in range(len(running)):
+        job, end = running[i], max(ends[i], times[0] + 1)
         if end > times[last]:
             last += 1
             times[last] = end
@@ -264,6 +278,33 @@ def grow(profile, spare):
     return Profile(
         profile.num, profile.times, profile.rows, levels, profile.room, profile.falls, fallen,
         first, size, line,
+    )  # fmt: skip
+
+
+@inner
+def with_segments(profile, segments):
+    """Return a profile with room for so many segments, more than it has."""
+    _, width, num_kinds = profile.levels.shape
+    num_groups = profile.num[GROUPS]
+    times = np.empty(segments, dtype=np.int64)
+    rows = np.empty(segments, dtype=np.int64)
+    levels = np.empty((segments, width, num_kinds), dtype=np.int64)
+    room = np.empty((segments, num_kinds), dtype=np.int64)
+    falls = np.zeros(segments, dtype=np.bool_)
+    fallen = np.zeros((segments, width), dtype=np.bool_)
+    for i in range(profile.num[SEGMENTS]):
+        times[i] = profile.times[i]
+        rows[i] = profile.rows[i]
+        falls[i] = profile.falls[i]
+        for r in range(num_kinds):
+            room[i, r] = profile.room[i, r]
+        for g in range(num_groups):
+            fallen[i, g] = profile.fallen[i, g]
+            for r in range(num_kinds):
+                levels[i, g, r] = profile.levels[i, g, r]
+    return Profile(
+        profile.num, times, rows, levels, room, falls, fallen, profile.first, profile.size,
+        profile.line,
     )  # fmt: skip
 
 

@@ -199,9 +199,12 @@ def group_total(machine, level, groups, shape):
     """Return how many units of a request fit on all nodes together."""
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     first, size = groups.first, groups.size
+    need = shapes[shape, SHAPE_REQUEST]
     total = 0
     for g in groups.line:
-        total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+        # Most nodes of a busy machine have nothing left.
+        if level[g, 0] >= need:
+            total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
     return total
 
 
@@ -221,10 +224,14 @@ def shortage(machine, level, groups, request, rooms):
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     first, size, line = groups.first, groups.size, groups.line
     units, shape = request.units, request.shape
+    need = shapes[shape, SHAPE_REQUEST]
     total = 0
     count = 0
     for i in range(len(line)):
         g = line[i]
+        if level[g, 0] < need:
+            rooms[g] = 0
+            continue
         room = room_on(level, g, first[g], capacity, eligible, shapes, shape, units)
         rooms[g] = room
         if room > 0:

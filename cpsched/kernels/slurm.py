@@ -14,14 +14,24 @@ from cpsched.kernels.profile import (
     SPARE,
     add_ends,
     cut_at,
+    expected_ends,
     group_starts,
     grouped,
     groups_of,
     occupy_groups,
     split_groups,
     take_off,
+    with_segments,
 )
-from cpsched.kernels.rooms import FITS, Request, group_total, machine_at, shortage, weighted
+from cpsched.kernels.rooms import (
+    FITS,
+    Request,
+    group_total,
+    machine_at,
+    room_on,
+    shortage,
+    weighted,
+)
 from cpsched.kernels.slurm_nodes import choose_as_slurm
 from cpsched.kernels.slurm_records import (
     ARRAY,
@@ -33,6 +43,8 @@ from cpsched.kernels.slurm_records import (
     BEHIND,
     CLOSE,
     DEPTH,
+    ENDS_MORE,
+    ENDS_WITHIN,
     GAP,
     LEAST_PRIORITY,
     LIMITS_STOP,
@@ -66,10 +78,7 @@ from cpsched.kernels.slurm_records import (
     USER,
     WINDOW,
     count_in,
-    no_limits,
     over_limit,
-    plain_records,
-    plain_rules,
     request_of_record,
 )
 from cpsched.kernels.start_bounds import (
@@ -80,8 +89,13 @@ from cpsched.kernels.start_bounds import (
     seen_start,
 )
 from cpsched.kernels.start_log import begin_entry, note_start, packed
-from cpsched.kernels.windows import find_window
-from cpsched.model.columns import UNITS
+from cpsched.kernels.windows import find_window, least_in
+from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
+
+#: Room for segments at first, besides those that must be there.
+_SPARE_SEGMENTS = np.int64(34)
+#: Jobs that get reservations between two looks at whether others can still start.
+_PLANNED_BETWEEN = 4
 
 
 @leaf
@@ -285,18 +299,57 @@ def _candidates(order, records, numbers, placed, num_placed):
 
 
 @inner
-def _last_that_fits(jobs, records, cols, machine, profile):
-    """Return the place of the last of some jobs that could start now on its own, or -1."""
+def _that_fit(jobs, records, cols, machine, profile):
+    """Say of some jobs which could start now on their own; return the place of the last, too."""
     known = filled(len(machine.shapes), NONE)
+    fits = np.empty(len(jobs), dtype=np.bool_)
     last = -1
     for i in range(len(jobs)):
         record = jobs[i]
         shape = records[record, ASKS]
         if known[shape] < 0:
             known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
-        if known[shape] >= cols[records[record, ROW], UNITS]:
+        fits[i] = known[shape] >= cols[records[record, ROW], UNITS]
+        if fits[i]:
             last = i
-    return last
+    return fits, last
+
+
+@leaf
+def _some_may_start(i, fits, number, distinct, rows, cols, machine, profile, units, low):
+    """
+    Say whether one of the jobs from place ``i`` on may still start now.
+
+    Of each request the fewest units for the shortest time are tried: what does not fit then does
+    not fit at all. ``units`` and ``low`` are room to work in.
+    """
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, size, num_groups = profile.first, profile.size, profile.num[GROUPS]
+    times, count = profile.times, profile.num[SEGMENTS]
+    for d in range(len(distinct)):
+        units[d, 0] = units[d, 1] = FAR
+    for k in range(i, len(rows)):
+        if fits[k]:
+            d = number[k]
+            units[d, 0] = min(units[d, 0], cols[rows[k], UNITS])
+            units[d, 1] = min(units[d, 1], max(cols[rows[k], RUNTIME_ESTIMATE], 1))
+    for d in range(len(distinct)):
+        if units[d, 0] == FAR:
+            continue
+        known = 1
+        while known < count and times[known] < times[0] + units[d, 1]:
+            known += 1
+        least_in(profile, 0, known, num_groups, low)
+        total = 0
+        for g in range(num_groups):
+            if low[g, 0] < shapes[distinct[d], SHAPE_REQUEST]:
+                continue
+            total += size[g] * room_on(
+                low, g, first[g], capacity, eligible, shapes, distinct[d], units[d, 0]
+            )
+            if total >= units[d, 0]:
+                return True
+    return False
 
 
 @inner
@@ -368,8 +421,53 @@ def _tally(numbers, limit, count):
     return count if numbers[limit] < FAR else 0
 
 
+@leaf
+def _coarse(ends, numbers):
+    """
+    Let running jobs that end at about the same time end with the last of them.
+
+    As where Slurm looks for a job's start: it takes away the jobs that end within some seconds of
+    the first, tries, and goes on with the next ones and more seconds.
+
+    Parameters
+    ----------
+    ends
+        In order; changed.
+
+    Returns
+    -------
+    int
+        No less than how many different ones there are.
+    """
+    within = numbers[ENDS_WITHIN]
+    if within == 0:
+        return len(ends)
+    count = 0
+    i = 0
+    while i < len(ends):
+        last = i
+        while last + 1 < len(ends) and ends[last + 1] <= ends[i] + within:
+            last += 1
+        for k in range(i, last):
+            ends[k] = ends[last]
+        within = within + numbers[ENDS_MORE] if numbers[ENDS_MORE] > 0 else 2 * within
+        i = last + 1
+        count += 1
+    return count
+
+
 @inner
-def _backfill_pass(jobs, records, rules, limits, cols, machine, placer, profile, log, used):
+def _wider(most, segments):
+    """Return the bounds of ``Asks.most`` with room for so many segments."""
+    wider = np.empty((most.shape[0], segments), dtype=np.int64)
+    for d in range(most.shape[0]):
+        for i in range(segments):
+            wider[d, i] = most[d, i] if i < most.shape[1] else FAR
+    return wider
+
+
+@inner
+def _backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, profile, log, used):
     """
     Plan jobs in order, each behind those before it, and start those planned now.
 
@@ -377,6 +475,8 @@ def _backfill_pass(jobs, records, rules, limits, cols, machine, placer, profile,
     ----------
     jobs
         Their records; ``PLANNED`` is set.
+    fits
+        Whether each could start now on its own: the pass ends where none that could is left.
     log, used
         Of the starts so far.
 
@@ -411,7 +511,15 @@ def _backfill_pass(jobs, records, rules, limits, cols, machine, placer, profile,
     array = array_partition = rejected = rejected_partition = -2
     of_array = 0
     keeps = len(rules.kept_from) > 0
+    fewest = np.empty((len(distinct), 2), dtype=np.int64)
+    planned = 0
     for i in range(len(jobs)):
+        if planned == _PLANNED_BETWEEN:
+            planned = 0
+            if not _some_may_start(
+                i, fits, number, distinct, rows, cols, machine, profile, fewest, low
+            ):
+                break
         record, d = jobs[i], number[i]
         row, partition, own = rows[i], records[record, PARTITION], records[record, RESERVATION]
         task, user = records[record, ARRAY], records[record, USER]
@@ -441,6 +549,9 @@ def _backfill_pass(jobs, records, rules, limits, cols, machine, placer, profile,
         if task != array or partition != array_partition:
             array, array_partition, of_array = task, partition, 0
         rejected, rejected_partition = task, partition
+        if profile.num[SEGMENTS] + 2 > len(profile.times):
+            profile = with_segments(profile, 2 * len(profile.times))
+            most = _wider(most, len(profile.times))
         asked_for = request_of_record(records, record, cols)
         if now + asked_for.duration > records[record, UNTIL]:
             continue
@@ -482,6 +593,7 @@ def _backfill_pass(jobs, records, rules, limits, cols, machine, placer, profile,
         else:
             occupy_known(profile, most, at, asked_for, pieces, shapes, capacity)
         of_array += 1
+        planned += 1
         rejected = -2
         if 0 <= partition < len(kept_of_part):
             kept_of_part[partition] += 1
@@ -520,17 +632,20 @@ def _passes(
         # What was free beside what has started, whoever waits for it.
         profile = grouped(numbers[NOW], begins, asleep, free, ONE, SPARE)
         profile = _taken_off(placed, num_placed, records, cols, machine, profile)
-    jobs = jobs[: _last_that_fits(jobs, records, cols, machine, profile) + 1]
+    fits, last = _that_fit(jobs, records, cols, machine, profile)
+    jobs = jobs[: last + 1]
     for record in jobs:
         records[record, PLANNED] = -1
     if len(jobs) > 0:
         # The same groups anew, with all that is to come; then what starts now, in the same steps.
-        segments = 2 + len(running) + len(started) + 2 * len(jobs) + 2 * len(rules.kept_from)
+        ends = expected_ends(cols, running)
+        distinct = _coarse(ends, numbers)
+        segments = distinct + len(started) + 2 * len(rules.kept_from) + _SPARE_SEGMENTS
         profile = grouped(numbers[NOW], begins, asleep, free, segments, SPARE)
-        add_ends(profile, cols, running, arena_node, arena_amount, len(free))
+        add_ends(profile, cols, running, ends, arena_node, arena_amount, len(free))
         profile = _again(placed, num_placed, records, cols, machine, profile)
         log, used, placed, num_placed = _backfill_pass(
-            jobs, records, rules, limits, cols, machine, placer, profile, log, used
+            jobs, fits, records, rules, limits, cols, machine, placer, profile, log, used
         )
         both = np.empty(len(started) + num_placed // 2, dtype=np.int64)
         both[: len(started)] = started
@@ -571,66 +686,16 @@ def _taken_off(placed, num_placed, records, cols, machine, profile):
 
 @kernel
 def slurm_pass(
-    policy, now, rows, backfill, depth, window, close, cols, shapes, eligible, capacity, scarce,
+    policy, order, records, rules, limits, weights, cols, shapes, eligible, capacity, scarce,
     places, free, running, arena_node, arena_amount,
 ):  # fmt: skip
     """
-    Start jobs in order until one of their queue does not fit, and backfill around the others.
+    Start jobs in order until one of their partition does not fit, and backfill around the others.
 
     Parameters
     ----------
     policy
         ``LOWEST_SWITCH``, or ``CONTIGUOUS`` where the nodes are a line.
-    rows
-        Rows of the job store in order of priority.
-    backfill
-        Whether there is a backfill pass behind the main one.
-    depth
-        How many jobs the backfill pass looks at.
-    window
-        A job gets no reservation later than so many seconds from now.
-    close
-        Whether a reservation leaves nothing of its nodes to others.
-    running
-        Rows of the running jobs, by expected end; one that has passed counts as the next second.
-
-    Returns
-    -------
-    packed, left, planned
-        Starts, packed as by :func:`cpsched.kernels.start_log.packed` with no head; the rows the
-        backfill pass has looked at, and the planned start of each, -1 where it has none.
-    """
-    # Whether a job fits does not depend on where it then goes.
-    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, scarce, places)
-    placer = machine_at(policy, shapes, eligible, capacity, scarce, places)
-    begins = group_starts(rows, cols, machine, free, running, arena_node, arena_amount)
-    records = plain_records(rows, cols)
-    order = np.arange(len(rows))
-    rules = plain_rules(now, records, backfill, depth, window, close, len(free))
-    log, used, jobs, _ = _passes(
-        order, records, rules, no_limits(len(rows)), cols, machine, placer, begins, free, running,
-        arena_node, arena_amount,
-    )  # fmt: skip
-    nothing = np.empty(0, dtype=np.int64)
-    left = np.empty(len(jobs), dtype=np.int64)
-    planned = np.empty(len(jobs), dtype=np.int64)
-    for i in range(len(jobs)):
-        left[i], planned[i] = records[jobs[i], ROW], records[jobs[i], PLANNED]
-    return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), left, planned
-
-
-@kernel
-def policy_pass(
-    policy, order, records, rules, limits, weights, cols, shapes, eligible, capacity, scarce,
-    places, free, running, arena_node, arena_amount,
-):  # fmt: skip
-    """
-    Run the main and the backfill pass of a whole policy.
-
-    Parameters
-    ----------
-    policy
-        As in :func:`slurm_pass`.
     order
         Records in the order of the queue.
     records, rules, limits
@@ -638,13 +703,16 @@ def policy_pass(
         planned is written into them, and what starts counts in the limits.
     weights
         Of each node: jobs get nodes of a lower weight first. Of length 0 where all are equal.
+    running
+        Rows of the running jobs, by expected end; one that has passed counts as the next second.
 
     Returns
     -------
     packed, looked_at, started
-        Starts as in :func:`slurm_pass`; the records that the backfill pass has looked at; those
-        that start.
+        Starts, packed as by :func:`cpsched.kernels.start_log.packed` with no head; the records
+        that the backfill pass has looked at; those that start.
     """
+    # Whether a job fits does not depend on where it then goes.
     machine = machine_at(FIRST_FIT, shapes, eligible, capacity, scarce, places)
     placer = weighted(machine_at(policy, shapes, eligible, capacity, scarce, places), weights)
     nothing = np.empty(0, dtype=np.int64)

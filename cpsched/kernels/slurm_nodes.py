@@ -15,6 +15,7 @@ from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.parts import best_part, find_parts, is_confined, order_by_parts
 from cpsched.kernels.placing import choose, is_even, is_run
 from cpsched.kernels.rooms import MANY, Request, room_on
+from cpsched.model.columns import SHAPE_REQUEST
 
 
 @inner
@@ -127,8 +128,11 @@ def choose_as_slurm(machine, level, groups, request):
     caps = np.empty(num_groups, dtype=np.int64)
     order = np.empty(num_groups, dtype=np.int64)
     pieces = np.empty((4 * num_groups + 4, 3), dtype=np.int64)
+    need = shapes[shape, SHAPE_REQUEST]
     for g in range(num_groups):
-        caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+        caps[g] = 0
+        if level[g, 0] >= need:
+            caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
     if is_run(machine, request):
         tried = 0
         while not even:

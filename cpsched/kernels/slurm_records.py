@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, filled
-from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.arrays import FAR
+from cpsched.kernels.inner import leaf
 from cpsched.kernels.rooms import Request
+from cpsched.kernels.runs import packed_bits
+from cpsched.model.arrays import immutable
 from cpsched.model.columns import (
     NODES_MAX,
     NODES_MIN,
-    QUEUE,
     RUNTIME_ESTIMATE,
-    SHAPE,
     UNITS,
 )
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
 
 # Columns of records.
 #: Row of the job store, partition, row of the shapes, and template.
@@ -58,7 +58,10 @@ WINDOW, RESOLUTION, CLOSE, GAP = range(14, 18)
 LEAST_PRIORITY, LIMITS_STOP = 18, 19
 #: How many partitions, users, associations and reservations there are.
 NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS = range(20, 24)
-NUM_NUMBERS = 24
+#: Seconds within which ends count as one, at first (0: they do not), and by how much more for those
+#: that follow; 0 for twice as much each time.
+ENDS_WITHIN, ENDS_MORE = 24, 25
+NUM_NUMBERS = 26
 
 
 class Rules(NamedTuple):
@@ -70,8 +73,7 @@ class Rules(NamedTuple):
     numbers
         By the positions above.
     begins
-        Where groups of nodes begin for other reasons than what is free, as bits; of length 0 for
-        no other than which nodes the jobs may use.
+        Where groups of nodes begin for other reasons than what is free, as bits.
     nodes
         The nodes of each partition, shape ``(P, N)``; without rows partitions do not keep nodes.
     kept_from, kept_until, kept
@@ -146,43 +148,56 @@ def request_of_record(records, record, cols):
     )  # fmt: skip
 
 
-@inner
-def plain_records(rows, cols):
-    """Return records of jobs of one queue each that know no more than the job store."""
-    records = np.empty((len(rows), NUM_FIELDS), dtype=np.int64)
-    records[:] = -1
-    for i in range(len(rows)):
-        row = rows[i]
-        records[i, ROW] = row
-        records[i, PARTITION] = cols[row, QUEUE]
-        records[i, ASKS] = cols[row, SHAPE]
-        records[i, TEMPLATE] = records[i, SEVERAL] = 0
-        records[i, UNTIL], records[i, RESERVES_FROM] = FAR, -FAR
+def plain_records(rows: IntArray, shapes: IntArray, partitions: IntArray) -> IntArray:
+    """
+    Return records of jobs that count in no limit and have one partition each.
+
+    Parameters
+    ----------
+    rows, shapes, partitions
+        Of each job, shape ``(n,)``.
+    """
+    records = np.full((len(rows), NUM_FIELDS), -1, dtype=np.int64)
+    records[:, ROW], records[:, ASKS], records[:, PARTITION] = rows, shapes, partitions
+    records[:, TEMPLATE] = records[:, SEVERAL] = 0
+    records[:, UNTIL], records[:, RESERVES_FROM] = FAR, -FAR
     return records
 
 
-@inner
-def no_limits(num_records):
+def no_limits(num_records: int) -> Limits:
     """Return limits for records none of which counts against anything."""
-    nothing = np.empty(0, dtype=np.int64)
-    never = np.empty(0, dtype=np.bool_)
+    nothing, never = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    amounts = np.zeros((num_records, 0), dtype=np.int64)
     first = np.zeros(2, dtype=np.int64)
-    amounts = np.empty((num_records, 0), dtype=np.int64)
     return Limits(nothing, nothing, never, first, nothing, nothing, nothing, never, amounts)
 
 
-@inner
-def plain_rules(now, records, backfill, depth, window, close, num_nodes):
-    """Return rules that hold nothing back but what is said."""
-    numbers = filled(NUM_NUMBERS, FAR)
-    numbers[NOW], numbers[MAIN], numbers[BACKFILL] = now, 1, backfill
-    numbers[TESTED], numbers[WINDOW], numbers[CLOSE] = depth, window, close
-    numbers[RESOLUTION], numbers[GAP] = 1, 0
-    numbers[LEAST_PRIORITY], numbers[LIMITS_STOP] = -FAR, 0
-    numbers[NUM_USERS] = numbers[NUM_ASSOCIATIONS] = numbers[NUM_RESERVATIONS] = 0
-    numbers[NUM_PARTITIONS] = 0
-    for i in range(len(records)):
-        numbers[NUM_PARTITIONS] = max(numbers[NUM_PARTITIONS], records[i, PARTITION] + 1)
-    nothing = np.empty(0, dtype=np.int64)
-    nowhere = np.empty((0, num_nodes), dtype=np.bool_)
-    return Rules(numbers, nothing, nowhere, nothing, nothing, nowhere)
+def plain_numbers() -> IntArray:
+    """Return the numbers of a pass that nothing holds back."""
+    numbers = np.full(NUM_NUMBERS, FAR, dtype=np.int64)
+    numbers[MAIN], numbers[RESOLUTION], numbers[LEAST_PRIORITY] = 1, 1, -FAR
+    numbers[[GAP, LIMITS_STOP, ENDS_WITHIN, ENDS_MORE]] = 0
+    numbers[[NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS]] = 0
+    return numbers
+
+
+def plain_rules(numbers: IntArray, begins: IntArray, num_nodes: int) -> Rules:
+    """Return rules without reservations, whose partitions keep no nodes."""
+    nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros((0, num_nodes), dtype=np.bool_)
+    return Rules(numbers, begins, immutable(nowhere.copy()), nothing, nothing, nowhere)
+
+
+def group_begins(*alike: AnyArray) -> IntArray:
+    """
+    Return, as bits, the nodes that differ from the one before them.
+
+    Parameters
+    ----------
+    alike
+        What is compared, shape ``(N, ...)``.
+    """
+    differs = np.ones(len(alike[0]), dtype=np.bool_)
+    differs[1:] = False
+    for values in alike:
+        differs[1:] |= (values[1:] != values[:-1]).reshape(len(values) - 1, -1).any(axis=1)
+    return packed_bits(differs)

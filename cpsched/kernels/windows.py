@@ -49,7 +49,9 @@ def _last_too_little(machine, request, known, profile, groups, low, rooms, most)
     for g in range(len(groups.line)):
         for r in range(capacity.shape[1]):
             low[g, r] = level[g, r]
-        rooms[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, units)
+        rooms[g] = 0
+        if level[g, 0] >= shapes[shape, SHAPE_REQUEST]:
+            rooms[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, units)
         total += rooms[g] * size[g]
     s = known - 1
     if total < units:
@@ -89,7 +91,7 @@ def _pool_until(machine, request, at, known, end, profile, most):
 
 
 @leaf
-def _least(profile, at, known, num_groups, low):
+def least_in(profile, at, known, num_groups, low):
     """Fill ``low`` with the least of the levels from segment ``at`` to before ``known``."""
     rows, levels = profile.rows, profile.levels
     falls, fallen = profile.falls, profile.fallen
@@ -212,7 +214,7 @@ def find_window(machine, request, begin, until, profile, most, low):
                 most[row] = min(most[row], short)
                 at = _next_enough(machine, request, at, until, profile, groups, most, rooms)
                 continue
-        _least(profile, at, known, num_groups, low)
+        least_in(profile, at, known, num_groups, low)
         if shortage(machine, low, groups, request, rooms) != FITS:
             if at + 1 == until:
                 break

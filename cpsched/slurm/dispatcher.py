@@ -20,7 +20,6 @@ from cpsched.kernels import slurm_records as r
 from cpsched.kernels.arrays import FAR
 from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
 from cpsched.kernels.rooms import packed_places
-from cpsched.kernels.runs import packed_bits
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, PlannedStarts
 from cpsched.slurm.parameters import PARAMETERS
@@ -51,6 +50,8 @@ _LIMITS = {
     "bf_max_job_start": r.BACKFILL_STARTS,
     "bf_job_part_count_reserve": r.PARTITION_RESERVATIONS,
 }
+#: Seconds within which Slurm takes the ends of running jobs together at first.
+_ENDS_WITHIN = 30
 _NOTHING: IntArray = np.zeros(0, dtype=np.int64)
 #: Statistics: how often each pass ran.
 MAIN_PASSES, BACKFILL_PASSES = "main_passes", "backfill_passes"
@@ -144,6 +145,7 @@ class Slurm(Dispatcher):
         nodes = self._records.partitions.nodes
         self._overlaps = np.asarray((nodes[:, None] & nodes[None]).any(axis=2))
         self._numbers = self._settings()
+        self._nowhere: BoolArray = np.zeros((0, len(system.capacity)), dtype=np.bool_)
         self._begins: IntArray = np.zeros(0, dtype=np.int64)
         self._eligible: BoolArray | None = None
         self._known = 0
@@ -171,6 +173,7 @@ class Slurm(Dispatcher):
         numbers[r.NUM_PARTITIONS] = len(self._records.partitions)
         numbers[r.NUM_ASSOCIATIONS] = len(self._records.accounts.associations)
         numbers[r.NUM_RESERVATIONS] = 0
+        numbers[r.ENDS_WITHIN], numbers[r.ENDS_MORE] = _ENDS_WITHIN, policy["bf_window_linear"]
         return numbers
 
     # --- decisions --------------------------------------------------------------------------------
@@ -251,10 +254,10 @@ class Slurm(Dispatcher):
             records.partitions.nodes,
             _NOTHING,
             _NOTHING,
-            np.zeros((0, len(self._capacity)), dtype=np.bool_),
+            self._nowhere,
         )
         limits = records.limits.limits(records.amounts)
-        packed, looked_at, started = slurm.policy_pass(
+        packed, looked_at, started = slurm.slurm_pass(
             LOWEST_SWITCH if self.tree else CONTIGUOUS,
             order,
             records.table,
@@ -307,15 +310,9 @@ class Slurm(Dispatcher):
     def _group_starts(self, eligible: BoolArray) -> IntArray:
         """Return where groups of nodes begin whatever is free, as bits."""
         if eligible is not self._eligible:
-            nodes = self._records.partitions.nodes
-            alike: list[AnyArray] = [eligible.T, nodes.T]
-            if len(self._weights):
-                alike.append(self._weights[:, None])
-            differs = np.ones(len(self._capacity), dtype=np.bool_)
-            differs[1:] = [False] * (len(differs) - 1)
-            for values in alike:
-                differs[1:] |= (values[1:] != values[:-1]).any(axis=1)
-            self._begins, self._eligible = packed_bits(differs), eligible
+            nodes, weights = self._records.partitions.nodes, self._weights
+            alike = [eligible.T, nodes.T, *([weights] if len(weights) else [])]
+            self._begins, self._eligible = r.group_begins(*alike), eligible
         return self._begins
 
     # --- what has happened ------------------------------------------------------------------------
@@ -345,10 +342,8 @@ class Slurm(Dispatcher):
         """Put a job into the queue, in each of its partitions."""
         records = self._records
         numbers = records.add(store, row, now)
-        records.prioritise(
-            np.arange(numbers.start, numbers.stop), now, self._calculations.fair_share
-        )
         for record in numbers:
+            records.prioritise_one(record, now, self._calculations.fair_share)
             self._queue.insert(record)
         self._waiting += 1
         return numbers
@@ -361,7 +356,8 @@ class Slurm(Dispatcher):
             return
         starts = columns[running.rows[places], c.START].tolist()
         ended = running.take(places)
-        slurm.release(records.table, ended, records.limits.limits(records.amounts))
+        if records.limits.reasons:
+            slurm.release(records.table, ended, records.limits.limits(records.amounts))
         for record, start in zip(ended.tolist(), starts, strict=True):
             association = records.table.item(record, r.ASSOCIATION)
             self._calculations.ended(association, records.billing.item(record), start, now)

@@ -89,6 +89,12 @@ class ShareTree:
         for at in range(1, num):
             level[at] = level[self.share_parent[at]] + 1
         self._levels = [np.flatnonzero(level == one) for one in range(1, level.max() + 1)]
+        #: Where siblings stand that tie: users before accounts, then in their own order.
+        place = np.lexsort((np.arange(num), ~self.is_user))
+        self._tied_order: IntArray = place[place > 0]
+        # Small numbers are sorted in linear time.
+        kind = np.int16 if num < np.iinfo(np.int16).max else np.int64
+        self._sibling_group = self.share_parent[self._tied_order].astype(kind)
         #: Users at or under each association.
         self._users_under: IntArray = self.is_user.astype(np.int64)
         for at in range(num - 1, 0, -1):
@@ -140,8 +146,11 @@ class ShareTree:
         """
         num = len(self)
         factor = self.level_fair_share(usage)
-        order = np.lexsort((np.arange(num), ~self.is_user, -factor, self.share_parent))[1:]
-        group = self.share_parent[order]
+        # By group of siblings, then factor, then as they tie.
+        by_factor = np.argsort(-factor[self._tied_order], kind="stable")
+        groups = self._sibling_group[by_factor]
+        by_group = np.argsort(groups, kind="stable")
+        order, group = self._tied_order[by_factor[by_group]], groups[by_group]
         first = np.ones(num - 1, dtype=np.bool_)
         first[1:] = group[1:] != group[:-1]
         under = self._users_under[order]

@@ -96,6 +96,8 @@ class LimitBook:
     ----------
     reasons
         Of each counter, as ``squeue`` names them.
+    on_jobs
+        Whether there are limits on single jobs, whatever runs.
     """
 
     def __init__(
@@ -106,7 +108,8 @@ class LimitBook:
         self._policy, self._associations = policy, associations
         holders = [one.limits for one in policy.qos.values()]
         holders += [one.limits for one in associations]
-        self._limits_jobs = any(name in limits for limits in holders for name in _OF_A_JOB)
+        on_jobs = any(name in limits for limits in holders for name in _OF_A_JOB)
+        self.on_jobs = self._enforced and on_jobs
         self._kind = {name: at for at, name in enumerate(kinds, start=1)}
         self.reasons: list[str] = []
         self._counters: dict[object, int] = {}
@@ -134,7 +137,7 @@ class LimitBook:
     def template(self, job: Job, amounts: Sequence[int]) -> int:
         """Return the number of the template of a job that takes so much, without the leading 1."""
         held: tuple[str, ...] = ()
-        if self._enforced and self._limits_jobs:
+        if self.on_jobs:
             held = tuple(self._too_much(job, amounts))
         key = (*job[:-1], held[:1])
         found = self._templates.get(key)

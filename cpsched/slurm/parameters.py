@@ -312,6 +312,9 @@ _ALL = (
     _scheduler("bf_one_resv_per_job", False, "one reservation for a job in several partitions"),
     _scheduler("bf_resolution", 60, "seconds to which backfill rounds times", least=1, most=3600),
     _scheduler("bf_window", 1440, "minutes into the future that backfill plans", least=1),
+    _scheduler(
+        "bf_window_linear", 0, "seconds by which spans of ends taken together grow; 0: double"
+    ),
     _scheduler("bf_yield_interval", 2_000_000, "microseconds between two breaks of a pass"),
     _scheduler("bf_yield_sleep", 500_000, "microseconds of a break"),
     _scheduler("default_queue_depth", 100, "jobs that a quick main pass looks at"),

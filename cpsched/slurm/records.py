@@ -6,7 +6,7 @@ The columns of records are those of :mod:`cpsched.kernels.slurm_records`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -96,6 +96,7 @@ class Records:
         self._who: dict[tuple[int, ...], Who] = {}
         self._sizes: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._facts: dict[tuple[object, ...], tuple[list[float], float]] = {}
+        self._templates: dict[tuple[object, ...], int] = {}
         self._shapes = Shapes(self.partitions)
 
     def _multifactor(self, system: System) -> Multifactor:
@@ -180,21 +181,27 @@ class Records:
         minutes = -(-values[c.REQUESTED_TIME] // 60)
         weighted, billing = self._fixed(who, partition, amounts, minutes, values[c.NICE], values)
         array, limit = values[c.ARRAY], values[c.ARRAY_LIMIT]
-        job = Job(
-            partition_qos=self.partitions.rules[partition].qos,
-            qos=who.qos,
-            associations=who.path,
-            user=who.user,
-            account=who.account,
-            licenses=who.licenses,
-            array=array if limit > 0 else None,
-            array_limit=limit,
-            minutes=minutes,
-        )
         counted = (1, *amounts, int(billing))
+        alike: tuple[object, ...] = (who.number, partition, array if limit > 0 else -1, limit)
+        if self.limits.on_jobs:
+            alike = (*alike, counted, minutes)
+        template = self._templates.get(alike)
+        if template is None:
+            job = Job(
+                partition_qos=self.partitions.rules[partition].qos,
+                qos=who.qos,
+                associations=who.path,
+                user=who.user,
+                account=who.account,
+                licenses=who.licenses,
+                array=array if limit > 0 else None,
+                array_limit=limit,
+                minutes=minutes,
+            )
+            template = self._templates[alike] = self.limits.template(job, counted[1:])
         self.table[at] = (
             row, partition, self._shapes.asked(values[c.SHAPE], partition, who.partitions),
-            self.limits.template(job, counted[1:]), len(who.partitions) > 1, array, who.user,
+            template, len(who.partitions) > 1, array, who.user,
             who.association, -1, FAR, since + self.policy["bf_min_age_reserve"], 0, r.UNKNOWN, -1,
         )  # fmt: skip
         self.amounts[at] = counted
@@ -275,17 +282,33 @@ class Records:
 
     # --- priorities -------------------------------------------------------------------------------
 
+    def prioritise_one(self, record: int, now: int, fair_share: FloatArray) -> None:
+        """Work out the priority of a record whose age counts from now on at the earliest."""
+        if self._basic or self.since.item(record) != now:
+            self.prioritise(np.array([record], dtype=np.int64), now, fair_share)
+            return
+        fixed = self.weighted[record].tolist()
+        association = self.table.item(record, r.ASSOCIATION)
+        share = fair_share.item(association) if association >= 0 else 0.0
+        total = self._total(0.0, share, fixed)
+        self.table[record, r.PRIORITY] = int(min(max(total, 1.0), _MOST))
+
+    def _total(self, age: Any, share: Any, fixed: Any) -> Any:
+        """Add up factors in Slurm's order: sums of the same numbers are cut off at the same."""
+        total = age + fixed[ASSOCIATION] + self.multifactor.fair_share * share
+        for column in (JOB_SIZE, PARTITION, QOS, TRES):
+            total = total + fixed[column]
+        return total
+
     def prioritise(self, records: IntArray, now: int, fair_share: FloatArray) -> None:
         """Work out the priorities of some records."""
         if self._basic:
             self.table[records, r.PRIORITY] = _FIRST - self.table[records, r.ROW]
             return
-        fixed, association = self.weighted[records], self.table[records, r.ASSOCIATION]
+        association = self.table[records, r.ASSOCIATION]
         age = self.multifactor.age_of(self.since[records], now)
         share = np.where(association >= 0, fair_share[association], 0.0)
-        total = age + fixed[:, ASSOCIATION] + self.multifactor.fair_share * share
-        for column in (JOB_SIZE, PARTITION, QOS, TRES):
-            total = total + fixed[:, column]
+        total = self._total(age, share, self.weighted[records].T)
         priority = np.clip(total, 1.0, _MOST).astype(np.int64)
         if "INCR_ONLY" in self._flags:
             priority = np.maximum(priority, self.table[records, r.PRIORITY])
