@@ -199,5 +199,5 @@ def group_begins(*alike: AnyArray) -> IntArray:
     differs = np.ones(len(alike[0]), dtype=np.bool_)
     differs[1:] = False
     for values in alike:
-        differs[1:] |= (values[1:] != values[:-1]).reshape(len(values) - 1, -1).any(axis=1)
+        differs[1:] |= (values[1:] != values[:-1]).any(axis=tuple(range(1, values.ndim)))
     return packed_bits(differs)
