@@ -51,6 +51,7 @@ from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, Status
 from cpsched.model.workload import MAX_NICE
 from cpsched.quantities import duration, instant, seconds_within, whole
+from cpsched.traces.checks import LogTooLargeError
 from cpsched.traces.collect import Job, Jobs, NotAJobError
 from cpsched.traces.sacct_command import options
 from cpsched.traces.sacct_json import is_json, json_rows
@@ -98,8 +99,9 @@ _CLOCK_CHANGE = 3600
 _NICE = 100
 _TASKS = re.compile(r"([0-9]+)_\[([^\]%]*)(?:%([0-9]+))?\]?")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?")
-#: Slurm's own limit of MaxArraySize.
+#: Slurm's own limit of MaxArraySize, and how many tasks of one log may be listed in brackets.
 _MOST_TASKS = 4_000_001
+_MOST_LISTED = 1_000_000
 _LICENSE = re.compile(r"license/([^=,]+)=([0-9]+)")
 
 
@@ -143,6 +145,7 @@ class _Reading:
     notes: Counter[str] = field(default_factory=Counter)
     started_by: Counter[str] = field(default_factory=Counter)
     waited_for: Counter[str] = field(default_factory=Counter)
+    listed: int = 0
 
     def workload(self) -> Workload:
         """Read the file."""
@@ -201,7 +204,14 @@ class _Reading:
         if dots:
             self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
             listed = listed.rpartition(",")[0]
-        return [f"{match[1]}_{task}" for task in row.place.parse(_tasks, "JobID", listed)]
+        ranges = row.place.parse(_tasks, "JobID", listed)
+        self.listed += sum(map(len, ranges))
+        if self.listed > _MOST_LISTED:
+            raise LogTooLargeError(
+                f"lists more than {_MOST_LISTED} tasks that never started; cut it into parts",
+                file=self.path,
+            )
+        return [f"{match[1]}_{task}" for tasks in ranges for task in tasks]
 
     def _add(self, found: _Found, job_id: str, place: Place) -> None:
         """Add a job; under another id if it was queued again after an earlier attempt."""
@@ -333,9 +343,9 @@ def _component(job_id: str) -> int:
     return int(number) if number.isascii() and number.isdigit() else 0
 
 
-def _tasks(text: str) -> list[int]:
+def _tasks(text: str) -> list[range]:
     """Read ``1-5,8,10-20:2``."""
-    found: list[int] = []
+    found = []
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -343,7 +353,7 @@ def _tasks(text: str) -> list[int]:
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if not step or last >= _MOST_TASKS:
             raise ValueError(f"must have tasks below {_MOST_TASKS}, and steps of at least 1")
-        found.extend(range(first, last + 1, step))
+        found.append(range(first, last + 1, step))
     return found
 
 

@@ -65,8 +65,8 @@ _CLASSES: dict[str, re.Pattern[str]] = {
     "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit"),
     "state": re.compile(r"(?:[A-Z_]+(?: by [0-9]+)?\+?)?"),
 }
-#: A line with more columns too many is not a line of sacct.
-_MOST_SURPLUS = 10_000
+#: Columns of a line times those it should have; a line with more is not divided.
+_MOST_TRIED = 200_000
 
 
 class Row(NamedTuple):
@@ -108,7 +108,8 @@ class Layout:
         if self.delimiter == ",":
             cells = _with_tres(cells)
             surplus = len(cells) - len(self.names)
-        found = self._joined(cells) if 0 <= surplus <= _MOST_SURPLUS else None
+        tried = surplus >= 0 and len(cells) * len(self.names) <= _MOST_TRIED
+        found = self._joined(cells) if tried else None
         if found is None:
             raise place.error(
                 f"the header has {len(self.names)} columns, here are {len(cells)}"

@@ -124,6 +124,12 @@ def test_what_became_of_it_reads_back_from_sacct_text(days, tmp_path, dispatcher
     assert back.digest() == recorded.digest()
     assert (back.cancel != MISSING).any()
     assert (back.array_limit > 0).any()
+    # Simulated again, all starts are the same: nothing that decides is lost.
+    again = as_recorded(
+        simulate(fit(back, systems.load("site-152")), dispatcher=dispatcher).schedule
+    )
+    assert again.job_id.tolist() == recorded.job_id.tolist()
+    assert again.recorded_start.tolist() == recorded.recorded_start.tolist()
 
 
 def test_seeds_and_options_make_a_difference(days) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpsched import traces
+from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, DependencyType, Status
 from cpsched.traces.sacct_command import options
 
@@ -162,3 +163,9 @@ def test_every_attempt_of_a_job_is_a_job(log) -> None:
 )  # fmt: skip
 def test_options_end_at_the_script(command: str, component: int, found: dict[str, str]) -> None:
     assert options(command, component) == found
+
+
+def test_a_short_line_cannot_list_jobs_without_end(log) -> None:
+    rows = [line(f"{job}_[0-399999]", "0 0 - 5", "CANCELLED") for job in (1, 2, 3)]
+    with pytest.raises(TraceError, match="lists more than 1000000 tasks that never started"):
+        traces.read(log("a.sacct", "\n".join([NAMES, *rows])), skip_bad_lines=True)
