@@ -71,6 +71,7 @@ def seconds_within(value: int, least: int = 0) -> int:
     return value
 
 
+@lru_cache(maxsize=2**14)
 def instant(value: str) -> tuple[int, bool]:
     """
     Read a moment as unix seconds, and whether the text said its offset from UTC.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,7 @@ class Shape:
         return hash((self.units, self.nodes_min, *self.request.items(), *self.per_node.items()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(NamedTuple):
     """One job as the log has it; times are unix seconds, ``MISSING`` where unknown."""
 
     job_id: str

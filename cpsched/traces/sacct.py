@@ -43,9 +43,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
 from cpsched.model.types import MISSING, Status
@@ -222,10 +222,10 @@ class _Reading:
             attempt += 1
             name = f"{job_id}#{attempt}"
         if name != job.job_id:
-            job = replace(job, job_id=name)
+            job = job._replace(job_id=name)
         row = len(jobs)
         if found.dependency and self.waits.add(row, found.dependency, job_id, found.eligible):
-            job = replace(job, begin=found.asked_begin)
+            job = job._replace(begin=found.asked_begin)
         jobs.add(job, place)
         self.started_by[found.started_by] += 1
         self.waited_for[found.waited_for] += 1
@@ -312,8 +312,7 @@ class _Reading:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """
     A job and what else its line says.
 
@@ -467,4 +466,7 @@ def _time(row: Row, column: str) -> tuple[int, bool]:
     text = row.values.get(column.lower(), "")
     if not text or text in _UNKNOWN:
         return MISSING, False
-    return row.place.parse(instant, column, text)
+    try:
+        return instant(text)
+    except ValueError as error:
+        raise row.place.error(str(error), column, text) from None

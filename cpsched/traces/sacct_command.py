@@ -8,6 +8,7 @@ in the column.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _LONG_FLAGS = frozenset(
 )
 
 
+@lru_cache(maxsize=2**16)
 def options(command: str, component: int = 0) -> Mapping[str, str]:
     """
     Return the options of a command by their long names; the last one of a name counts.
