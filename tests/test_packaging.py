@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OURS = {"cpsched", "predictors", "accasim_adapter"}
+OURS = {"cpsched", "predictors", "accasim_adapter", "slurm_adapter"}
 #: Looked for by name, when asked for.
 BY_NAME = {"accasim", "distributed"}
 #: Run by make and by CI, imported by nothing.

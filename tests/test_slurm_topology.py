@@ -11,7 +11,7 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems.hostlist import expand
+from cpsched.systems.hostlist import compress, expand, natural
 from cpsched.systems.slurm_topology import read_slurm_topology
 
 #: Nodes n01 to n08, the odd ones thin.
@@ -220,6 +220,20 @@ def test_a_file_that_is_not_there(tmp_path):
 )
 def test_hosts_are_listed(text, names):
     assert expand(text, 9) == names
+    assert expand(compress(names), 9) == names
+
+
+def test_names_are_compressed() -> None:
+    assert compress(["c08", "c09", "c10", "c12", "g9", "g10", "login"]) == (
+        "c[08-10,12],g[9-10],login"
+    )
+    assert compress(["a1-ib", "a2-ib"]) == "a[1-2]-ib"
+
+
+def test_nodes_are_ordered_by_number() -> None:
+    assert sorted(["n10", "n9", "m", "n9x2", "n9x10"], key=natural) == [
+        *("m", "n9", "n9x2", "n9x10", "n10")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", ",a", "a,", "a,,b", "n[]", "n[1", "n1]", "n[1-2]]", "a b"])

@@ -12,6 +12,7 @@ from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.systems import parser
 from cpsched.systems.lines import Lines
 
 SMALL = """
@@ -326,7 +327,9 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\nids = "0"\ncore = 1': r"ids: '0' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = "x"\ncore = 1': r"ids: 'x' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = 3\ncore = 1': r"ids: is 3, must be text",
-    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "n"': r"names: 'n' must hold one {}",
+    '[[nodes]]\ngroup = "b"\ncount = 2\ncore = 1\nnames = "n"': r"names: are 1, of 2 nodes",
+    '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "n[3-1]"': r"names: 'n\[3-1\]' has '3-1' in brackets",
+    '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "node[2-3]"': r"node 3 would be called 'node2'",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "{0.x}"': r"names: '{0\.x}' must hold",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "node{}"': r"node 3 would be called",
 }
@@ -474,3 +477,19 @@ DIGESTS = {
 @pytest.mark.parametrize("name", DIGESTS)
 def test_digest_of_a_shipped_machine_is_what_it_was(name: str) -> None:
     assert systems.load(name).digest()[:16] == DIGESTS[name]
+
+
+def test_names_may_be_listed() -> None:
+    text = """
+    resources = ["core"]
+    [[nodes]]
+    group = "g"
+    names = "g[08-09]"
+    core = 2
+    [[nodes]]
+    group = "c"
+    ids = "1,4"
+    names = "login,c7"
+    core = 1
+    """
+    assert parser.parse(text).node_names == ("login", "g08", "g09", "c7")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from itertools import groupby, product
 from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError, did_you_mean
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 _PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)")
 
 
 def expand(text: str, limit: int) -> list[str]:
@@ -84,3 +89,39 @@ def _numbers(text: str, limit: int) -> list[str]:
             raise ValueError(f"has more than {limit} names")
         found.extend(f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
     return found
+
+
+def compress(names: Iterable[str]) -> str:
+    """Return a list of hosts that :func:`expand` makes these names of; no name comes twice."""
+    found = []
+    for (before, after), group in groupby(map(_parts, names), key=lambda part: part[::2]):
+        inside = ",".join(_ranges(number for _, number, _ in group))
+        plain = inside.isdigit() or not inside.strip(",")
+        found.append(f"{before}{inside if plain else f'[{inside}]'}{after}")
+    return ",".join(found)
+
+
+def natural(name: str) -> tuple[tuple[str, int], ...]:
+    """Return a sort key that has ``n9`` before ``n10``, as Slurm orders its nodes."""
+    pieces = re.split(r"([0-9]+)", name)
+    numbers = [int(number) for number in pieces[1::2]]
+    return tuple(zip(pieces[::2], [*numbers, -1], strict=True))
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    """Return what is before the last number of a name, the number, and what is after it."""
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], match[2], match[3]) if match else (name, "", "")
+
+
+def _ranges(numbers: Iterable[str]) -> Iterator[str]:
+    """Yield numbers in a row as ranges; a range writes its numbers as wide as its first one."""
+    first = last = ""
+    for number in numbers:
+        if last and number == f"{int(last) + 1:0{len(first)}d}":
+            last = number
+            continue
+        if first:
+            yield first if first == last else f"{first}-{last}"
+        first = last = number
+    yield first if first == last else f"{first}-{last}"

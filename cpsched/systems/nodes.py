@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.model.types import MAX_AMOUNT
+from cpsched.systems.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,6 +43,8 @@ class Entry:
         What each holds, shape ``(R,)``.
     pattern
         Its nodes' names, with one ``{}`` or ``{:03d}`` for the number; None: plain names.
+    hosts
+        Its nodes' names, where they are listed.
     """
 
     section: Section
@@ -50,6 +53,7 @@ class Entry:
     count: int
     amounts: tuple[int, ...]
     pattern: str | None
+    hosts: tuple[str, ...] | None
     features: frozenset[str]
     weight: int
 
@@ -109,23 +113,36 @@ def read_nodes(
 
 def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) -> Entry:
     section.expect(*ENTRY_KEYS, *resources)
-    if ("count" in section) == ("ids" in section):
+    pattern = section.text("names") if "names" in section else None
+    hosts = _hosts(section, pattern) if pattern and "{" not in pattern else None
+    if ("count" in section) == ("ids" in section) and ("count" in section or hosts is None):
         raise section.error("", 'give either count = 32 or ids = "1-32"')
     positions = _positions(section) if "ids" in section else None
-    count = section.count("count", MAX_NODES)
+    count = section.count("count", MAX_NODES) or len(hosts or ())
     entry = Entry(
         section=section,
         group=section.text("group"),
         positions=positions,
-        count=len(positions) if positions is not None else count or 0,
+        count=len(positions) if positions is not None else count,
         amounts=tuple(_amount(section, name) for name in resources),
-        pattern=section.text("names") if "names" in section else None,
+        pattern=pattern,
+        hosts=hosts,
         features=frozenset((*shared, *section.texts("features"))),
         weight=section.count("weight", least=0) or 0,
     )
     if entry.amounts[0] < 1:
         raise section.error("core", "is missing; every node has at least one core")
+    if hosts is not None and len(hosts) != entry.count:
+        raise section.error("names", f"are {len(hosts)}, of {entry.count} nodes")
     return entry
+
+
+def _hosts(section: Section, text: str) -> tuple[str, ...]:
+    """Read names that are listed as Slurm lists them; no list is taken for a wrong pattern."""
+    try:
+        return tuple(expand(text, MAX_NODES))
+    except ValueError as error:
+        raise section.error("names", f"{text[:60]!r} {error}, nor a pattern with {{}}") from None
 
 
 def _amount(section: Section, resource: str) -> int:
@@ -176,7 +193,8 @@ def _names(entries: Sequence[Entry], owner: IntArray) -> tuple[str, ...]:
     names: dict[str, int] = {}
     for position, index in enumerate(owner, start=1):
         used[index] += 1
-        counts_in_entry = entries[index].pattern and entries[index].positions is None
+        entry = entries[index]
+        counts_in_entry = entry.hosts or (entry.pattern and entry.positions is None)
         name = makers[index](used[index] if counts_in_entry else position)
         if name in names:
             raise entries[index].section.error(
@@ -188,6 +206,8 @@ def _names(entries: Sequence[Entry], owner: IntArray) -> tuple[str, ...]:
 
 def _name_maker(entry: Entry, num_nodes: int) -> Callable[[int], str]:
     """Return the function from a node's number to its name; a pattern is never evaluated."""
+    if (hosts := entry.hosts) is not None:
+        return lambda number: hosts[number - 1]
     if entry.pattern is None:
         width = len(str(num_nodes))
         return lambda number: f"node{number:0{width}d}"

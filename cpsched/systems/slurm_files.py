@@ -8,20 +8,19 @@ one topology of type ``tree``, ``block`` or ``flat``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from cpsched.errors import ConfigError, did_you_mean
+from cpsched.systems import slurm_lines
 from cpsched.systems.hostlist import expand
 from cpsched.systems.nodes import MAX_NODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-_PAIR = re.compile(r"([A-Za-z_]+)\s*=\s*(\S*)")
 _KEYS = ("SwitchName", "Switches", "Nodes", "LinkSpeed", "BlockName", "BlockSizes")
 _TYPES = ("tree", "block", "flat")
 
@@ -84,8 +83,8 @@ def read_conf(text: str, where: str) -> SlurmTopology:
     sizes: tuple[int, ...] = ()
     sizes_line = None
     kinds: dict[str, int] = {}
-    for line, content in _logical_lines(text):
-        pairs = _pairs(content, where, line)
+    for line, content in slurm_lines.logical_lines(text):
+        pairs = _known(slurm_lines.pairs(content, where, line), where, line)
         if "BlockSizes" in pairs:
             sizes, sizes_line = _sizes(pairs["BlockSizes"], where, line), line
         kind = "tree" if "SwitchName" in pairs else "block"
@@ -104,43 +103,15 @@ def read_conf(text: str, where: str) -> SlurmTopology:
     )
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines without comments; one that ends in a backslash goes on in the next."""
-    held, first = "", 0
-    for number, raw in enumerate(text.splitlines(), start=1):
-        content = raw.split("#", 1)[0].strip()
-        first = first if held else number
-        if content.endswith("\\"):
-            held += content[:-1] + " "
-            continue
-        if held or content:
-            yield first, (held + content).strip()
-        held = ""
-    if held.strip():
-        yield first, held.strip()
-
-
-def _pairs(content: str, where: str, line: int) -> dict[str, str]:
-    """Return the Name=value pairs of a line, names as Slurm writes them."""
+def _known(found: Mapping[str, str], where: str, line: int) -> dict[str, str]:
+    """Return the pairs of a line, names as Slurm writes them."""
     known = {key.lower(): key for key in _KEYS}
-    pairs: dict[str, str] = {}
-    at = 0
-    while at < len(content):
-        match = _PAIR.match(content, at)
-        if match is None:
-            shown = content[at : at + 40]
-            raise _error(where, line, None, f"{shown!r} is not of the form Name=value")
-        key = known.get(match[1].lower())
-        if key is None:
-            hint = did_you_mean(match[1], _KEYS)
+    for name in found:
+        if name.lower() not in known:
+            hint = did_you_mean(name, _KEYS)
             keys = ", ".join(_KEYS)
-            raise _error(where, line, match[1], f"there is no such key; there are: {keys}.{hint}")
-        if key in pairs:
-            raise _error(where, line, key, "is given twice")
-        pairs[key] = match[2]
-        at = match.end()
-        at += len(content[at:]) - len(content[at:].lstrip())
-    return pairs
+            raise _error(where, line, name, f"there is no such key; there are: {keys}.{hint}")
+    return {known[name.lower()]: value for name, value in found.items()}
 
 
 def _conf_unit(pairs: Mapping[str, str], kind: str, where: str, line: int) -> Unit:

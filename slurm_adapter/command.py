@@ -1,0 +1,145 @@
+"""``cpsched slurm``: what a site's own files say, and how closely it is reproduced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli import fidelity
+from cpsched.cli.options import Overwrite
+from cpsched.cli.output import counted, echo, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurm_adapter.importer import Site
+    from slurm_adapter.unmodelled import Gap, Touched
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    slurm = typer.Typer(
+        help="Import a site's Slurm configuration; check how closely it is reproduced.",
+        no_args_is_help=True,
+    )
+    slurm.command("import")(import_command)
+    slurm.command("fidelity")(fidelity.command)
+    app.add_typer(slurm, name="slurm")
+
+
+def _file(text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(help=text, metavar="FILE")
+    return option
+
+
+def import_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the two files.")],
+    conf: Annotated[Path | None, _file("slurm.conf; what it includes is read, too.")] = None,
+    scontrol: Annotated[
+        list[Path] | None,
+        _file(
+            "Instead: output of scontrol show config, node, partition, reservation, licenses;"
+            " repeat for several files."
+        ),
+    ] = None,
+    gres: Annotated[Path | None, _file("gres.conf. [beside slurm.conf]")] = None,
+    topology: Annotated[
+        Path | None, _file("topology.conf or topology.yaml. [beside slurm.conf]")
+    ] = None,
+    assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
+    qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
+    sshare: Annotated[
+        Path | None, _file("Output of sshare -l -a -P, for the usage at the beginning.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call it. [ClusterName]")] = None,
+    log: Annotated[
+        Path | None,
+        _file("Output of sacct, to count the jobs touched by what is not modelled."),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Make a system file and a policy file of a site's Slurm configuration."""
+    from slurm_adapter.importer import Files, read_site
+    from slurm_adapter.unmodelled import Touched, count, of_jobs
+
+    files = Files(
+        conf=conf,
+        scontrol=tuple(scontrol or ()),
+        gres=gres,
+        topology=topology,
+        assoc=assoc,
+        qos=qos,
+        sshare=sshare,
+    )
+    site = read_site(files, name)
+    touched = Touched(gaps=site.gaps)
+    if log is not None:
+        touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
+    written = site.write(out, overwrite=overwrite)
+    for line in (*_read(site), "", *_not_modelled(touched), *_notes(site, touched), ""):
+        echo(line)
+    for path in written:
+        echo(escaped(str(path)))
+
+
+def _read(site: Site) -> Iterator[str]:
+    """Say what was read."""
+    from cpsched.cli.report import totals
+
+    policy = site.policy
+    groups = len(set(site.system.node_groups))
+    users = sum(1 for one in policy.associations if one.user)
+    things = [
+        f"{counted(site.system.num_nodes, 'node')} in {counted(groups, 'group')}"
+        f" ({totals(site.system)})",
+        counted(len(site.system.queues), "partition"),
+        counted(len(policy.parameters), "parameter"),
+        f"{len(policy.qos)} QOS",
+        f"{counted(len(policy.associations) - users, 'account')}"
+        f" with {counted(users, 'association')} of users",
+        counted(len(policy.reservations), "reservation"),
+        counted(len(policy.licenses), "licence"),
+    ]
+    yield f"{escaped(site.name)}: {escaped(', '.join(things))}"
+
+
+def _not_modelled(touched: Touched) -> Iterator[str]:
+    from cpsched.cli.report import width
+    from cpsched.tables import Column, Table
+
+    if not touched.gaps:
+        yield "Everything in the files is modelled."
+        return
+    columns = [
+        Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
+        Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
+    ]
+    if touched.jobs:
+        columns += [
+            Column(
+                "jobs", "%", tuple(_share(gap, gap.jobs, touched.jobs) for gap in touched.gaps), 1
+            ),
+            Column(
+                "core-hours",
+                "%",
+                tuple(_share(g, g.core_seconds, touched.core_seconds) for g in touched.gaps),
+                1,
+            ),
+        ]
+    yield Table("", tuple(columns)).text(width=width())
+
+
+def _share(gap: Gap, part: int, whole: int) -> float | None:
+    """Return a share in per cent; None where a log does not tell."""
+    return None if gap.touches is None or not whole else 100 * part / whole
+
+
+def _notes(site: Site, touched: Touched) -> Iterator[str]:
+    if touched.jobs:
+        hours = f"{touched.core_seconds / 3600:,.0f} core-hours"
+        yield f"of {counted(touched.jobs, 'job')} with {hours}; -: a log does not tell"
+    if touched.bad:
+        yield f"{counted(touched.bad, 'line')} of the log cannot be read"
+    yield from map(escaped, site.notes)

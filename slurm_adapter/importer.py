@@ -1,0 +1,225 @@
+"""From a site's files to a system file and a policy file, with what is not in them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import systems
+from cpsched.atomic_files import check_new_file, write_all
+from cpsched.errors import ConfigError
+from cpsched.slurm.parameters import PARAMETERS
+from cpsched.slurm.policy import Policy
+from slurm_adapter.accounts import read_associations, read_qos, with_usage
+from slurm_adapter.conf import read_conf, read_text
+from slurm_adapter.gres import read_gres_conf
+from slurm_adapter.machine import Machine, read_machine, system_file
+from slurm_adapter.policy import Imported, policy_of
+from slurm_adapter.scontrol import read_scontrol
+from slurm_adapter.unmodelled import UNFOLLOWED, Gap, of_site
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from slurm_adapter.conf import Conf
+
+#: Parameters that change no schedule here: where things are, who may do what, how daemons talk.
+_NO_EFFECT = re.compile(
+    r"(?i)(slurm|accounting|auth|cred|job(comp|acct|container|fileappend|defaults)"
+    r"|acctgather|log|task|proctrack|switch|mpi|state|mail|launch|health|ext?sensors|power"
+    r"|control|backup|cluster|communication|cli|bcast|cpufreq|core|crypto|debug|disable|dynamic"
+    r"|eio|enforce|epilogmsg|firstjob|getenv|gpufreq|gres|group|hash|inactive|interactive"
+    r"|keepalive|kill|license|max(array|batch|dbd|job|mem|node|step|tasks)|memlimit|message"
+    r"|minjob|namespace|next|nodefeatures|nodeset|openmode|overtime|parameters|plug|preempt|priority"
+    r"|private|propagate|prolog|reboot|requeue|resume|resv|returnto|route|salloc|sbatch|sched"
+    r"|scron|select|srun|suspend|tcp|tmpfs|topology|track|tres|unkillable|usepam"
+    r"|usespecialpw|vsize|wait|x11|include|def(mem|cpu|ault)|job(requeue|submit|credential)"
+    r"|sicp|fastschedule|burstbuffer|federation|mcs|dependency|fairshare|complete|batchstart"
+    r"|allowspec|url|data|certmgr|tls|oversubscribe|boot|snap|multiple|check|sallocdefault|treewidth)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """
+    Where a site is described; one of ``conf`` and ``scontrol``.
+
+    Attributes
+    ----------
+    conf
+        slurm.conf.
+    scontrol
+        Output of ``scontrol show config``, ``node``, ``partition``, ``reservation``, ``licenses``.
+    gres, topology
+        gres.conf and topology.conf; None: those beside slurm.conf, if it asks for them.
+    assoc, qos, sshare
+        Output of ``sacctmgr -P show assoc``, ``sacctmgr -P show qos`` and ``sshare -l -a -P``.
+    """
+
+    conf: Path | None = None
+    scontrol: tuple[Path, ...] = ()
+    gres: Path | None = None
+    topology: Path | None = None
+    assoc: Path | None = None
+    qos: Path | None = None
+    sshare: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """
+    A site that was read.
+
+    Attributes
+    ----------
+    system, policy
+        As their files say.
+    texts
+        The files by name.
+    gaps
+        What is not modelled.
+    notes
+        What a person should know, a sentence each.
+    """
+
+    name: str
+    machine: Machine
+    system: System
+    policy: Policy
+    texts: dict[str, str]
+    gaps: list[Gap]
+    notes: list[str] = field(default_factory=list)
+
+    def write(self, folder: Path, *, overwrite: bool) -> list[Path]:
+        """
+        Write the files; return their paths.
+
+        Raises
+        ------
+        ConfigError
+            If the folder cannot be made, or a file is there already.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot be made: {error.strerror}", where=folder) from error
+        for name in self.texts:
+            check_new_file(folder / name, overwrite=overwrite, key="--out")
+        return write_all(folder, {name: text.encode() for name, text in self.texts.items()})
+
+
+def read_site(files: Files, name: str | None = None) -> Site:
+    """
+    Return what a site's files say.
+
+    Raises
+    ------
+    ConfigError
+        If a file cannot be read or a value makes no sense; names file, line and key.
+    """
+    conf = _conf(files)
+    notes: list[str] = []
+    gres = files.gres or _beside(files, "gres.conf", wanted=bool(conf.text("GresTypes")))
+    machine = read_machine(conf, read_gres_conf(gres) if gres else ())
+    imported = _policy(conf, files, notes)
+    name = name or conf.text("ClusterName") or Path(conf.where).stem
+    gaps = of_site(machine, imported)
+    topology = files.topology or _topology(conf, files, gaps)
+    if unknown := _unknown(conf, files):
+        notes.append(f"unknown keys, passed over: {', '.join(unknown)}")
+    texts = {
+        f"{name}.system.toml": system_file(
+            machine,
+            name,
+            source=f"cpsched slurm import of {conf.where}",
+            topology=topology.name if topology else None,
+        ),
+        f"{name}.policy.toml": f"# The policy of {name}, made by cpsched slurm import. Change what"
+        f" is not right.\n{imported.policy.to_toml()}",
+    }
+    if topology:
+        texts[topology.name] = read_text(topology)
+    system, policy = _checked(name, texts)
+    return Site(
+        name=name,
+        machine=machine,
+        system=system,
+        policy=policy,
+        texts=texts,
+        gaps=gaps,
+        notes=notes,
+    )
+
+
+def _conf(files: Files) -> Conf:
+    if (files.conf is None) == (not files.scontrol):
+        raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
+    return read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
+
+
+def _beside(files: Files, name: str, *, wanted: bool) -> Path | None:
+    """Return a file beside slurm.conf, if it is wanted and there."""
+    path = files.conf.parent / name if files.conf else None
+    return path if path is not None and wanted and path.is_file() else None
+
+
+def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
+    plugin = conf.text("TopologyPlugin").lower()
+    if plugin in ("", "topology/none", "topology/default", "topology/flat"):
+        return None
+    for name in ("topology.yaml", "topology.conf"):
+        if found := _beside(files, name, wanted=True):
+            return found
+    gaps.append(
+        Gap(
+            f"TopologyPlugin={plugin}",
+            "nodes lie in a plain line: no topology.conf was found (--topology)",
+            lambda job: job.text("nnodes") not in ("", "0", "1"),
+        )
+    )
+    return None
+
+
+def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
+    qos = read_qos(files.qos) if files.qos else {}
+    associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
+    if not is_tree and len({one.account for one in associations}) > 2:
+        notes.append(
+            "accounts: all are below the root, as the table has neither ParentName nor indentation;"
+            " use sacctmgr -P show assoc tree, or format=...,ParentName"
+        )
+    if files.sshare:
+        associations, used = with_usage(associations, files.sshare)
+        if not used:
+            notes.append("usage: no association in the files has any in the output of sshare")
+    if not files.assoc and conf.text("PriorityType") == "priority/multifactor":
+        notes.append(
+            "no associations (--assoc): shares are equal, and nothing is limited by account"
+        )
+    return policy_of(conf, qos, associations)
+
+
+def _unknown(conf: Conf, files: Files) -> list[str]:
+    """Return keys of slurm.conf of which nothing is known, not even that they change nothing."""
+    if files.conf is None:
+        return []
+    known = {name.lower() for name in (*PARAMETERS, *UNFOLLOWED)}
+    return [
+        value.key
+        for key, value in conf.parameters.items()
+        if key not in known and not _NO_EFFECT.match(key)
+    ]
+
+
+def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:
+    """Read what was made, with the readers of what will use it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in texts.items():
+            (Path(folder) / file).write_text(text)
+        try:
+            system = systems.load(str(Path(folder) / f"{name}.system.toml"))
+            return system, Policy.load(Path(folder) / f"{name}.policy.toml")
+        except ConfigError as error:
+            raise ConfigError(str(error).replace(f"{folder}/", "")) from error

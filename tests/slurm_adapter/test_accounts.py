@@ -1,0 +1,88 @@
+"""Tables of sacctmgr and sshare."""
+
+from pathlib import Path
+
+import pytest
+
+from cpsched.errors import ConfigError
+from cpsched.slurm.policy import Association
+from slurm_adapter.accounts import read_associations, read_qos, with_usage
+
+
+def file(folder: Path, text: str) -> Path:
+    path = folder / "table.txt"
+    path.write_text(text)
+    return path
+
+
+def tree(associations: tuple[Association, ...]) -> dict[str, str]:
+    return {one.account: one.parent for one in associations if not one.user}
+
+
+def test_columns_come_in_any_order_and_by_long_names(tmp_path: Path) -> None:
+    text = "MaxTRESPerUser|Name|MaxJobsPerUser|Priority|PreemptMode\ncpu=4,mem=2G|q|3|7|cluster\n"
+    (one,) = read_qos(file(tmp_path, text)).values()
+    assert one.limits == {"MaxTRESPU": {"cpu": 4, "mem": 2 << 20}, "MaxJobsPU": 3}
+    assert (one.priority, one.preempt_mode) == (7, "")
+
+
+def test_qos_that_are_gone_preempt_nobody(tmp_path: Path) -> None:
+    text = "Name|Preempt|GraceTime|PreemptExemptTime|Flags\na|b,gone|00:01:30|00:02:00|NoDecay\nb||||\n"
+    found = read_qos(file(tmp_path, text))
+    assert found["a"].preempt == ("b",)
+    assert (found["a"].grace, found["a"].preempt_exempt, found["b"].preempt_exempt) == (
+        90,
+        120,
+        None,
+    )
+
+
+def test_tree_by_parent_names(tmp_path: Path) -> None:
+    text = "User|ParentName|Account|Share\n||root|1\n|root|a|5\n|a|b|parent\nu||b|2\n"
+    found, is_tree = read_associations(file(tmp_path, text))
+    assert is_tree
+    assert tree(found) == {"root": "", "a": "root", "b": "a"}
+    assert [one.shares for one in found] == [1, 5, None, 2]
+
+
+def test_tree_by_indentation(tmp_path: Path) -> None:
+    text = "Account|User\nroot|\n a|\n  a|u\n  b|\n   b|v\n c|\n  c|u\n"
+    found, is_tree = read_associations(file(tmp_path, text))
+    assert is_tree
+    assert tree(found) == {"root": "", "a": "root", "b": "a", "c": "root"}
+
+
+def test_without_either_all_accounts_are_below_the_root(tmp_path: Path) -> None:
+    found, is_tree = read_associations(file(tmp_path, "Account|User\nroot|\na|\nb|\nb|u\n"))
+    assert not is_tree
+    assert tree(found) == {"root": "", "a": "root", "b": "root"}
+
+
+def test_usage_is_that_of_users(tmp_path: Path) -> None:
+    found, _ = read_associations(file(tmp_path, "Account|User\nroot|\n a|\n  a|u\n  a|v\n"))
+    sshare = "Account|User|RawUsage\nroot||90\n a||90\n  a|u|90\n"
+    used, count = with_usage(found, file(tmp_path, sshare))
+    assert [one.usage for one in used] == [0, 0, 90, 0]
+    assert count == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"table\.txt: has no column Name"),
+        ("Account|User\n", r"table\.txt:1: has no column Name"),
+        ("Name|Priority\na|1\nb\n", r"table\.txt:3: has 1 columns, the header 2"),
+        ("Name|Priority\na|x\n", r"table\.txt:2: Priority: 'x' is not a whole number"),
+        ("Name|GrpTRES\na|cpu\n", r"table\.txt:2: GrpTRES: 'cpu' 'cpu' is not an amount"),
+        ("Name|MaxWall\na|soon\n", r"table\.txt:2: MaxWall: 'soon' is not a length of time"),
+    ],
+)
+def test_bad_tables_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_qos(file(tmp_path, text))
+
+
+def test_associations_of_two_clusters(tmp_path: Path) -> None:
+    text = "Cluster|Account|User\nx|root|\ny|root|\n"
+    with pytest.raises(ConfigError, match=r"table\.txt:3: Account: .* one cluster"):
+        read_associations(file(tmp_path, text))

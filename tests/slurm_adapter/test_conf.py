@@ -1,0 +1,119 @@
+"""slurm.conf: syntax, includes, defaults, sets of nodes, and where errors are."""
+
+from pathlib import Path
+
+import pytest
+
+from cpsched.errors import ConfigError
+from slurm_adapter.conf import partition_nodes, read_conf
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return folder / "main"
+
+
+def test_keys_are_in_any_case_and_the_last_value_counts(tmp_path: Path) -> None:
+    conf = read_conf(write(tmp_path, main="CLUSTERNAME=a\nClusterName = b # not c\n"))
+    assert conf.text("clustername") == "b"
+    assert conf.parameters["clustername"].line == 2
+
+
+def test_lines_go_on_without_a_blank(tmp_path: Path) -> None:
+    text = "SchedulerParameters=bf_continue,\\\nbf_window=60\nNodeName=a \\\n  CPUs=2\n"
+    conf = read_conf(write(tmp_path, main=text))
+    assert conf.words("SchedulerParameters") == ["bf_continue", "bf_window=60"]
+    assert conf.nodes[0].number("CPUs", 1) == 2
+
+
+def test_quotes_and_escaped_number_signs(tmp_path: Path) -> None:
+    conf = read_conf(write(tmp_path, main='Epilog="/a b/c" Prolog=/x\\#y\n'))
+    assert (conf.text("Epilog"), conf.text("Prolog")) == ("/a b/c", "/x#y")
+
+
+def test_defaults_hold_from_where_they_are(tmp_path: Path) -> None:
+    text = """
+    NodeName=a
+    NodeName=DEFAULT CPUs=4 Feature=x
+    NodeName=b Feature=y
+    nodename=default RealMemory=7
+    NodeName=c
+    """
+    nodes = read_conf(write(tmp_path, main=text)).nodes
+    assert [node.number("CPUs", 1) for node in nodes] == [1, 4, 4]
+    assert [node.text("Feature") for node in nodes] == ["", "y", "x"]
+    assert nodes[2].number("RealMemory", 1) == 7
+
+
+def test_includes_are_relative_take_patterns_and_the_cluster(tmp_path: Path) -> None:
+    main = write(
+        tmp_path,
+        main="ClusterName=zeus\nInclude nodes.d/*.conf\ninclude %c.conf\nNodeName=z\n",
+        **{
+            "nodes.d__2.conf": "NodeName=b\n",
+            "nodes.d__1.conf": "NodeName=a\n",
+            "zeus.conf": "PriorityWeightAge=7\n",
+        },
+    )
+    conf = read_conf(main)
+    assert [node.name.text for node in conf.nodes] == ["a", "b", "z"]
+    assert conf.text("PriorityWeightAge") == "7"
+    assert conf.parameters["priorityweightage"].where.endswith("zeus.conf")
+
+
+def test_partitions_name_nodes_sets_and_features(tmp_path: Path) -> None:
+    text = """
+    NodeName=a[1-3],b
+    NodeSet=big Nodes=a3,b
+    NodeSet=fast Feature=ssd
+    PartitionName=all Nodes=ALL
+    PartitionName=some Nodes=a1,big
+    PartitionName=ssd Nodes=fast
+    PartitionName=empty
+    """
+    conf = read_conf(write(tmp_path, main=text))
+    known = {name: frozenset({"ssd"} if name == "a2" else ()) for name in ("a1", "a2", "a3", "b")}
+    assert partition_nodes(conf, known) == {
+        "all": ("a1", "a2", "a3", "b"),
+        "some": ("a1", "a3", "b"),
+        "ssd": ("a2",),
+        "empty": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\nPriorityMaxAge 7-0\n", r"main:2: 'PriorityMaxAge 7-0' is not of the form Name=value"),
+        ("NodeName=a CPUs=2 cpus=3\n", r"main:1: cpus: is given twice"),
+        ("Include other.conf\n", r"main:1: Include: 'other\.conf' there is no such file"),
+        ("Include main\n", r"main:1: more than 16 files include each other"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_conf(write(tmp_path, main=text))
+
+
+def test_bad_values_are_named_where_they_are_used(tmp_path: Path) -> None:
+    conf = read_conf(write(tmp_path, main="\nNodeName=a[1-2 CPUs=many\n"))
+    with pytest.raises(ConfigError, match=r"main:2: NodeName: 'a\[1-2' is not a list of hosts"):
+        conf.nodes[0].hosts()
+    with pytest.raises(ConfigError, match=r"main:2: CPUs: 'many' is not a whole number"):
+        conf.nodes[0].number("CPUs", 1)
+
+
+def test_partition_of_an_unknown_node_is_named(tmp_path: Path) -> None:
+    conf = read_conf(write(tmp_path, main="NodeName=node1\nPartitionName=p Nodes=node[1-2]\n"))
+    with pytest.raises(
+        ConfigError, match=r"main:2: Nodes: 'node\[1-2\]' has 'node2', which is not"
+    ):
+        partition_nodes(conf, {"node1": frozenset()})
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        read_conf(tmp_path / "none")

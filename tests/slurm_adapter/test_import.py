@@ -1,0 +1,270 @@
+"""From a site's files to a machine and a policy."""
+
+from pathlib import Path
+
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError
+from cpsched.model.system import Preempt, System
+from cpsched.slurm.policy import Policy
+from slurm_adapter.importer import Files, Site, read_site
+from slurm_adapter.unmodelled import count, of_jobs
+
+MB = 1024
+
+
+@pytest.fixture
+def campus(data: Path) -> Site:
+    folder = data / "slurm" / "university"
+    return read_site(
+        Files(
+            conf=folder / "slurm.conf",
+            assoc=folder / "assoc.txt",
+            qos=folder / "qos.txt",
+            sshare=folder / "sshare.txt",
+        )
+    )
+
+
+def site(folder: Path, text: str, **files: str) -> Site:
+    for name, content in {"conf": text, **files}.items():
+        (folder / f"slurm.{name}").write_text(content)
+    others = {name: folder / f"slurm.{name}" for name in files}
+    return read_site(Files(conf=folder / "slurm.conf", **others))
+
+
+def nodes_of(system: System, queue: str) -> set[str]:
+    groups = system.queues[queue].groups or tuple(system.node_groups)
+    return {
+        name
+        for name, group in zip(system.node_names, system.node_groups, strict=True)
+        if group in groups
+    }
+
+
+def row(system: System, name: str) -> dict[str, int]:
+    at = system.node_names.index(name)
+    return dict(zip(system.resources, system.capacity[at].tolist(), strict=True))
+
+
+def test_nodes_have_what_jobs_may_use(campus: Site) -> None:
+    system = campus.system
+    assert system.num_nodes == 61  # new[1-4] are not there yet
+    # 2 x 32 cores of two threads; of 515,000 MB Slurm keeps 11,000.
+    assert row(system, "cn001") == {"core": 128, "mem": 504_000 * MB, "gpu": 0}
+    # Two cores, of two threads each, are kept for the system.
+    assert row(system, "fat1")["core"] == 124
+    # CPUs=16 on 16 cores of two threads: Slurm counts cores.
+    assert row(system, "old7") == {"core": 16, "mem": 64_000 * MB, "gpu": 0}
+    assert row(system, "gpu10") == {"core": 64, "mem": 1_030_000 * MB, "gpu": 8}
+
+
+def test_types_of_gpus_are_features(campus: Site) -> None:
+    features = dict(zip(campus.system.node_names, campus.system.features, strict=True))
+    assert features["gpu01"] == {"zen3", "a100"}
+    assert features["gpu09"] == {"zen4", "h100", "l4"}
+
+
+def test_nodes_are_in_slurms_order_of_names_and_the_topologys(campus: Site) -> None:
+    names = campus.system.node_names
+    assert names[:45] == (*tuple(f"cn{number:03d}" for number in range(1, 45)), "fat1")
+    assert names[-6:] == ("old7", "old8", "old9", "old10", "old11", "old12")
+    assert campus.system.topology.levels[0].tolist() == [0] * 45 + [1] * 16
+
+
+def test_partitions_are_unions_of_groups(campus: Site) -> None:
+    system = campus.system
+    everything = set(system.node_names)
+    gpus = {f"gpu{number:02d}" for number in range(1, 11)}
+    old = {f"old{number}" for number in range(7, 13)}
+    assert nodes_of(system, "main") == everything - gpus - old - {"fat1"}
+    assert nodes_of(system, "gpu") == gpus
+    assert nodes_of(system, "scavenge") == everything
+    assert nodes_of(system, "epyc") == everything - {"gpu09", "gpu10"} - (old - {"old7", "old8"})
+    assert nodes_of(system, "whole") == {"fat1", "cn041", "cn042", "cn043", "cn044"}
+
+
+def test_partitions_have_their_limits(campus: Site) -> None:
+    queues = campus.system.queues
+    assert (queues["main"].max_time, queues["main"].default_time) == (172_800, 3_600)
+    assert [name for name, queue in queues.items() if queue.default] == ["main"]
+    assert [name for name, queue in queues.items() if queue.exclusive] == ["whole"]
+    assert (queues["teach"].max_time, queues["teach"].max_nodes) == (None, 2)
+    assert campus.system.default_time == 365 * 86_400
+    assert (queues["main"].priority_tier, queues["scavenge"].priority_tier) == (10, 1)
+    assert (queues["scavenge"].preempt, queues["scavenge"].grace) == (Preempt.KILL, 120)
+    assert queues["main"].preempt == Preempt.REQUEUE
+
+
+def test_policy_has_the_parameters(campus: Site) -> None:
+    policy = campus.policy
+    assert policy["PriorityDecayHalfLife"] == 14 * 86_400
+    assert policy["PriorityWeightTRES"] == {"cpu": 100, "mem": 50, "gres/gpu": 2000}
+    assert policy["PriorityFlags"] == {"ACCRUE_ALWAYS"}
+    assert (policy["bf_window"], policy["bf_max_job_user"], policy["bf_continue"]) == (
+        4320,
+        20,
+        True,
+    )
+    assert policy.licenses == {"matlab": 25, "comsol@lic1": 4, "ansys": 1}
+    gpu = policy.partitions["gpu"]
+    assert gpu.billing == {"cpu": 1.0, "mem": 0.25 / 1024, "gres/gpu": 16.0}
+    epyc = policy.partitions["epyc"]
+    assert (epyc.allow_accounts, epyc.deny_qos) == (("chem", "bio"), ("low",))
+    assert policy.partitions["main"].qos == "part_main"
+
+
+def test_policy_has_the_accounts(campus: Site) -> None:
+    found = {(one.account, one.user): one for one in campus.policy.associations}
+    assert found["organic", ""].parent == "chem"
+    assert found["organic", ""].shares is None
+    assert (found["chem", "ada"].usage, found["chem", ""].usage) == (1200, 0)
+    assert found["chem", "ada"].limits == {"MaxJobs": 50}
+    assert campus.policy.qos["high"].limits["MaxTRESPU"] == {
+        "cpu": 256, "mem": 2**30, "gres/gpu": 8,
+    }  # fmt: skip
+
+
+def test_what_is_not_modelled_is_named(campus: Site) -> None:
+    assert [gap.name for gap in campus.gaps] == [
+        "PriorityFlags=FUTURE_FLAG",
+        "SchedulerParameters=nohold_on_prolog_fail, max_rpc_cnt=150",
+        "JobSubmitPlugins=lua",
+        "Prolog=/etc/slurm/prolog.sh",
+        "Epilog=/etc/slurm/epilog.sh",
+        "power saving (SuspendTime, ResumeTimeout)",
+        "MaxCPUsPerNode=60 of gpu",
+        "OverSubscribe=FORCE of teach",
+        "1 node down or drained: cn040",
+        "resources that are not used up (no_consume): nvme",
+        "licences comsol@lic1",
+    ]
+    assert campus.notes == ["unknown keys, passed over: SiteNotes"]
+
+
+def test_qos_that_are_only_named_have_no_limits(tmp_path: Path) -> None:
+    found = site(tmp_path, "NodeName=a\nPartitionName=p Nodes=a QOS=small\n")
+    assert found.policy.qos["small"].limits == {}
+    assert [gap.name for gap in found.gaps] == ["QOS small (partition p)"]
+
+
+def test_topology_that_is_not_there_is_said(tmp_path: Path) -> None:
+    found = site(tmp_path, "TopologyPlugin=topology/tree\nNodeName=a\n")
+    assert [gap.name for gap in found.gaps] == ["TopologyPlugin=topology/tree"]
+
+
+def test_reservations_of_scontrol(tmp_path: Path) -> None:
+    path = tmp_path / "show.txt"
+    path.write_text(
+        "NodeName=n1 CPUTot=4 CPUEfctv=3 RealMemory=10 State=IDLE OS=Linux 6 #1 Weight=2\n"
+        "NodeName=n2 CPUTot=4 RealMemory=10 MemSpecLimit=3 Gres=gpu:t:2 State=DOWN+DRAIN\n"
+        "\n"
+        "ReservationName=maint StartTime=2026-03-02T08:00:00 EndTime=2026-03-02T10:00:00\n"
+        "   Nodes=n[1-2] NodeCnt=2 Features=(null) PartitionName=(null) Flags=MAINT,SPEC_NODES\n"
+        "   Users=root Accounts=(null) Licenses=(null) State=INACTIVE\n"
+        "\n"
+        "LicenseName=matlab\n    Total=6 Used=0 Free=6 Reserved=0 Remote=no\n"
+    )
+    found = read_site(Files(scontrol=(path,)), "x")
+    assert found.system.capacity.tolist() == [[3, 10 * MB, 0], [4, 7 * MB, 2]]
+    assert found.system.weights.tolist() == [2, 1]
+    maint = found.policy.reservations["maint"]
+    assert (maint.end - maint.start, maint.nodes, maint.users) == (7200, ("n1", "n2"), ("root",))
+    assert maint.flags == {"MAINT", "SPEC_NODES"}
+    assert found.policy.licenses == {"matlab": 6}
+    assert [gap.name for gap in found.gaps] == ["1 node down or drained: n2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PartitionName=p Nodes=ALL\n", r"has no nodes; give scontrol show node"),
+        ("NodeName=a\nNodeName=a[]\n", r"slurm\.conf:2: NodeName: 'a\[\]' has ''"),
+        ("NodeName=a\nNodeName=b,a\n", r"slurm\.conf:2: NodeName: 'b,a' has 'a', which another"),
+        (
+            "NodeName=a CPUs=2 CoreSpecCount=2\n",
+            r"slurm\.conf:1: NodeName: 'a' has 2 CPUs, of which",
+        ),
+        (
+            "NodeName=a\nPartitionName=p Nodes=a MaxTime=ever\n",
+            r"slurm\.conf:2: MaxTime: 'ever' is",
+        ),
+        ("NodeName=a\nPriorityWeightAge=-1\n", r"slurm\.conf:2: PriorityWeightAge: '-1' must be a"),
+        (
+            "NodeName=a\nSchedulerParameters=bf_window=x\n",
+            r"slurm\.conf:2: .*bf_window: 'x' is not",
+        ),
+        ("NodeName=a\nLicenses=a:b:c\n", r"slurm\.conf:2: Licenses: .*'a:b:c', not of the form"),
+    ],
+)
+def test_bad_values_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        site(tmp_path, text)
+    assert "\n" not in str(caught.value)
+
+
+def test_jobs_that_are_touched_are_counted(data: Path, tmp_path: Path, campus: Site) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(
+        "JobID|Submit|Start|User|Account|QOS|Partition|ElapsedRaw|AllocTRES|ReqTRES|NodeList|"
+        "Constraints|SubmitLine\n"
+        "1|x|y|ada|chem|high|gpu|3600|cpu=8|cpu=8,gres/gpu:l4=1|gpu09||sbatch x\n"
+        "1.batch|x|y|||||3600|cpu=8||gpu09||\n"
+        "2|x|y|ada|chem|high|teach,main|3600|cpu=2||old7||sbatch -x old8 x\n"
+        "3+0|x|y|eve|chem|odd|lost|3600|cpu=30||n1|[a*2&b*1]|srun x\n"
+    )
+    touched = count(log, campus.gaps, of_jobs(campus.machine, campus.policy))
+    assert (touched.jobs, touched.core_seconds) == (3, 40 * 3600)
+    found = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
+    assert found == {
+        "MaxCPUsPerNode=60 of gpu": (1, 8),
+        "OverSubscribe=FORCE of teach": (1, 2),
+        "heterogeneous jobs": (1, 30),
+        "features with counts ([a*2&b*4])": (1, 30),
+        "types of gpu": (1, 8),
+        "--exclude": (1, 2),
+        "partitions that are not in the files": (1, 30),
+        "nodes that are not in the files": (1, 30),
+        "QOS that are not in the files": (1, 30),
+        "users without an association in the files": (1, 30),
+    }
+
+
+def test_command_writes_files_that_are_read_back(data: Path, tmp_path: Path, cpsched) -> None:
+    folder, out = data / "slurm" / "university", tmp_path / "site"
+    log = tmp_path / "log.txt"
+    log.write_text(
+        "JobID|Submit|Start|User|Account|Partition|ElapsedRaw|NCPUS\n"
+        "1|x|y|ada|chem|teach|3600|8\n"
+        "2|x|y|ada|chem|main|3600|24\n"
+    )
+    code, printed, _ = cpsched(
+        *("slurm", "import", "--conf", str(folder / "slurm.conf"), "--name", "campus"),
+        *("--assoc", str(folder / "assoc.txt"), "--qos", str(folder / "qos.txt")),
+        *("--out", str(out), "--log", str(log)),
+    )
+    assert code == 0
+    assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu), 6 partitions" in printed
+    (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
+    assert line.split()[-2:] == ["50.0", "25.0"]
+    system = systems.load(str(out / "campus.system.toml"))
+    assert system.num_nodes == 61
+    policy = Policy.load(out / "campus.policy.toml")
+    assert set(policy.qos) == {"normal", "high", "low", "part_main"}
+
+
+def test_command_overwrites_nothing_unasked(data: Path, tmp_path: Path, cpsched) -> None:
+    conf = str(data / "slurm" / "university" / "slurm.conf")
+    (tmp_path / "Campus.policy.toml").write_text("mine")
+    arguments = ["slurm", "import", "--conf", conf, "--out", str(tmp_path)]
+    code, _, errors = cpsched(*arguments)
+    assert code == 2
+    assert "the file exists" in errors
+    assert (tmp_path / "Campus.policy.toml").read_text() == "mine"
+    assert cpsched(*arguments, "--overwrite")[0] == 0
+
+
+def test_one_source_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="give either --conf"):
+        read_site(Files())
