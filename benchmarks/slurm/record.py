@@ -1,0 +1,254 @@
+"""
+Run a queue of jobs on a private Slurm and record what it does.
+
+``record.py priorities --seed 1 --speed 20 --out DIR`` starts a Slurm of the site ``priorities``,
+whose clock goes 20 times as fast as the machine's, submits the queue of that name, asks at several
+moments for priorities, shares and the queue, and writes to DIR:
+
+``sacct.txt``
+    What accounting says when all jobs have ended.
+``snapshots.json.gz``
+    A list of ``{"time": ..., "end": ..., "output": {command: text}}``; times in seconds since 1970,
+    before the first and after the last command.
+``slurmctld.log.gz``
+    The controller's lines about scheduling.
+``plans.log.gz``
+    What each backfill pass plans: when jobs are to start, and where. Large.
+``slurm.conf``, ``gres.conf``, ``accounts.txt``
+    The site.
+``assoc*.txt``, ``qos.txt``, ``config.txt``, ``nodes.txt``, ``partitions.txt``
+    The site as ``sacctmgr`` and ``scontrol`` show it.
+
+Names of the machine and its folders are replaced. Needs ``slurmctld``, ``slurmd``, ``slurmdbd``,
+``mariadb-server`` and ``faketime``; root, where jobs belong to several users (they are made and
+removed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import queues
+from cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from queues import Submission
+
+HERE = Path(__file__).parent
+#: When the clock of a recording starts; a Monday.
+START = "2026-03-02 08:00:00"
+SACCT = (
+    "JobID,JobIDRaw,JobName,User,Account,QOS,Partition,Submit,Eligible,Start,End,Elapsed,ElapsedRaw,"
+    "Timelimit,TimelimitRaw,State,ExitCode,ReqTRES,AllocTRES,ReqCPUS,ReqMem,NNodes,NCPUS,NodeList,Priority,"
+    "Reason,Flags,Constraints,Reservation,Suspended,Reserved,DBIndex,Cluster,AssocID,SubmitLine"
+)
+_JOB = (
+    "JobID,JobArrayID,UserName,Account,Partition,QOS,State,Reason,PriorityLong,SubmitTime,"
+    "EligibleTime,StartTime,TimeLimit,NumNodes,NumCPUs,tres-alloc,ReqNodes,NodeList,Nice,"
+    "Dependency,Licenses,AccrueTime,LastSchedEval,PreemptTime"
+)
+SNAPSHOT = {
+    "squeue": ("squeue", "-a", "-r", "-O", ",".join(f"{name}:|" for name in _JOB.split(","))),
+    "sprio -l": ("sprio", "-l"),
+    "sprio -n": ("sprio", "-h", "-n", "-o", "%i|%r|%a|%b|%f|%j|%p|%q|%t|%y|%Y|%N"),
+    "sshare": ("sshare", "-a", "-l", "-P"),
+    "assoc_mgr": ("scontrol", "-o", "show", "assoc_mgr", "flags=assoc,qos"),
+    "licenses": ("scontrol", "-o", "show", "licenses"),
+    "sdiag": ("sdiag",),
+}
+SITE = {
+    "assoc.txt": ("sacctmgr", "-P", "show", "assoc"),
+    "assoc-tree.txt": ("sacctmgr", "-P", "show", "assoc", "tree"),
+    "assoc-parents.txt": (
+        *("sacctmgr", "-P", "show", "assoc"),
+        "format=User,Share,ParentName,Account,Priority,GrpTRES,MaxJobs,DefaultQOS,QOS",
+    ),
+    "qos.txt": ("sacctmgr", "-P", "show", "qos"),
+    "config.txt": ("scontrol", "show", "config"),
+    "nodes.txt": ("scontrol", "show", "node"),
+    "partitions.txt": ("scontrol", "show", "partition"),
+}
+#: Lines of the controller that say what it decides.
+KEPT = re.compile(
+    r"sched: (Running|Allocate)|_attempt_backfill: (beginning|reached|completed|yielding|no jobs)"
+    r"|_start_job|preempt|_slurm_rpc_submit|_job_complete|[Rr]equeu|priority/|schedule: "
+)
+
+#: Lines that say when backfill plans to start jobs, and on which nodes.
+PLANS = re.compile(r"_dump_job_sched|_attempt_backfill: (beginning|completed)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run a queue on a private Slurm and record it.")
+    parser.add_argument("site", help="a folder beside this script")
+    parser.add_argument("--queue", help="a function of queues.py [the site's name]")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--speed", type=int, default=20, help="seconds of Slurm per second")
+    parser.add_argument("--every", type=int, default=1200, help="seconds between snapshots")
+    parser.add_argument("--snapshots", type=int, default=8)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--first", type=int, help="only so many submissions")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--keep", action="store_true", help="keep the folder of the cluster")
+    arguments = parser.parse_args()
+    if "FAKETIME" not in os.environ:
+        _accelerated(arguments.speed)
+    queue = getattr(queues, arguments.queue or arguments.site)(arguments.seed)[: arguments.first]
+    folder = Path(tempfile.mkdtemp(prefix="slurm-"))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    try:
+        with ExitStack() as held:
+            held.enter_context(users({job.user for job in queue if job.user}))
+            site = _changed(HERE / arguments.site, folder / "site", arguments.set)
+            cluster = held.enter_context(Cluster(folder / "slurm", site))
+            record(cluster, queue, arguments)
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(folder)
+    print(arguments.out)
+
+
+def _accelerated(speed: int) -> None:
+    """Run this script again under a clock that starts at START and goes faster."""
+    os.environ["TZ"] = "UTC"
+    clock = f"@{START} x{speed}"
+    os.execvp("faketime", ["faketime", "-f", clock, sys.executable, *sys.argv])  # never returns
+
+
+class users:  # noqa: N801 - used as a function
+    """Make users of the machine for a while."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = sorted(names)
+
+    def __enter__(self) -> None:
+        for name in self._names:
+            subprocess.run(["useradd", "--no-create-home", "--no-user-group", name], check=True)
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names:
+            subprocess.run(["userdel", "--force", name], check=False)
+
+
+def _changed(site: Path, target: Path, changes: list[str]) -> Path:
+    """Copy a site, with parameters of slurm.conf set."""
+    shutil.copytree(site, target)
+    conf = target / "slurm.conf"
+    text = conf.read_text()
+    for change in changes:
+        key = change.split("=")[0]
+        text = re.sub(rf"(?m)^{key}=.*\n", "", text)
+        text = f"{change}\n{text}"
+    conf.write_text(text)
+    return target
+
+
+def record(cluster: Cluster, queue: list[Submission], arguments: argparse.Namespace) -> None:
+    """Submit the queue, take snapshots, wait for the end, and write everything down."""
+    clean = _cleaner(cluster)
+    for name in ("slurm.conf", "gres.conf", "accounts.txt"):
+        (arguments.out / name).write_text((cluster.site / name).read_text())
+    for name, command in SITE.items():
+        (arguments.out / name).write_text(clean(cluster.run(*command)))
+    day = START.split()[0]
+    # Until after the end: sacct leaves out what ends later.
+    sacct = ("sacct", "-a", "-X", "-P", "-D", "-S", day, "-E", "2026-03-09", "-o", SACCT)
+    cluster.run(*sacct)
+    start = time.time() + 30
+    ids: dict[int, str] = {}
+    taken: list[dict[str, Any]] = []
+    for at, _, what, number in sorted(_events(queue, arguments)):
+        time.sleep(max(0.0, start + at - time.time()))
+        if what == "submit":
+            ids[number] = _submit(cluster, queue[number], ids, arguments.speed)
+        elif what == "cancel":
+            cluster.run("scancel", "--quiet", "--state=PENDING", ids[number], check=False)
+        else:
+            taken.append(_snapshot(cluster, clean))
+            _pack(arguments.out / "snapshots.json.gz", json.dumps(taken, indent=0).encode())
+    while cluster.run("squeue", "-h", "-t", "PD,R,CG,S,CF,RQ"):
+        stuck = cluster.run("squeue", "-h", "-t", "PD", "-o", "%i %r")
+        for line in stuck.splitlines():
+            job, reason = line.split(maxsplit=1)
+            if reason == "DependencyNeverSatisfied":
+                cluster.run("scancel", job, check=False)
+        time.sleep(60)
+    time.sleep(60)
+    (arguments.out / "sacct.txt").write_text(clean(cluster.run(*sacct)))
+    log = (cluster.folder / "log" / "slurmctld.log").read_text(errors="replace")
+    for name, kept in (("slurmctld.log.gz", KEPT), ("plans.log.gz", PLANS)):
+        text = "\n".join(line for line in clean(log).splitlines() if kept.search(line))
+        _pack(arguments.out / name, text.encode())
+
+
+def _pack(path: Path, data: bytes) -> None:
+    path.write_bytes(gzip.compress(data, 9, mtime=0))
+
+
+def _events(
+    queue: list[Submission], arguments: argparse.Namespace
+) -> Iterator[tuple[int, int, str, int]]:
+    for number, job in enumerate(queue):
+        yield job.at, 0, "submit", number
+        if job.cancel is not None:
+            yield job.cancel, 1, "cancel", number
+    for number in range(1, arguments.snapshots + 1):
+        yield number * arguments.every, 2, "snapshot", number
+
+
+def _submit(cluster: Cluster, job: Submission, ids: dict[int, str], speed: int) -> str:
+    """
+    Submit a job and return its id; it sleeps on the machine's own clock.
+
+    It is one process: an orphan of a killed script holds its nodes until somebody reaps it.
+    """
+    options = [
+        o.format(after=ids.get(job.after if job.after is not None else -1)) for o in job.options
+    ]
+    if job.user is not None:
+        options.append(f"--uid={job.user}")
+    seconds = f"{job.seconds / speed:.3f}"
+    script = f"exec /bin/sleep {seconds}"
+    if job.fails:
+        script = f"exec perl -e 'select(undef, undef, undef, {seconds}); exit 1'"
+    fixed = ("--parsable", "--export=NIL", "--output=/dev/null", "--chdir=/tmp")
+    return cluster.run("sbatch", *fixed, *options, f"--wrap={script}").strip()
+
+
+def _snapshot(cluster: Cluster, clean: Any) -> dict[str, Any]:
+    begin = time.time()
+    output = {name: clean(cluster.run(*command)) for name, command in SNAPSHOT.items()}
+    return {"time": begin, "end": time.time(), "output": output}
+
+
+def _cleaner(cluster: Cluster) -> Any:
+    """Return a function that takes names of this machine out of a text."""
+    host = socket.gethostname()
+    names = {str(cluster.folder): "/slurm", host: "head", host.split(".")[0]: "head"}
+
+    def clean(text: str) -> str:
+        for name, other in names.items():
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", other, text)
+        text = re.sub(r"(?m)^( +OS=)\S+.*$", r"\1Linux", text)
+        return re.sub(r"[ \t]+$", "", text, flags=re.M)
+
+    return clean
+
+
+if __name__ == "__main__":
+    main()
