@@ -232,6 +232,8 @@ def _main_pass(order, records, rules, limits, cols, machine, placer, profile):
         records[record, REASON] = BEHIND
         if full[own] if own >= 0 else blocked[partition]:
             continue
+        if own >= 0 and rules.kept_from[own] > numbers[NOW]:
+            continue
         request = request_of_record(records, record, cols)
         over = over_limit(limits, records[record, TEMPLATE], record)
         if over >= 0:
@@ -395,6 +397,8 @@ def _keep(profile, most, at, start, end, resolution, pieces):
 def _keep_reserved(profile, most, rules):
     """Keep the nodes of reservations from all jobs that come now."""
     for v in range(len(rules.kept_from)):
+        if rules.kept_until[v] <= profile.times[0]:
+            continue
         at = _cut(profile, most, rules.kept_from[v])
         until = _cut(profile, most, rules.kept_until[v])
         count = 0
@@ -542,6 +546,8 @@ def _backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pr
         if user >= 0 and _too_many(of_both, user * parts + partition, numbers[OF_BOTH]):
             continue
         if _too_many(of_association, records[record, ASSOCIATION], numbers[OF_ASSOCIATION]):
+            continue
+        if own >= 0 and rules.kept_from[own] > now:
             continue
         if keeps and own < 0:
             _keep_reserved(profile, most, rules)

@@ -132,7 +132,8 @@ class Slurm(Dispatcher):
                 where=f"system {system.name}",
             )
         policy = self.policy
-        self._records = Records(system, policy)
+        self._records = Records(system, policy, self._epoch)
+        self._change = self._records.reservations.next_change(-1)
         self._queue = SortedQueue(self._records)
         self._running = Running()
         self._calculations = Calculations(policy, self._records.accounts, self._epoch)
@@ -172,7 +173,7 @@ class Slurm(Dispatcher):
         numbers[r.LIMITS_STOP] = policy["assoc_limit_stop"]
         numbers[r.NUM_PARTITIONS] = len(self._records.partitions)
         numbers[r.NUM_ASSOCIATIONS] = len(self._records.accounts.associations)
-        numbers[r.NUM_RESERVATIONS] = 0
+        numbers[r.NUM_RESERVATIONS] = len(self._records.reservations)
         numbers[r.ENDS_WITHIN], numbers[r.ENDS_MORE] = _ENDS_WITHIN, policy["bf_window_linear"]
         return numbers
 
@@ -185,6 +186,9 @@ class Slurm(Dispatcher):
         if self._calculations.due(now):
             self._calculate(now)
         arrived = self._take_up(view)
+        if self._change is not None and self._change <= now:
+            self._change = self._records.reservations.next_change(now)
+            timing.ended(now)
         if not len(self._queue):
             return NOTHING
         timing.note(now, arrived=bool(arrived))
@@ -197,12 +201,16 @@ class Slurm(Dispatcher):
             decision = self._try_arrivals(view, arrived)
         else:
             decision = NOTHING
-        again = timing.next_due(now) if len(self._queue) else None
-        if again is not None and self._changes:
-            again = min(again, self._calculations.next_at)
-        elif len(self._queue) and self._changes:
-            again = self._calculations.next_at
-        return decision._replace(again_at=again, stats=stats)
+        return decision._replace(again_at=self._next_at(now), stats=stats)
+
+    def _next_at(self, now: int) -> int | None:
+        """Return when something is to do for the jobs that wait, whatever happens."""
+        if not len(self._queue):
+            return None
+        due = [self._timing.next_due(now), self._change]
+        if self._changes:
+            due.append(self._calculations.next_at)
+        return min((at for at in due if at is not None), default=None)
 
     def _calculate(self, now: int) -> None:
         """Bring usage and priorities up to the last time at which they are computed."""
@@ -252,9 +260,7 @@ class Slurm(Dispatcher):
             numbers,
             self._group_starts(eligible),
             records.partitions.nodes,
-            _NOTHING,
-            _NOTHING,
-            self._nowhere,
+            *self._kept(now),
         )
         limits = records.limits.limits(records.amounts)
         packed, looked_at, started = slurm.slurm_pass(
@@ -307,11 +313,19 @@ class Slurm(Dispatcher):
                 records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
             )
 
+    def _kept(self, now: int) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return when nodes are reserved and which; nothing where all that has passed."""
+        there = self._records.reservations
+        if not len(there) or int(there.end.max()) <= now:
+            return _NOTHING, _NOTHING, self._nowhere
+        return there.start, there.end, there.nodes
+
     def _group_starts(self, eligible: BoolArray) -> IntArray:
         """Return where groups of nodes begin whatever is free, as bits."""
         if eligible is not self._eligible:
             nodes, weights = self._records.partitions.nodes, self._weights
-            alike = [eligible.T, nodes.T, *([weights] if len(weights) else [])]
+            kept = self._records.reservations.nodes
+            alike = [eligible.T, nodes.T, kept.T, *([weights] if len(weights) else [])]
             self._begins, self._eligible = r.group_begins(*alike), eligible
         return self._begins
 
@@ -425,12 +439,12 @@ class Slurm(Dispatcher):
         return self._records.limits.reasons[int(over[0]) - r.OVER_LIMIT]
 
     def never_starts(self, view: View) -> IntArray:
-        """Return the jobs that ask for more than a limit allows to anybody."""
+        """Return the jobs that no limit would ever let start, or whose reservation has passed."""
         records = self._records
         found = [
             row
             for row in view.waiting.rows.tolist()
-            if all(records.never_fits(one) for one in records.records_of(row))
+            if all(records.never_fits(one, view.now) for one in records.records_of(row))
         ]
         return np.array(found, dtype=np.int64)
 
@@ -450,6 +464,7 @@ class Slurm(Dispatcher):
             "since": records.since[live],
             "priorities": records.table[live, r.PRIORITY],
             "waiting": len(self._queue),
+            "change": -1 if self._change is None else self._change,
             "known": self._known,
             "reordered": self._reordered,
             "calculations": self._calculations.state(),
@@ -461,6 +476,7 @@ class Slurm(Dispatcher):
         self._calculations.restore(state["calculations"])
         self._timing.restore(state["timing"])
         self._known = int(state["known"])
+        self._change = int(state["change"]) if state["change"] >= 0 else None
         self._reordered = int(state["reordered"])
         # Jobs are looked up when there is a view of them.
         self._saved = state

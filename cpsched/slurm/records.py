@@ -19,6 +19,7 @@ from cpsched.slurm.accounts import Accounts
 from cpsched.slurm.limits import Job, LimitBook, limited_tres
 from cpsched.slurm.partitions import Partitions
 from cpsched.slurm.priority import Asked, Multifactor, normalized
+from cpsched.slurm.reservations import Reservations
 from cpsched.slurm.tres import Tres
 
 if TYPE_CHECKING:
@@ -31,10 +32,19 @@ if TYPE_CHECKING:
 #: Columns of ``Records.weighted``: the factors that do not change while a job waits.
 ASSOCIATION, JOB_SIZE, PARTITION, QOS, TRES = range(5)
 _FEWEST = 1024
+#: Labels that say whose a job is and where it runs, by column.
+_WHO = {
+    c.QUEUE: "queue",
+    c.QOS: "qos",
+    c.USER: "user",
+    c.GROUP: "group",
+    c.LICENSES: "licenses",
+    c.RESERVATION: "reservation",
+}
 
 
 class Who(NamedTuple):
-    """What follows from a job's labels: its QOS, association and partitions."""
+    """What follows from a job's labels: its QOS, association, partitions and reservation."""
 
     number: int
     partitions: tuple[int, ...]
@@ -44,6 +54,7 @@ class Who(NamedTuple):
     user: int
     account: int
     licenses: str
+    reservation: int
 
 
 class Records:
@@ -54,6 +65,8 @@ class Records:
     ----------
     system, policy
         The machine, and the rules.
+    epoch
+        Unix time of second 0.
 
     Attributes
     ----------
@@ -71,8 +84,9 @@ class Records:
         The first record of each row of the job store and how many it has.
     """
 
-    def __init__(self, system: System, policy: Policy) -> None:
+    def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
         self.policy = policy
+        self.reservations = Reservations(system, policy, epoch)
         self.accounts = Accounts(policy)
         self.partitions = Partitions(system, policy)
         billed = (name for one in self.partitions.rules for name in one.billing)
@@ -97,7 +111,7 @@ class Records:
         self._sizes: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._facts: dict[tuple[object, ...], tuple[list[float], float]] = {}
         self._templates: dict[tuple[object, ...], int] = {}
-        self._shapes = Shapes(self.partitions)
+        self._shapes = Shapes(self.partitions, self.reservations)
 
     def _multifactor(self, system: System) -> Multifactor:
         policy, parts = self.policy, self.partitions
@@ -161,8 +175,10 @@ class Records:
         first, count = self.of_row[row].tolist()
         return range(first, first + count)
 
-    def never_fits(self, record: int) -> bool:
-        """Say whether a limit keeps a job out of a partition, whatever runs."""
+    def never_fits(self, record: int, now: int) -> bool:
+        """Say whether a job will never start in a partition, whatever ends."""
+        if self.table.item(record, r.UNTIL) <= now:
+            return True
         template = self.table.item(record, r.TEMPLATE)
         return self.limits.never_fits(template, self.amounts[record].tolist())
 
@@ -199,10 +215,12 @@ class Records:
                 minutes=minutes,
             )
             template = self._templates[alike] = self.limits.template(job, counted[1:])
+        several, own = len(who.partitions) > 1, who.reservation
+        until = int(self.reservations.end[own]) if own >= 0 else FAR
         self.table[at] = (
-            row, partition, self._shapes.asked(values[c.SHAPE], partition, who.partitions),
-            template, len(who.partitions) > 1, array, who.user,
-            who.association, -1, FAR, since + self.policy["bf_min_age_reserve"], 0, r.UNKNOWN, -1,
+            row, partition, self._shapes.asked(values[c.SHAPE], partition if several else -1, own),
+            template, several, array, who.user, who.association, own, until,
+            since + self.policy["bf_min_age_reserve"], 0, r.UNKNOWN, -1,
         )  # fmt: skip
         self.amounts[at] = counted
         self.weighted[at] = weighted
@@ -212,14 +230,12 @@ class Records:
         self.size += 1
 
     def _find_who(self, store: JobStore, values: list[int]) -> Who:
-        key = tuple(values[column] for column in (c.QUEUE, c.QOS, c.USER, c.GROUP, c.LICENSES))
+        key = tuple(values[column] for column in _WHO)
         found = self._who.get(key)
         if found is None:
-            queue, qos, user, account, licenses = (
+            queue, qos, user, account, licenses, reservation = (
                 store.labels[label][code] if code >= 0 else None
-                for label, code in zip(
-                    ("queue", "qos", "user", "group", "licenses"), key, strict=True
-                )
+                for label, code in zip(_WHO.values(), key, strict=True)
             )
             first = (queue or "").partition(",")[0]
             association = self.accounts.find(account, user, first)
@@ -227,7 +243,9 @@ class Records:
             partitions = tuple(self.partitions.of(queue, own, account))
             path = self.accounts.path(association)
             found = Who(
-                len(self._who), partitions, own, association, path, key[2], key[3], licenses or ""
+                *(len(self._who), partitions, own, association, path, key[2], key[3]),
+                licenses or "",
+                self.reservations.at(reservation),
             )
             self._who[key] = found
         return found
@@ -338,25 +356,27 @@ _MOST = float(2**32 - 1)
 
 class Shapes:
     """
-    The shapes of the job store, and for jobs in several partitions others with fewer nodes.
+    The shapes of the job store, and for jobs that may not use all their nodes everywhere others.
+
+    Jobs in several partitions use the nodes of one, and jobs in a reservation those of it.
 
     These have numbers behind those that the store may still give.
     """
 
-    def __init__(self, partitions: Partitions) -> None:
-        self._partitions = partitions
-        self._numbers: dict[tuple[int, int], int] = {}
+    def __init__(self, partitions: Partitions, reservations: Reservations) -> None:
+        self._partitions, self._reservations = partitions, reservations
+        self._numbers: dict[tuple[int, int, int], int] = {}
         self._base = 1 << 12
         self._known: tuple[object, object, int] = (None, None, 0)
         self._shapes: IntArray = np.zeros((0, 0), dtype=np.int64)
         self._eligible: BoolArray = np.zeros((0, 0), dtype=np.bool_)
 
-    def asked(self, shape: int, partition: int, partitions: tuple[int, ...]) -> int:
-        """Return the shape of a job in one of its partitions."""
-        if len(partitions) == 1:
+    def asked(self, shape: int, partition: int, reservation: int) -> int:
+        """Return the shape of a job in a partition and a reservation, -1 for none of them."""
+        if partition < 0 and reservation < 0:
             return shape
-        pair = shape, partition
-        return self._base + self._numbers.setdefault(pair, len(self._numbers))
+        one = shape, partition, reservation
+        return self._base + self._numbers.setdefault(one, len(self._numbers))
 
     def make_room(self, num_shapes: int) -> tuple[int, int]:
         """Return from which number on ours were, and how much higher they are from now on."""
@@ -371,9 +391,12 @@ class Shapes:
         if not self._numbers:
             return shapes, eligible
         if self._known != (id(shapes), id(eligible), len(self._numbers)):
-            pairs = np.array(list(self._numbers), dtype=np.int64)
-            more = shapes[pairs[:, 0]].copy()
-            masks = eligible[more[:, c.SHAPE_CLASS]] & self._partitions.nodes[pairs[:, 1]]
+            asked = np.array(list(self._numbers), dtype=np.int64)
+            more = shapes[asked[:, 0]].copy()
+            masks = eligible[more[:, c.SHAPE_CLASS]]
+            for column, nodes in ((1, self._partitions.nodes), (2, self._reservations.nodes)):
+                bound = asked[:, column] >= 0
+                masks[bound] &= nodes[asked[bound, column]]
             more[:, c.SHAPE_CLASS] = len(eligible) + np.arange(len(more))
             gap = np.zeros((self._base - len(shapes), shapes.shape[1]), dtype=np.int64)
             self._shapes = immutable(np.concatenate([shapes, gap, more]))

@@ -266,6 +266,44 @@ def test_limits_that_are_not_enforced_hold_nobody():
     assert starts(workload, machine((4,)), loose) == [0, 0]
 
 
+# --- reservations --------------------------------------------------------------------------------
+
+RESERVED = """
+[[reservation]]
+ReservationName = "course"
+StartTime = "1970-01-01T00:01:40Z"
+EndTime = "1970-01-01T00:03:20Z"
+Nodes = ["n0"]
+Users = "ann"
+"""
+
+
+def test_reserved_nodes_are_kept_for_those_who_ask_for_the_reservation():
+    """Node 0 is reserved from 100 until 200."""
+    nodes = machine((1,), (1,))
+    workload = jobs(
+        (0, 1, 300),
+        (0, 1, 99),
+        (0, 1, 101),
+        (150, 1, 20),
+        (150, 1, 100),
+        reservation=[None, None, None, "course", "course"],
+    )
+    found = run(workload, nodes, slurm(RESERVED))
+    # The first cannot be on node 0, the second can, and the third can after the reservation. Who
+    # asks for it starts at once, unless he would run longer than it lasts.
+    assert found.schedule.start.tolist()[:4] == [0, 0, 200, 150]
+    assert found.schedule.segments.node.tolist()[:4] == [1, 0, 0, 0]
+    assert found.schedule.outcome[4] == JobOutcome.CANCELLED
+    early = jobs((0, 1, 10), (0, 1, 10), reservation=["course", None])
+    assert starts(early, nodes, slurm(RESERVED)) == [100, 0]
+
+
+def test_an_unknown_node_of_a_reservation_is_named():
+    with pytest.raises(ConfigError, match="node n7"):
+        starts(jobs((0, 1, 1)), machine((1,)), slurm(RESERVED.replace("n0", "n7")))
+
+
 # --- the dispatcher ------------------------------------------------------------------------------
 
 POLICY = """

@@ -1,0 +1,59 @@
+"""Reservations of a policy: nodes that are kept, from when and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.slurm.policy import Policy
+
+
+class Reservations:
+    """
+    The reservations of a policy on a system; V of them.
+
+    Jobs that ask for a reservation run in it alone, from its beginning on, and if they end by its
+    end; all other jobs keep off its nodes. Who may ask for it is for the log to say.
+
+    Attributes
+    ----------
+    start, end
+        Seconds, shape ``(V,)``.
+    nodes
+        Shape ``(V, N)``.
+    """
+
+    def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
+        found = policy.reservations.values()
+        self._at = {one.name: at for at, one in enumerate(found)}
+        self.start: IntArray = np.array([one.start - epoch for one in found], dtype=np.int64)
+        self.end: IntArray = np.array([one.end - epoch for one in found], dtype=np.int64)
+        place = {name: at for at, name in enumerate(system.node_names)}
+        self.nodes: BoolArray = np.zeros((len(found), system.num_nodes), dtype=np.bool_)
+        for at, one in enumerate(found):
+            unknown = next((name for name in one.nodes if name not in place), None)
+            if unknown is not None:
+                raise ConfigError(
+                    f"reservation {one.name} has node {unknown}, which the system does not have."
+                    f"{did_you_mean(unknown, place)}",
+                    where=f"system {system.name}",
+                )
+            self.nodes[at, [place[name] for name in one.nodes]] = True
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def at(self, name: str | None) -> int:
+        """Return the position of a reservation, -1 if there is none of that name."""
+        return self._at.get(name or "", -1)
+
+    def next_change(self, after: int) -> int | None:
+        """Return the first second after one at which a reservation begins or ends."""
+        later = [at for at in (*self.start.tolist(), *self.end.tolist()) if at > after]
+        return min(later, default=None)
