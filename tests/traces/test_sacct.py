@@ -415,8 +415,8 @@ def test_a_run_of_a_real_slurm_is_read(logs) -> None:
     assert (workload.nodes_min[rows["19"]], workload.nodes_max[rows["19"]]) == (2, 3)
     assert workload.cancel[[rows["25_5"], rows["34"]]].tolist() == [54, 54]
     header = [text for key, text in workload.header if key == "Note"]
-    assert "2 components of heterogeneous jobs, each a job of its own" in header
-    assert "30 steps" in header
+    assert "components of heterogeneous jobs: 2" in header
+    assert "steps: 30" in header
 
 
 def test_its_json_tells_the_same(logs) -> None:

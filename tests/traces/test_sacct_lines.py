@@ -119,7 +119,7 @@ def test_bytes_that_are_not_utf8_are_latin_1(log) -> None:
     lines = [NAMES.encode(), row(JobName="J\xf6rg").encode("latin-1"), row(JobID="8").encode()]
     workload = traces.read(log("a.sacct", b"\n".join(lines)))
     assert workload.name.decode() == ["J\xf6rg", "name"]
-    assert ("Note", "1 lines are not UTF-8 and were read as Latin-1") in workload.header
+    assert ("Note", "lines that are not UTF-8 and were read as Latin-1: 1") in workload.header
 
 
 def test_the_documented_columns_are_those_of_the_page() -> None:

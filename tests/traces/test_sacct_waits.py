@@ -144,7 +144,7 @@ def test_every_attempt_of_a_job_is_a_job(log) -> None:
     assert workload.status.tolist() == [cut, done, cut, done]
     assert workload.dependency.tolist() == [-1, 3, -1, -1]
     assert workload.set_aside == (("repeated line", 1),)
-    assert ("Note", "2 attempts of jobs that were queued again") in workload.header
+    assert ("Note", "attempts of jobs that were queued again: 2") in workload.header
 
 
 @pytest.mark.parametrize(
