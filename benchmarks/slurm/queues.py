@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from cpsched.generators.esp_nodes import ESP_NODES, EspNodesOptions
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
@@ -136,3 +138,49 @@ def _extras(rng: random.Random, draft: _Draft, number: int) -> None:
         draft.options.append(f"--licenses={rng.choice(_LICENCES)}")
     elif drawn < 0.33 and "--partition=gpu" not in draft.options:
         draft.options.append("--constraint=rack2")
+
+
+def mixed(seed: int, *, count: int = 370, hours: float = 7.0) -> list[Submission]:
+    """Return jobs of minutes to hours for the site ``mixed``, about as many as it can run."""
+    rng = random.Random(seed)
+    jobs: list[Submission] = []
+    for number, at in enumerate(sorted(int(rng.random() * hours * 3600) for _ in range(count))):
+        draft = _shape(rng)
+        if rng.random() < 0.15:
+            draft.options.append("--qos=high")
+        minutes = draft.limit
+        jobs.append(
+            Submission(
+                at=at,
+                user=f"user{rng.choices(range(1, 7), (4, 5, 3, 6, 2, 3))[0]}",
+                seconds=max(30, int(minutes * 60 * rng.betavariate(1.2, 1.5))),
+                options=(f"--time={minutes}", f"--job-name=j{number:03d}", *draft.options),
+            )
+        )
+    return jobs
+
+
+def esp(seed: int) -> list[Submission]:
+    """Return the 228 jobs of ESP on 64 nodes, with requests 20 % above their runtimes."""
+    options = EspNodesOptions(seed=seed, nodes=64, initial=50, request_factor=1.2)
+    jobs = ESP_NODES.generate(options)
+    columns = (jobs.submit, jobs.runtime, jobs.requested_time, jobs.units, jobs.name.decode())
+    return [
+        Submission(
+            at=int(at),
+            seconds=int(seconds),
+            options=(
+                f"--time={-(-int(limit) // 60)}",
+                f"--nodes={int(nodes)}",
+                f"--job-name={name}",
+            ),
+        )
+        for at, seconds, limit, nodes, name in zip(*columns, strict=True)
+    ]
+
+
+def alone(seed: int) -> list[Submission]:
+    """Return jobs that find the site ``esp`` empty, at different seconds of its cycles."""
+    rng = random.Random(seed)
+    times = [20 * number + rng.randint(0, 9) for number in range(40)]
+    return [Submission(at=at, seconds=5, options=("--time=5", "--nodes=1")) for at in times]

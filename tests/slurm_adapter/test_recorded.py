@@ -1,0 +1,82 @@
+"""The cluster of a recording: its files and what its controller shows give one machine."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slurm_adapter.importer import Files, Site, read_site
+
+
+@pytest.fixture
+def folder(data: Path) -> Path:
+    return data / "slurm" / "22.05.8" / "fair-tree"
+
+
+@pytest.fixture
+def by_files(folder: Path) -> Site:
+    files = Files(
+        conf=folder / "slurm.conf", assoc=folder / "assoc-tree.txt", qos=folder / "qos.txt"
+    )
+    return read_site(files, "one")
+
+
+@pytest.fixture
+def by_scontrol(folder: Path) -> Site:
+    shown = tuple(folder / f"{what}.txt" for what in ("config", "nodes", "partitions"))
+    files = Files(scontrol=shown, assoc=folder / "assoc-parents.txt", qos=folder / "qos.txt")
+    return read_site(files, "one")
+
+
+def test_the_machine_is_that_of_the_files(by_files: Site) -> None:
+    system = by_files.system
+    assert system.resources == ("core", "mem", "gpu")
+    assert system.capacity.sum(axis=0).tolist() == [
+        *(32 * 16, (16 * 64_000 + 16 * 128_000) * 1024, 8 * 4)
+    ]
+    assert sorted(set(system.node_groups)) == ["c[01-08]", "c[09-16]", "c[17-24]", "g[01-08]"]
+    assert system.weights.tolist() == [10] * 16 + [20] * 8 + [100] * 8
+    assert system.queues["long"].groups == ("c[09-16]", "c[17-24]")
+    assert by_files.gaps == []
+
+
+def test_scontrol_shows_the_same_machine(by_files: Site, by_scontrol: Site) -> None:
+    one, other = by_files.system, by_scontrol.system
+    assert np.array_equal(one.capacity, other.capacity)
+    assert (one.node_names, one.features) == (other.node_names, other.features)
+    assert one.queues == other.queues
+
+
+def test_scontrol_shows_the_same_parameters(by_files: Site, by_scontrol: Site) -> None:
+    """Those of slurm.conf are the same; the controller shows the defaults, too."""
+    one, other = by_files.policy, by_scontrol.policy
+    differ = {
+        name: (one[name], other[name])
+        for name in one.parameters
+        if one[name] != other[name] and name != "SelectTypeParameters"
+    }
+    assert differ == {}
+    assert (one.partitions, one.qos) == (other.partitions, other.qos)
+
+
+def test_both_forms_of_the_tree_of_accounts(by_files: Site, by_scontrol: Site) -> None:
+    """The table with ParentName was taken without most limits."""
+    one, other = by_files.policy.associations, by_scontrol.policy.associations
+    assert [replace(a, limits={}) for a in one] == [replace(a, limits={}) for a in other]
+    assert {a.account: a.parent for a in one if not a.user} == {
+        "root": "", "bio": "root", "genomics": "bio", "physics": "root", "astro": "physics",
+        "particle": "physics",
+    }  # fmt: skip
+
+
+def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) -> None:
+    """The queue asked for nothing that the files do not have, or that is not followed."""
+    from slurm_adapter.unmodelled import count, of_jobs
+
+    touched = count(
+        folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine, by_files.policy)
+    )
+    assert touched.jobs == 448
+    assert touched.bad == 0
+    assert touched.gaps == []
