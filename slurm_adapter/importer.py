@@ -22,8 +22,11 @@ from slurm_adapter.scontrol import read_scontrol
 from slurm_adapter.unmodelled import UNFOLLOWED, Gap, of_site
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cpsched.model.system import System
     from slurm_adapter.conf import Conf
+    from slurm_adapter.unmodelled import Job
 
 #: Parameters that change no schedule here: where things are, who may do what, how daemons talk.
 _NO_EFFECT = re.compile(
@@ -126,31 +129,55 @@ def read_site(files: Files, name: str | None = None) -> Site:
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
-    topology = files.topology or _topology(conf, files, gaps)
+    notes += _assumed(conf)
     if unknown := _unknown(conf, files):
         notes.append(f"unknown keys, passed over: {', '.join(unknown)}")
-    texts = {
-        f"{name}.system.toml": system_file(
-            machine,
-            name,
-            source=f"cpsched slurm import of {conf.where}",
-            topology=topology.name if topology else None,
-        ),
-        f"{name}.policy.toml": f"# The policy of {name}, made by cpsched slurm import. Change what"
-        f" is not right.\n{imported.policy.to_toml()}",
+
+    def made(topology: Path | None) -> Site:
+        texts = _texts(machine, imported.policy, name, topology)
+        system, policy = _checked(name, texts)
+        return Site(
+            name=name,
+            machine=machine,
+            system=system,
+            policy=policy,
+            texts=texts,
+            gaps=gaps,
+            notes=notes,
+        )
+
+    topology = files.topology or _topology(conf, files, gaps)
+    try:
+        return made(topology)
+    except ConfigError as error:
+        # Slurm takes files that lack nodes, or have some that are not there yet.
+        if topology is None or files.topology or not str(error).startswith(topology.name):
+            raise
+        gaps.append(Gap(str(error), "nodes lie in a plain line", _is_wide))
+        return made(None)
+
+
+def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:
+    """Return the files by name."""
+    by = "made by cpsched slurm import. Change what is not right."
+    source = f"cpsched slurm import of {machine.conf.where}"
+    beside = topology.name if topology else None
+    return {
+        f"{name}.system.toml": system_file(machine, name, source=source, topology=beside),
+        f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy.to_toml()}",
+        **({topology.name: read_text(topology)} if topology else {}),
     }
-    if topology:
-        texts[topology.name] = read_text(topology)
-    system, policy = _checked(name, texts)
-    return Site(
-        name=name,
-        machine=machine,
-        system=system,
-        policy=policy,
-        texts=texts,
-        gaps=gaps,
-        notes=notes,
-    )
+
+
+def _assumed(conf: Conf) -> Iterator[str]:
+    """Say which defaults were taken that older versions of Slurm do not have."""
+    for name, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic")):
+        if not conf.text(name):
+            yield f"{name} is not given: {PARAMETERS[name].default}; old versions have {former}"
+
+
+def _is_wide(job: Job) -> bool:
+    return job.text("nnodes") not in ("", "0", "1")
 
 
 def _conf(files: Files) -> Conf:
@@ -176,7 +203,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
         Gap(
             f"TopologyPlugin={plugin}",
             "nodes lie in a plain line: no topology.conf was found (--topology)",
-            lambda job: job.text("nnodes") not in ("", "0", "1"),
+            _is_wide,
         )
     )
     return None

@@ -66,7 +66,7 @@ class Node:
         found: Counter[str] = Counter()
         for gres in self.gres:
             if gres.consumed:
-                found[gres.name] += gres.count
+                found[gres.name.lower()] += gres.count
         return dict(found)
 
     def all_features(self) -> tuple[str, ...]:
@@ -162,13 +162,16 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     topology
         The name of a topology file that lies beside it.
     """
-    kinds = list(dict.fromkeys(kind for node in machine.nodes for kind in node.amounts()))
-    kinds = [kind for kind in kinds if any(node.amounts().get(kind) for node in machine.nodes)]
+    found = (item for node in machine.nodes for item in node.amounts().items())
+    generic = list(dict.fromkeys(kind for kind, amount in found if amount))
+    # A node that says nothing of its memory has 1 MB.
+    has_memory = any(node.mem > 1 for node in machine.nodes)
+    kinds = [*(("mem",) if has_memory else ()), *generic]
     lines = [
         f"# The machine of {name}, made by cpsched slurm import. Change what is not right.",
         f"name = {_text(name)}",
         f"source = {_text(source)}",
-        f"resources = [{', '.join(map(_text, ('core', 'mem', *kinds)))}]",
+        f"resources = [{', '.join(map(_text, ('core', *kinds)))}]",
     ]
     if _endless(machine):
         lines.append(f'default_time = "{clock(_YEAR)}"  # no limit: Slurm plans with a year')
@@ -179,6 +182,8 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     for entry in machine.conf.partitions:
         for partition in entry.name.text.split(","):
             lines += ["", *_queue(machine, entry, partition, groups)]
+    if has_memory and not consumes_memory(machine.conf):
+        lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
         lines += ["", "[topology]", f"slurm = {_text(topology)}"]
         if topology.endswith((".yaml", ".yml")):
@@ -232,9 +237,8 @@ def _entry(group: str, nodes: Sequence[Node], kinds: Iterable[str]) -> Iterator[
     yield f"group = {_text(group)}"
     yield f"names = {_text(compress(node.name for node in nodes))}"
     yield f"core = {one.cpus}"
-    yield f'mem = "{one.mem} MB"'
-    amounts = one.amounts()
-    yield from (f"{_key(kind)} = {amounts[kind]}" for kind in kinds if amounts.get(kind))
+    shown = {"mem": f'"{one.mem} MB"', **{kind: str(n) for kind, n in one.amounts().items() if n}}
+    yield from (f"{_key(kind)} = {shown[kind]}" for kind in kinds if kind in shown)
     if one.all_features():
         yield f"features = [{', '.join(map(_text, one.all_features()))}]"
     yield f"weight = {one.weight}"
@@ -292,6 +296,11 @@ def oversubscribe(entry: Entry) -> str:
     """Return ``OverSubscribe`` (formerly ``Shared``) without its count."""
     text = entry.text("OverSubscribe") or entry.text("Shared", "NO")
     return text.upper().split(":")[0]
+
+
+def consumes_memory(conf: Conf) -> bool:
+    """Tell whether jobs use up memory (``CR_Core_Memory`` and the like)."""
+    return any(word.upper().endswith("_MEMORY") for word in conf.words("SelectTypeParameters"))
 
 
 def _most_nodes(entry: Entry) -> int:

@@ -76,6 +76,8 @@ def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
     for name, parameter in PARAMETERS.items():
         if not parameter.scheduler and conf.text(name):
             _read(parameter, conf.parameters[name.lower()], parameters, found)
+    # Slurm enforces nothing unless it is told to.
+    parameters.setdefault("AccountingStorageEnforce", frozenset({"none"}))
     listed = conf.parameters.get(_SCHEDULER.lower())
     known = {name.lower(): one for name, one in PARAMETERS.items() if one.scheduler}
     for word in conf.words(_SCHEDULER):

@@ -6,7 +6,7 @@ import pytest
 
 from cpsched import systems
 from cpsched.errors import ConfigError
-from cpsched.model.system import Preempt, System
+from cpsched.model.system import MemoryMapping, Preempt, System
 from cpsched.slurm.policy import Policy
 from slurm_adapter.importer import Files, Site, read_site
 from slurm_adapter.unmodelled import count, of_jobs
@@ -268,3 +268,38 @@ def test_command_overwrites_nothing_unasked(data: Path, tmp_path: Path, cpsched)
 def test_one_source_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="give either --conf"):
         read_site(Files())
+
+
+def test_memory_that_slurm_does_not_count_is_ignored(tmp_path: Path) -> None:
+    node = "NodeName=a RealMemory=10\nSelectType=select/cons_tres\n"
+    counted = site(tmp_path, f"{node}SelectTypeParameters=CR_Core_Memory\n")
+    assert counted.system.log.memory == MemoryMapping.REQUESTED
+    ignored = site(tmp_path, f"{node}SelectTypeParameters=CR_Core\n")
+    assert ignored.system.log.memory == MemoryMapping.IGNORED
+
+
+def test_nodes_that_say_no_memory_have_none(tmp_path: Path) -> None:
+    assert site(tmp_path, "NodeName=a\n").system.resources == ("core",)
+
+
+def test_slurm_enforces_nothing_unasked(tmp_path: Path) -> None:
+    assert site(tmp_path, "NodeName=a\n").policy["AccountingStorageEnforce"] == {"none"}
+
+
+def test_defaults_that_have_changed_are_said(tmp_path: Path) -> None:
+    assert [note.partition(" ")[0] for note in site(tmp_path, "NodeName=a\n").notes] == [
+        *("SelectType", "PriorityType")
+    ]
+
+
+def test_topology_that_lacks_nodes_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "topology.conf").write_text("SwitchName=s Nodes=a[1-2]\n")
+    found = site(tmp_path, "TopologyPlugin=topology/tree\nNodeName=a[1-3]\n")
+    assert "topology.conf" not in found.texts
+    (gap,) = found.gaps
+    assert gap.name == "topology.conf: node 'a3' of the system is not in it"
+
+
+def test_whole_nodes_under_the_linear_plugin(tmp_path: Path) -> None:
+    found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
+    assert found.system.queues["p"].exclusive
