@@ -419,6 +419,21 @@ def test_a_run_of_a_real_slurm_is_read(logs) -> None:
     assert "steps: 30" in header
 
 
+def test_preemption_in_a_real_slurm_is_read(logs) -> None:
+    """Job 1 is preempted and queued again; tasks 7 to 98 of array 3 never start."""
+    workload = traces.read(logs / "slurm-22.05.8-preempted.sacct")
+    rows = {name: at for at, name in enumerate(workload.job_id.tolist())}
+    assert list(rows) == ["1", "2", *(f"3_{task}" for task in range(0, 99, 7)), "4", "5"]
+    assert workload.status[rows["1"]] == Status.PREEMPTED
+    assert workload.runtime[rows["1"]] == 7
+    # Task 0 ran until it was cancelled; the others and job 4 waited.
+    waited = [name for name, row in rows.items() if workload.cancel[row] != MISSING]
+    assert waited == [*(f"3_{task}" for task in range(7, 99, 7)), "4"]
+    assert set(workload.array_limit[[rows["3_0"], rows["3_98"]]].tolist()) == {3}
+    assert workload.queue.decode()[rows["4"]] == "normal,short"
+    assert dict(workload.set_aside) == {"still running": 1}
+
+
 def test_its_json_tells_the_same(logs) -> None:
     """What JSON of 22.05 lacks is the command, so that some is known from Eligible alone."""
     told = traces.read(logs / "slurm-22.05.8.json")
