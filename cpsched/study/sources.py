@@ -180,13 +180,17 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
     """
     Delay every submit by 0 to ``jitter`` whole seconds, drawn by the seed, and sort again.
 
-    Recorded starts move with their submits, so that recorded waits stay as they are.
+    Recorded starts and cancellations move with their submits, so that recorded waits stay as they
+    are.
     """
     delay = np.random.default_rng(seed).integers(0, jitter + 1, size=len(workload))
-    submit, started = workload.submit + delay, workload.recorded_start
-    started = np.where(started == MISSING, MISSING, started + delay)
-    order = np.argsort(submit, kind="stable")
-    return workload.take(order).with_columns(submit=submit[order], recorded_start=started[order])
+    moved = {"submit": workload.submit + delay}
+    for name in ("recorded_start", "cancel"):
+        moment = getattr(workload, name)
+        moved[name] = np.where(moment == MISSING, MISSING, moment + delay)
+    order = np.argsort(moved["submit"], kind="stable")
+    moved = {name: moment[order] for name, moment in moved.items()}
+    return workload.take(order).with_columns(**moved)
 
 
 def prepare(made_of: Input, content: bytes | None = None) -> Fitted:

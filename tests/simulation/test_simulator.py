@@ -275,6 +275,23 @@ def test_a_job_is_cancelled_when_its_log_says_so(dispatcher):
     assert verify(schedule) == []
 
 
+@pytest.mark.parametrize("until", [1, 3, 4, 11, 25])
+def test_cancellations_to_come_are_in_a_checkpoint(until):
+    """Stopped anywhere and taken up, the jobs of the test above end as they did."""
+    workload = jobs(
+        (0, 1, 5), (1, 1, 5), (2, 1, 5), (10, 1, 9), (20, 1, 5), (30, 1, 5),
+        cancel=[MISSING, 3, 5, 12, 30, 30],
+    )  # fmt: skip
+    fitted = fit(workload, machine((1,)))
+    whole, cut, again = (Simulator(fitted, Fifo(), Requested()) for _ in range(3))
+    whole.run()
+    cut.run(until)
+    again.restore(cut.state())
+    again.run()
+    assert again.end_time.tolist() == whole.end_time.tolist() == [5, 3, 5, 12, 25, 30]
+    assert again.outcome.tolist() == whole.outcome.tolist()
+
+
 def test_a_job_that_outlives_its_cancellation_is_found():
     """A ran from 0 to 5, C waits for it from 2 on; both should have been gone at 4."""
     schedule = run(jobs((0, 1, 5), (1, 1, 5)), machine((1,)), "fifo").schedule

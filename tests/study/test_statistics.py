@@ -50,7 +50,7 @@ def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
     log = jobs(*((i // 3, 1, 5) for i in range(300)))
     started = log.submit + 7
     started[5] = MISSING
-    log = log.with_columns(recorded_start=started)
+    log = log.with_columns(recorded_start=started, cancel=np.where(started % 2, started, MISSING))
     later = jittered(log, 7, 5)
     assert later.digest() == jittered(log, 7, 5).digest()
     assert later.digest() != jittered(log, 8, 5).digest()
@@ -61,6 +61,9 @@ def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
     known = later.recorded_start != MISSING
     assert known.sum() == 299
     assert set((later.recorded_start - later.submit)[known].tolist()) == {7}
+    gone = later.cancel != MISSING
+    assert gone.sum() == np.count_nonzero(log.cancel != MISSING) > 100
+    assert set((later.cancel - later.submit)[gone].tolist()) == {7}
 
 
 def test_weeks_are_counted_from_the_first_submit():

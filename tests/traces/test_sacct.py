@@ -10,6 +10,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.errors import TraceError
+from cpsched.metrics.workload import describe
 from cpsched.model.types import MISSING, UNBOUNDED, Status
 from cpsched.traces.sacct_request import shape
 from cpsched.traces.text import Place
@@ -414,6 +415,7 @@ def test_a_run_of_a_real_slurm_is_read(logs) -> None:
     assert workload.reservation.decode()[rows["15"]] == "maint"
     assert (workload.nodes_min[rows["19"]], workload.nodes_max[rows["19"]]) == (2, 3)
     assert workload.cancel[[rows["25_5"], rows["34"]]].tolist() == [54, 54]
+    assert ("set aside: still waiting", "2; 1.6 core-hours; 33, 35") in describe(workload)
     header = [text for key, text in workload.header if key == "Note"]
     assert "components of heterogeneous jobs: 2" in header
     assert "steps: 30" in header
