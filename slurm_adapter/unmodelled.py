@@ -263,6 +263,9 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
             f"{counted(len(down), 'node')} down or drained: {_few(down)}",
             "they are up (cpsched --outages)",
         )
+    used: frozenset[str] = frozenset().union(*machine.partitions.values())
+    if machine.partitions and (idle := [n.name for n in machine.nodes if n.name not in used]):
+        yield Gap(f"{counted(len(idle), 'node')} in no partition: {_few(idle)}", "they idle")
     cloud = frozenset(node.name for node in machine.nodes if "CLOUD" in node.state)
     if cloud:
         yield Gap(

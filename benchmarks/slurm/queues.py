@@ -182,5 +182,5 @@ def esp(seed: int) -> list[Submission]:
 def alone(seed: int) -> list[Submission]:
     """Return jobs that find the site ``esp`` empty, at different seconds of its cycles."""
     rng = random.Random(seed)
-    times = [20 * number + rng.randint(0, 9) for number in range(40)]
-    return [Submission(at=at, seconds=5, options=("--time=5", "--nodes=1")) for at in times]
+    times = [12 * number + rng.randint(0, 5) for number in range(40)]
+    return [Submission(at=at, seconds=3, options=("--time=5", "--nodes=1")) for at in times]

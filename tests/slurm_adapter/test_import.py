@@ -149,6 +149,11 @@ def test_qos_that_are_only_named_have_no_limits(tmp_path: Path) -> None:
     assert [gap.name for gap in found.gaps] == ["QOS small (partition p)"]
 
 
+def test_nodes_of_no_partition_are_said(tmp_path: Path) -> None:
+    found = site(tmp_path, "NodeName=a[1-3]\nPartitionName=p Nodes=a[1-2]\n")
+    assert [gap.name for gap in found.gaps] == ["1 node in no partition: a3"]
+
+
 def test_topology_that_is_not_there_is_said(tmp_path: Path) -> None:
     found = site(tmp_path, "TopologyPlugin=topology/tree\nNodeName=a\n")
     assert [gap.name for gap in found.gaps] == ["TopologyPlugin=topology/tree"]
