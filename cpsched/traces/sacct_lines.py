@@ -65,7 +65,7 @@ _CLASSES: dict[str, re.Pattern[str]] = {
     "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit"),
     "state": re.compile(r"(?:[A-Z_]+(?: by [0-9]+)?\+?)?"),
 }
-#: Columns of a line times those it should have; a line with more is not divided.
+#: Columns a line has too many, times those it should have; a line with more is not divided.
 _MOST_TRIED = 200_000
 
 
@@ -102,13 +102,12 @@ class Layout:
         TraceError
             If those are too few, or too many and none of the columns can be a text.
         """
+        if len(cells) != len(self.names) and self.delimiter == ",":
+            cells = _with_tres(cells)
         surplus = len(cells) - len(self.names)
         if surplus == 0:
             return cells
-        if self.delimiter == ",":
-            cells = _with_tres(cells)
-            surplus = len(cells) - len(self.names)
-        tried = surplus >= 0 and len(cells) * len(self.names) <= _MOST_TRIED
+        tried = surplus > 0 and surplus * len(self.names) <= _MOST_TRIED
         found = self._joined(cells) if tried else None
         if found is None:
             raise place.error(
@@ -144,12 +143,13 @@ class Layout:
     def _joined(self, cells: Sequence[str]) -> list[str] | None:
         """Return as many cells as there are columns, by joining some; None if that cannot be."""
         columns = [self._kind(name) for name in self.names]
+        surplus = len(cells) - len(columns)
         # fits[j][i]: cells from i on can be columns from j on.
         fits = [[False] * (len(cells) + 1) for _ in range(len(columns) + 1)]
         fits[len(columns)][len(cells)] = True
         for j in range(len(columns) - 1, -1, -1):
             takes, several = columns[j]
-            for i in range(len(cells) - 1, -1, -1):
+            for i in range(j + surplus, j - 1, -1):
                 rest = fits[j + 1][i + 1] or (several and fits[j][i + 1])
                 fits[j][i] = rest and bool(takes(cells[i]))
         if not fits[0][0]:
@@ -261,7 +261,7 @@ class Lines:
             return
         try:
             columns = layout.divided(cells, place)
-            if columns is not cells:
+            if columns is not cells and layout.delimiter != ",":
                 self.notes["have the delimiter in a text"] += 1
             row = Row(dict(zip(layout.names, map(str.strip, columns), strict=True)), place)
             if not row.job_id:
