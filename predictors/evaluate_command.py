@@ -168,9 +168,10 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     from cpsched import systems
     from cpsched.cli.progress import progress_bar
     from cpsched.mapping import fit
-    from predictors.replay import starts_of
+    from predictors.replay import starts_of, that_ran
     from predictors.unmapped import unmapped
 
+    jobs = that_ran(jobs)
     if system is None:
         fitted = unmapped(jobs)
     else:

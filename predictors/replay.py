@@ -8,7 +8,7 @@ in the simulator, and the same things happen in the same order within a second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from cpsched.mapping import Fitted
     from cpsched.model.types import IntArray
+    from cpsched.model.workload import Workload
     from cpsched.prediction import Prediction, RuntimePredictor
     from cpsched.simulation.observers import Observer
 
@@ -58,6 +59,21 @@ class Starts:
     start: IntArray
     simulated: str
     assumed: int
+
+
+def that_ran(workload: Workload) -> Workload:
+    """
+    Return the jobs that can teach something: without those cancelled before they started.
+
+    Nobody knows how long they would have run. They are counted as set aside. Of a log that knows no
+    start at all every job is taken to have run.
+    """
+    known = workload.recorded_start != MISSING
+    never = ~known & (workload.cancel != MISSING) & known.any()
+    rows = np.flatnonzero(~never)
+    jobs = workload.take(rows).with_columns(cancel=np.full(len(rows), MISSING))
+    gone = (("cancelled before the start", int(never.sum())),) if never.any() else ()
+    return replace(jobs, set_aside=(*workload.set_aside, *gone))
 
 
 def starts_of(

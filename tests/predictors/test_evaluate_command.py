@@ -46,6 +46,19 @@ def test_prints_tables(files, cpsched):
     assert ["rule", "6:", "requested", "time", "2", "40.0"] in lines
 
 
+def test_a_slurm_log_with_cancelled_jobs_is_evaluated(files, cpsched):
+    """They are left out, and said to be."""
+    names = "JobID|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|ReqTRES|AllocTRES"
+    day, tres = "2024-03-01T10:", "cpu=1,node=1"
+    ran = f"1|COMPLETED|{day}00:00|{day}00:00|{day}00:00|{day}01:00|60|5|{tres}|{tres}"
+    gone = f"2|CANCELLED|{day}00:30|{day}00:30|None|{day}09:00|0|5|{tres}|"
+    (files / "log.sacct").write_text(f"{names}\n{ran}\n{gone}\n")
+    code, out, err = cpsched("evaluate", "log.sacct", "--warmup", "0", "-p", "requested")
+    assert (code, err) == (0, "")
+    assert "log: 1 job" in out
+    assert "set aside: 1 row of the log (cancelled before the start)" in out
+
+
 def test_json_has_everything(files, cpsched):
     """Exact figures."""
     code, out, _ = cpsched(*EVALUATE, "-p", "user-history:prefix=none", "--json")

@@ -12,7 +12,7 @@ from cpsched.mapping import fit
 from cpsched.model.types import MISSING, Status
 from cpsched.prediction import Prediction, RuntimePredictor
 from predictors.evaluation import evaluate, to_columns
-from predictors.replay import Replay, Starts, starts_of
+from predictors.replay import Replay, Starts, starts_of, that_ran
 from predictors.sample import sample
 from predictors.unmapped import unmapped
 
@@ -90,6 +90,21 @@ def test_starts():
     assert (found.start.tolist(), found.simulated, found.assumed) == ([0, 5, 10], "fifo", 0)
     none = fit(jobs(*rows), machine((1,)))
     assert starts_of(none).simulated == "easy"
+
+
+def test_jobs_cancelled_before_they_started_teach_nothing():
+    """Nobody knows how long they would have run; where no start is known every job is one that ran."""
+    rows = ((0, 1, 5), (1, 1, 90), (2, 1, 5))
+    log = jobs(
+        *rows, recorded_start=[0, MISSING, 5], cancel=[MISSING, 4, MISSING], dependency=[-1, -1, 1]
+    )
+    found = that_ran(log)
+    assert found.job_id.tolist() == [log.job_id[0], log.job_id[2]]
+    assert found.dependency.tolist() == [-1, -1]
+    assert found.set_aside == (("cancelled before the start", 1),)
+    none = that_ran(jobs(*rows, cancel=[MISSING, 4, 9]))
+    assert (len(none), none.set_aside) == (3, ())
+    assert starts_of(fit(none, machine((1,)))).start.tolist() == [0, 5, 95]
 
 
 def test_simulated_jobs_run_as_long_as_the_log_says():
