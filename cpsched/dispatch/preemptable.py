@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,58 @@ if TYPE_CHECKING:
 _NONE = Queue(name="")
 
 
-class QueueRules:
+class Act(NamedTuple):
+    """
+    What may be done to a running job to make room.
+
+    Attributes
+    ----------
+    mode
+        What.
+    grace
+        Seconds between the notice to the job and that.
+    exempt
+        Seconds for which it runs at least before it has notice.
+    """
+
+    mode: Preempt
+    grace: int
+    exempt: int = 0
+
+
+class PreemptionRules(ABC):
+    """
+    Who may preempt whom, by the standing of jobs: a number.
+
+    Attributes
+    ----------
+    asks_once
+        Whether the other dispatcher puts jobs of high standing first itself, so that it is asked
+        about all at once.
+    """
+
+    #: The standing of urgent jobs: above all others.
+    URGENT: ClassVar[int] = int(np.iinfo(np.int64).max)
+    asks_once: bool = False
+
+    @abstractmethod
+    def tier(self, jobs: JobTable) -> IntArray:
+        """Return the standing of each job, shape ``(n,)``."""
+
+    @abstractmethod
+    def acts(self, jobs: JobTable) -> list[Act]:
+        """Return what may be done to each job."""
+
+    def allows(self, asking: int, running: int) -> bool:
+        """Say whether jobs of one standing may preempt those of another."""
+        return running < asking
+
+    def rank(self, jobs: JobTable) -> IntArray:
+        """Return in which order jobs are preempted, the lowest first, shape ``(n,)``."""
+        return self.tier(jobs)
+
+
+class QueueRules(PreemptionRules):
     """
     Tiers of jobs, and what may be done to them, by their queues.
 
@@ -29,9 +81,6 @@ class QueueRules:
     queues
         Of the system.
     """
-
-    #: The tier of urgent jobs: above all others.
-    URGENT: ClassVar[int] = int(np.iinfo(np.int64).max)
 
     def __init__(self, queues: Mapping[str, Queue]) -> None:
         self._queues = queues
@@ -49,6 +98,10 @@ class QueueRules:
         tiers = np.array([rule.priority_tier for rule in self.of(jobs)], dtype=np.int64)
         return np.where(jobs.urgent != 0, self.URGENT, tiers)
 
+    def acts(self, jobs: JobTable) -> list[Act]:
+        """Return what may be done to the jobs of each one's queue."""
+        return [Act(rule.preempt, rule.grace) for rule in self.of(jobs)]
+
 
 class Candidates:
     """
@@ -58,31 +111,37 @@ class Candidates:
     ----------
     view
         What a dispatcher is shown.
-    queues
-        Its rules.
+    rules
+        Who may preempt whom.
     """
 
-    def __init__(self, view: View, queues: QueueRules) -> None:
+    def __init__(self, view: View, rules: PreemptionRules) -> None:
         self._running, self._now = view.running, view.now
         running = view.running
         self._handle: list[int] = running.handle.tolist()
-        self._rules = queues.of(running)
-        self._tier = queues.tier(running)
+        self._rules, self._acts = rules, rules.acts(running)
+        self._tier = rules.tier(running)
         able = np.array(
             [
-                rule.preempt == Preempt.KILL or (rule.preempt != Preempt.OFF and bool(restartable))
-                for rule, restartable in zip(self._rules, running.restartable, strict=True)
+                act.mode == Preempt.KILL or (act.mode != Preempt.OFF and bool(restartable))
+                for act, restartable in zip(self._acts, running.restartable, strict=True)
             ],
             dtype=np.bool_,
         )
-        able &= (running.state == c.RUNNING) & (self._tier != QueueRules.URGENT)
-        order = np.lexsort((-running.rows, -running.start, self._tier))
-        #: Those that may leave for somebody: lowest tier first, then youngest.
+        exempt = np.array([act.exempt for act in self._acts], dtype=np.int64)
+        able &= (running.state == c.RUNNING) & (self._tier != rules.URGENT)
+        able &= view.now - running.since >= exempt
+        order = np.lexsort((-running.rows, -running.start, rules.rank(running)))
+        #: Those that may leave for somebody: lowest rank first, then youngest.
         self._able: list[int] = order[able[order]].tolist()
 
     def below(self, level: int) -> list[int]:
-        """Return the jobs that may leave for a job of a tier: lowest tier first, then youngest."""
-        return [at for at in self._able if self._tier[at] < level]
+        """Return the jobs that may leave for one of a standing: lowest first, then youngest."""
+        return [at for at in self._able if self._rules.allows(level, int(self._tier[at]))]
+
+    def __bool__(self) -> bool:
+        """Whether any job may leave for somebody."""
+        return bool(self._able)
 
     def take(self, some: Sequence[int]) -> None:
         """Note that some leave for somebody, and for nobody else."""
@@ -98,11 +157,11 @@ class Candidates:
 
     def modes(self, some: Sequence[int]) -> list[Preempt]:
         """Return what may be done to each of some."""
-        return [self._rules[at].preempt for at in some]
+        return [self._acts[at].mode for at in some]
 
     def grace(self, some: Sequence[int]) -> int:
         """Return for how many seconds some run on after the notice: all as long as any."""
-        return max((self._rules[at].grace for at in some), default=0)
+        return max((self._acts[at].grace for at in some), default=0)
 
     def changed(self, some: Sequence[int]) -> bool:
         """Say whether one of some started or was resized in this second, and has to stay in it."""

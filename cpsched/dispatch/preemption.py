@@ -14,7 +14,7 @@ import numpy as np
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Reservation
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.preemptable import Candidates, QueueRules, fewest
+from cpsched.dispatch.preemptable import Candidates, PreemptionRules, QueueRules, fewest
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Kill, Requeue, Start, Suspend
@@ -25,9 +25,10 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.decision import Action
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
 
 _ACTIONS: Mapping[str, type[Kill | Requeue | Suspend]] = {
     Preempt.REQUEUE: Requeue,
@@ -79,12 +80,12 @@ class Preemption(Wrapper):
     good_for = "queues have tiers, and jobs of lower ones may be requeued, suspended or killed"
     goes_wrong_when = "jobs save no checkpoints: what is preempted is run twice"
 
-    def __init__(self, dispatcher: str = "easy") -> None:
+    def __init__(self, dispatcher: str | Dispatcher = "easy") -> None:
         super().__init__(dispatcher)
         own = getattr(self, "allocator", None)
         self._resets = own is None
         self._placer = own or make_allocator("first-fit")
-        self._queues = QueueRules({})
+        self._queues: PreemptionRules = QueueRules({})
         #: By handle of the waiting job.
         self._claims: dict[int, Claim] = {}
 
@@ -93,8 +94,12 @@ class Preemption(Wrapper):
         super().reset(system, seed)
         if self._resets:
             self._placer.reset(system)
-        self._queues = QueueRules(system.queues)
+        self._queues = self.rules_on(system)
         self._claims = {}
+
+    def rules_on(self, system: System) -> PreemptionRules:
+        """Return who may preempt whom on a system: by the tiers of its queues."""
+        return QueueRules(system.queues)
 
     def decide(self, view: View) -> Decision:
         """Carry out what is due, and ask the other dispatcher, the highest tier first."""
@@ -104,6 +109,8 @@ class Preemption(Wrapper):
             return _at_once(view, actions)
         tier = self._queues.tier(view.waiting)
         left = ~np.isin(view.waiting.handle, list(self._claims))
+        if self._queues.asks_once:
+            return self._decide_once(view, candidates, left, free)
         levels = np.unique(tier[left])[::-1].tolist()
         decision = NOTHING
         if not levels and self.inner.acts_when_idle:
@@ -115,9 +122,36 @@ class Preemption(Wrapper):
                 more = level != levels[-1] or candidates.below(levels[0])
                 return decision._replace(again_at=view.now) if more else self._woken(view, decision)
             asking = view.waiting.rows[left & (tier == level)]
-            actions = self._make_room(view, candidates, asking, level, free)
+            actions = self._make_room(view, candidates, asking, free)
             if actions:
                 return _at_once(view, actions)
+        return self._woken(view, decision)
+
+    def _decide_once(
+        self, view: View, candidates: Candidates, left: BoolArray, free: IntArray
+    ) -> Decision:
+        """Ask the other dispatcher about all jobs; then make room for others in its order."""
+        shown = _shown(view, left, free)
+        if not (len(shown.waiting) or self.inner.acts_when_idle):
+            return self._woken(view, NOTHING)
+        decision = self.inner.decide(shown)
+        while candidates and not decision.actions:
+            order, may = self.inner.ranking(shown), self.inner.considered(shown)
+            asking = shown.waiting.rows if order is None else order
+            if may is not None:
+                asking = asking[np.isin(asking, may)]
+            num_claims = len(self._claims)
+            actions = self._make_room(view, candidates, frozen(asking), free, most=1)
+            if actions:
+                return _at_once(view, actions)
+            if len(self._claims) == num_claims:
+                break
+            # What the other dispatcher allows may depend on the job that is to start.
+            left = ~np.isin(view.waiting.handle, list(self._claims))
+            shown = _shown(view, left, free)
+            decision = self.inner.decide(shown)
+        if decision.actions and candidates:
+            return decision._replace(again_at=view.now)
         return self._woken(view, decision)
 
     def shown(self, view: View) -> View:
@@ -169,10 +203,15 @@ class Preemption(Wrapper):
         return free, actions
 
     def _make_room(
-        self, view: View, candidates: Candidates, asking: IntArray, level: int, free: IntArray
+        self,
+        view: View,
+        candidates: Candidates,
+        asking: IntArray,
+        free: IntArray,
+        most: int | None = None,
     ) -> list[Action]:
         """
-        Make room for jobs of a tier; return what is done at once.
+        Make room for jobs in order; return what is done at once.
 
         Parameters
         ----------
@@ -180,14 +219,23 @@ class Preemption(Wrapper):
             Their rows of the store.
         free
             What each node has for them; brought up to date.
+        most
+            For how many of them; None: for all.
         """
-        now, urgent = view.now, level == QueueRules.URGENT
+        now = view.now
         actions: list[Action] = []
-        hopeless: set[int] = set()
+        num_served = 0
+        hopeless: set[tuple[int, int]] = set()
         jobs = JobTable(view.waiting.store, asking)
-        kinds = jobs.distinct()[0].tolist()
-        for row, handle, kind in zip(asking.tolist(), jobs.handle.tolist(), kinds, strict=True):
-            if kind in hopeless:
+        kinds, levels = jobs.distinct()[0].tolist(), self._queues.tier(jobs).tolist()
+        for row, handle, *kind in zip(
+            asking.tolist(), jobs.handle.tolist(), kinds, levels, strict=True
+        ):
+            level = kind[1]
+            urgent = level == self._queues.URGENT
+            if num_served == most:
+                break
+            if (kind[0], level) in hopeless:
                 continue
             leaving: list[int] | None = []
             if self._placer.place(view, row, free) is None:
@@ -196,8 +244,9 @@ class Preemption(Wrapper):
                 # The other dispatcher has its reasons.
                 continue
             if leaving is None:
-                hopeless.add(kind)
+                hopeless.add((kind[0], level))
                 continue
+            num_served += 1
             second = now if urgent else now + candidates.grace(leaving)
             if second == now and candidates.changed(leaving):
                 second += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError
@@ -28,7 +28,7 @@ class Wrapper(Dispatcher):
     Parameters
     ----------
     dispatcher
-        The other one, as it is asked for.
+        The other one, as it is asked for, or itself.
 
     Raises
     ------
@@ -36,8 +36,8 @@ class Wrapper(Dispatcher):
         If it is one of the same kind.
     """
 
-    def __init__(self, dispatcher: str) -> None:
-        self.inner = cast("Dispatcher", build("dispatchers", dispatcher))
+    def __init__(self, dispatcher: str | Dispatcher) -> None:
+        self.inner = dispatcher if isinstance(dispatcher, Dispatcher) else _made(dispatcher)
         if type(self.inner) is type(self):
             raise ConfigError(
                 f"is {dispatcher}, must be a dispatcher of another kind", key="dispatcher"
@@ -99,3 +99,8 @@ class Wrapper(Dispatcher):
     def never_starts(self, view: View) -> IntArray:
         """Return the jobs that the other dispatcher will never start."""
         return self.inner.never_starts(self.shown(view))
+
+
+def _made(dispatcher: str) -> Dispatcher:
+    made: Dispatcher = build("dispatchers", dispatcher)
+    return made

@@ -768,3 +768,12 @@ def charge(records, started, limits):
     """Let jobs count in their limits that somebody else has started."""
     for record in started:
         count_in(limits, records[record, TEMPLATE], record, 1)
+
+
+@kernel
+def all_over_limit(records, first, count, limits):
+    """Say whether a limit holds a job in each of its partitions now."""
+    for record in range(first, first + count):
+        if over_limit(limits, records[record, TEMPLATE], record) < 0:
+            return False
+    return count > 0

@@ -80,6 +80,8 @@ class Records:
         What a second of a job costs, with the usage factor of its QOS.
     since
         Second from which on age counts.
+    qos
+        Position of the job's QOS in the policy, -1 for none.
     of_row
         The first record of each row of the job store and how many it has.
     """
@@ -106,6 +108,7 @@ class Records:
         self.weighted: FloatArray = np.zeros((_FEWEST, 5))
         self.billing: FloatArray = np.zeros(_FEWEST)
         self.since: IntArray = np.zeros(_FEWEST, dtype=np.int64)
+        self.qos: IntArray = np.zeros(_FEWEST, dtype=np.int64)
         self.of_row: IntArray = np.full((_FEWEST, 2), -1, dtype=np.int64)
         self._who: dict[tuple[int, ...], Who] = {}
         self._sizes: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -227,6 +230,7 @@ class Records:
         qos = self.policy.qos.get(who.qos)
         self.billing[at] = billing * (qos.usage_factor if qos is not None else 1.0)
         self.since[at] = since
+        self.qos[at] = self._qos.get(who.qos, -1)
         self.size += 1
 
     def _find_who(self, store: JobStore, values: list[int]) -> Who:
@@ -295,7 +299,7 @@ class Records:
 
     def _grow(self) -> None:
         num = 2 * len(self.table)
-        for name in ("table", "amounts", "weighted", "billing", "since"):
+        for name in ("table", "amounts", "weighted", "billing", "since", "qos"):
             setattr(self, name, _grown(getattr(self, name), num, 0))
 
     # --- priorities -------------------------------------------------------------------------------

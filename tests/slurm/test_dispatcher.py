@@ -304,6 +304,74 @@ def test_an_unknown_node_of_a_reservation_is_named():
         starts(jobs((0, 1, 1)), machine((1,)), slurm(RESERVED.replace("n0", "n7")))
 
 
+# --- preemption ----------------------------------------------------------------------------------
+
+BY_QOS = """
+[slurm]
+PreemptType = "preempt/qos"
+PreemptMode = "REQUEUE"
+[[qos]]
+Name = "high"
+Priority = 10
+Preempt = "spare"
+MaxJobsPU = 2
+[[qos]]
+Name = "spare"
+GraceTime = 30
+"""
+
+
+def test_a_qos_preempts_those_it_names_after_their_grace():
+    """Two nodes full of spare jobs; the youngest leaves 30 s after it is told, and runs again."""
+    workload = jobs(
+        (0, 1, 200),
+        (5, 1, 200),
+        (10, 1, 50),
+        qos=["spare", "spare", "high"],
+        restartable=[True] * 3,
+    )
+    found = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
+    assert found.start.tolist() == [0, 90, 40]
+    assert verify(found) == []
+    # One of the same QOS, or of none, preempts nobody.
+    workload = jobs(
+        (0, 1, 200), (5, 1, 200), (10, 1, 50), qos=["spare"] * 3, restartable=[True] * 3
+    )
+    assert starts(workload, machine((1,), (1,)), slurm(BY_QOS)) == [0, 5, 200]
+
+
+def test_jobs_run_for_a_while_before_they_are_preempted():
+    workload = jobs((0, 1, 200), (10, 1, 50), (100, 1, 1), qos=["spare", "high", "high"],
+                    restartable=[True] * 3)  # fmt: skip
+    policy = BY_QOS.replace("GraceTime = 30", "")
+    assert starts(workload, machine((1,)), slurm(policy))[1] == 10
+    exempt = slurm(policy, PreemptExemptTime="00:01:00")
+    assert starts(workload, machine((1,)), exempt)[1] == 100
+
+
+def test_a_job_over_its_limit_preempts_nobody():
+    workload = jobs(
+        *[(0, 1, 200)] * 3,
+        *[(10, 1, 50)] * 3,
+        qos=["spare"] * 3 + ["high"] * 3,
+        user=["ann"] * 6,
+        restartable=[True] * 6,
+    )
+    found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
+    # At 90 the spare jobs go first, which were submitted first; the last one has one leave then.
+    assert found[3:] == [40, 40, 120]
+
+
+def test_tiers_of_partitions_preempt_as_the_cluster_says():
+    system = parted("a", low={"priority_tier": 1}, high={"priority_tier": 2})
+    workload = jobs((0, 1, 100), (10, 1, 50), queue=["low", "high"], restartable=[True] * 2)
+    by_tier = {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"}
+    assert starts(workload, system, slurm(**by_tier)) == [60, 10]
+    assert starts(workload, system, slurm()) == [0, 100]
+    killed = run(workload, system, slurm(**{**by_tier, "PreemptMode": "CANCEL"})).schedule
+    assert killed.outcome.tolist() == [JobOutcome.KILLED, JobOutcome.COMPLETED]
+
+
 # --- the dispatcher ------------------------------------------------------------------------------
 
 POLICY = """
@@ -328,7 +396,7 @@ User = "user1"
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("policy", ["", POLICY])
+@pytest.mark.parametrize("policy", ["", POLICY, BY_QOS])
 def test_contract(check, policy):
     check(lambda: Slurm(Policy.parse(policy)))
 

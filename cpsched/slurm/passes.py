@@ -1,0 +1,521 @@
+"""
+Slurm's scheduling under a site's policy: the main scheduler and the backfill plug-in.
+
+After ``man slurm.conf`` and Slurm's pages on priorities, limits and scheduling; what is modelled,
+and how closely, is in ``docs/slurm.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.passes import decision_of
+from cpsched.errors import ConfigError
+from cpsched.kernels import slurm
+from cpsched.kernels import slurm_records as r
+from cpsched.kernels.arrays import FAR
+from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
+from cpsched.kernels.rooms import packed_places
+from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
+from cpsched.model.decision import NOTHING, PlannedStarts
+from cpsched.slurm.queue import Running, SortedQueue
+from cpsched.slurm.records import Records
+from cpsched.slurm.timing import Timing
+from cpsched.slurm.usage import Calculations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cpsched.model.decision import Decision
+    from cpsched.model.jobstore import JobStore
+    from cpsched.model.system import System
+    from cpsched.model.types import AnyArray, BoolArray, IntArray
+    from cpsched.model.view import View
+    from cpsched.slurm.policy import Policy
+
+#: Parameters whose 0 means that there is no limit, and where a pass's rules have them.
+_LIMITS = {
+    "partition_job_depth": r.PARTITION_DEPTH,
+    "sched_max_job_start": r.MOST_STARTS,
+    "bf_max_job_user": r.OF_USER,
+    "bf_max_job_part": r.OF_PARTITION,
+    "bf_max_job_user_part": r.OF_BOTH,
+    "bf_max_job_assoc": r.OF_ASSOCIATION,
+    "bf_max_job_start": r.BACKFILL_STARTS,
+    "bf_job_part_count_reserve": r.PARTITION_RESERVATIONS,
+}
+#: Seconds within which Slurm takes the ends of running jobs together at first.
+_ENDS_WITHIN = 30
+_NOTHING: IntArray = np.zeros(0, dtype=np.int64)
+#: Statistics: how often each pass ran.
+MAIN_PASSES, BACKFILL_PASSES = "main_passes", "backfill_passes"
+
+
+class Passes(Dispatcher):
+    """
+    Slurm's main scheduler and backfill plug-in, without preemption.
+
+    Parameters
+    ----------
+    policy
+        The rules.
+    tree
+        Whether nodes are chosen under the lowest switch, or along a line.
+    lag, bf_offset
+        As of :class:`~cpsched.slurm.dispatcher.Slurm`.
+    """
+
+    name = "slurm"
+
+    def __init__(self, policy: Policy, *, tree: bool, lag: int, bf_offset: int) -> None:
+        self.policy, self.tree = policy, tree
+        self._lag, self._bf_offset = lag, bf_offset
+        self._defers = policy["defer"]
+        multifactor = policy["PriorityType"] == "priority/multifactor"
+        self._shares = multifactor and policy["PriorityWeightFairshare"] > 0
+        self._changes = self._shares or (multifactor and policy["PriorityWeightAge"] > 0)
+        # Usage goes by when jobs end, whether others wait or not.
+        self.acts_when_idle = self._shares
+        self._epoch = 0
+        self._saved: Mapping[str, Any] | None = None
+
+    def on_epoch(self, epoch: int | None) -> None:
+        """Take up the Unix time of second 0; without one it is the beginning of 1970."""
+        self._epoch = epoch or 0
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        ConfigError
+            If the tree has no switches, or the machine is a counted pool.
+        """
+        if self.tree and system.topology.num_levels < 2:
+            raise ConfigError(
+                "topology=tree needs switches or blocks: describe them in [topology], or set"
+                " topology=line",
+                where=f"system {system.name}",
+            )
+        if system.is_counted_pool:
+            raise ConfigError(
+                "the machine is a counted pool, and slurm reserves whole nodes: describe its"
+                " nodes, and set processors to packed, anywhere or whole-nodes",
+                where=f"system {system.name}",
+            )
+        policy = self.policy
+        self._records = Records(system, policy, self._epoch)
+        self._change = self._records.reservations.next_change(-1)
+        self._queue = SortedQueue(self._records)
+        self._running = Running()
+        self._calculations = Calculations(policy, self._records.accounts, self._epoch)
+        self._timing = Timing(policy, lag=self._lag, bf_offset=self._bf_offset)
+        self._places = packed_places(system.topology)
+        self._capacity: IntArray = system.capacity
+        self._scarce: IntArray = np.zeros(system.capacity.shape[1], dtype=np.int64)
+        weights = system.weights
+        self._weights: IntArray = weights if weights.any() else weights[:0]
+        nodes = self._records.partitions.nodes
+        self._overlaps = np.asarray((nodes[:, None] & nodes[None]).any(axis=2))
+        self._numbers = self._settings()
+        self._nowhere: BoolArray = np.zeros((0, len(system.capacity)), dtype=np.bool_)
+        self._begins: IntArray = np.zeros(0, dtype=np.int64)
+        self._eligible: BoolArray | None = None
+        self._known = 0
+        self._reordered = 0
+        #: How many jobs are in the queue.
+        self._waiting = 0
+        #: Records, by row, of jobs for which others have to leave their nodes.
+        self._claimed: dict[int, int] = {}
+        #: Records that started in the last decision.
+        self._started: IntArray = _NOTHING
+        self._last_eligible: AnyArray | None = None
+        self._saved = None
+
+    def _settings(self) -> IntArray:
+        """Return a pass's numbers as far as they do not change."""
+        policy = self.policy
+        numbers = np.full(r.NUM_NUMBERS, FAR, dtype=np.int64)
+        for name, place in _LIMITS.items():
+            numbers[place] = policy[name] or FAR
+        numbers[r.TESTED] = policy["bf_max_job_test"]
+        numbers[r.ARRAY_RESERVATIONS] = policy["bf_max_job_array_resv"]
+        numbers[r.WINDOW] = policy["bf_window"] * 60
+        numbers[r.RESOLUTION] = policy["bf_resolution"]
+        numbers[r.CLOSE], numbers[r.GAP] = 1, 1
+        numbers[r.LEAST_PRIORITY] = policy["bf_min_prio_reserve"]
+        numbers[r.LIMITS_STOP] = policy["assoc_limit_stop"]
+        numbers[r.NUM_PARTITIONS] = len(self._records.partitions)
+        numbers[r.NUM_ASSOCIATIONS] = len(self._records.accounts.associations)
+        numbers[r.NUM_RESERVATIONS] = len(self._records.reservations)
+        numbers[r.ENDS_WITHIN], numbers[r.ENDS_MORE] = _ENDS_WITHIN, policy["bf_window_linear"]
+        return numbers
+
+    # --- decisions --------------------------------------------------------------------------------
+
+    def decide(self, view: View) -> Decision:
+        """Run the passes that are due."""
+        now, timing = view.now, self._timing
+        self._started = _NOTHING
+        if self._calculations.due(now):
+            self._calculate(now)
+        arrived = self._take_up(view)
+        if self._change is not None and self._change <= now:
+            self._change = self._records.reservations.next_change(now)
+            timing.ended(now)
+        if not len(self._queue):
+            return NOTHING
+        timing.note(now, arrived=bool(arrived))
+        depth, backfill = timing.due(now, len(self._queue))
+        stats: dict[str, float] = {}
+        if depth or backfill:
+            stats = {MAIN_PASSES: bool(depth), BACKFILL_PASSES: backfill}
+            decision = self._run(view, self._queue.order, depth, backfill=backfill)
+        elif arrived and not self._defers:
+            decision = self._try_arrivals(view, arrived)
+        else:
+            decision = NOTHING
+        return decision._replace(again_at=self._next_at(now), stats=stats)
+
+    def _next_at(self, now: int) -> int | None:
+        """Return when something is to do for the jobs that wait, whatever happens."""
+        if not len(self._queue):
+            return None
+        due = [self._timing.next_due(now), self._change]
+        if self._changes:
+            due.append(self._calculations.next_at)
+        return min((at for at in due if at is not None), default=None)
+
+    def _calculate(self, now: int) -> None:
+        """Bring usage and priorities up to the last time at which they are computed."""
+        at = self._calculations.advance(now)
+        if self._changes and self._queue.prioritise(at, self._calculations.fair_share):
+            self._timing.changed()
+
+    def _try_arrivals(self, view: View, arrived: list[int]) -> Decision:
+        """Try to start each new job alone, unless others that wait are above it."""
+        order = self._queue.order
+        table, tier = self._records.table, self._records.partitions.tier
+        alone = [
+            record
+            for record in arrived
+            if slurm.goes_first(
+                order, int(np.flatnonzero(order == record)[0]), table, tier, self._overlaps
+            )
+        ]
+        if not alone:
+            return NOTHING
+        return self._run(
+            view, np.array(alone, dtype=np.int64), int(FAR), backfill=False, alone=True
+        )
+
+    def _run(
+        self, view: View, order: IntArray, depth: int, *, backfill: bool, alone: bool = False
+    ) -> Decision:
+        """
+        Run passes over some records.
+
+        Parameters
+        ----------
+        depth
+            How many jobs the main pass looks at; 0: there is none.
+        alone
+            Whether jobs that do not fit hold up nobody.
+        """
+        records, now = self._records, view.now
+        shapes, eligible = records.shapes(view)
+        numbers = self._numbers.copy()
+        numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
+        numbers[r.DEPTH] = depth
+        numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
+        if alone:
+            numbers[r.LEAST_PRIORITY] = FAR
+        rules = r.Rules(
+            numbers,
+            self._group_starts(eligible),
+            records.partitions.nodes,
+            *self._kept(now),
+        )
+        limits = records.limits.limits(records.amounts)
+        packed, looked_at, started = slurm.slurm_pass(
+            LOWEST_SWITCH if self.tree else CONTIGUOUS,
+            order,
+            records.table,
+            rules,
+            limits,
+            self._weights,
+            view.waiting.store.columns,
+            shapes,
+            eligible,
+            self._capacity,
+            self._scarce,
+            self._places,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        decision = decision_of(view, packed)
+        self._started = started
+        self._note_starts(started.tolist(), now)
+        return self._with_plan(view, decision, looked_at, now) if len(looked_at) else decision
+
+    def _with_plan(self, view: View, decision: Decision, looked_at: IntArray, now: int) -> Decision:
+        """Return a decision with what the backfill pass has planned."""
+        planned = self._records.table[looked_at, r.PLANNED]
+        later = planned > now
+        if not later.any():
+            return decision
+        rows = self._records.table[looked_at[later], r.ROW]
+        handles = view.waiting.store.columns[rows, c.HANDLE]
+        return decision._replace(
+            planned_starts=PlannedStarts(handles.tolist(), planned[later].tolist())
+        )
+
+    def _note_starts(self, started: Iterable[int], now: int) -> None:
+        """Take jobs that start out of the queue."""
+        records = self._records
+        for record in started:
+            row = records.table.item(record, r.ROW)
+            if records.table.item(record, r.SEVERAL):
+                self._queue.remove(records.records_of(row))
+            else:
+                self._queue.remove((record,))
+            self._waiting -= 1
+            self._running.add(record, row)
+            self._calculations.started(
+                records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
+            )
+
+    def _kept(self, now: int) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return when nodes are reserved and which; nothing where all that has passed."""
+        there = self._records.reservations
+        if not len(there) or int(there.end.max()) <= now:
+            return _NOTHING, _NOTHING, self._nowhere
+        return there.start, there.end, there.nodes
+
+    def _group_starts(self, eligible: BoolArray) -> IntArray:
+        """Return where groups of nodes begin whatever is free, as bits."""
+        if eligible is not self._eligible:
+            nodes, weights = self._records.partitions.nodes, self._weights
+            kept = self._records.reservations.nodes
+            alike = [eligible.T, nodes.T, kept.T, *([weights] if len(weights) else [])]
+            self._begins, self._eligible = r.group_begins(*alike), eligible
+        return self._begins
+
+    # --- what has happened ------------------------------------------------------------------------
+
+    def _take_up(self, view: View) -> list[int]:
+        """Bring queue and running jobs up to date; return the records of jobs that arrived."""
+        if self._saved is not None:
+            self._rebuild(view, self._saved)
+        store, now = view.waiting.store, view.now
+        if len(view.running) != len(self._running):
+            self._note_ends(store.columns, now)
+        arrived: list[int] = []
+        for row in range(self._known, store.size):
+            if store.columns.item(row, c.STATE) == c.WAITING:
+                arrived += self._enqueue(store, row, now)
+        self._known = store.size
+        same = len(view.waiting) == self._waiting and len(view.running) == len(self._running)
+        if not same or store.reordered != self._reordered:
+            arrived += self._compare(view)
+            self._reordered = store.reordered
+        if view.eligible is not self._last_eligible:
+            self._last_eligible = view.eligible
+            self._timing.changed()
+        return arrived
+
+    def _enqueue(self, store: JobStore, row: int, now: int) -> range:
+        """Put a job into the queue, in each of its partitions."""
+        records = self._records
+        numbers = records.add(store, row, now)
+        for record in numbers:
+            records.prioritise_one(record, now, self._calculations.fair_share)
+            self._queue.insert(record)
+        self._waiting += 1
+        return numbers
+
+    def _note_ends(self, columns: IntArray, now: int) -> None:
+        """Let jobs that do not run any more count no more."""
+        running, records = self._running, self._records
+        places = np.flatnonzero(columns[running.rows, c.STATE] != c.RUNNING)
+        if not len(places):
+            return
+        starts = columns[running.rows[places], c.START].tolist()
+        ended = running.take(places)
+        if records.limits.reasons:
+            slurm.release(records.table, ended, records.limits.limits(records.amounts))
+        for record, start in zip(ended.tolist(), starts, strict=True):
+            association = records.table.item(record, r.ASSOCIATION)
+            self._calculations.ended(association, records.billing.item(record), start, now)
+        self._timing.ended(now)
+
+    def _compare(self, view: View) -> list[int]:
+        """Find out which jobs left the queue, came back to it or were started by others."""
+        records, columns, now = self._records, view.waiting.store.columns, view.now
+        waiting = view.waiting.rows
+        queued = np.unique(records.table[self._queue.order, r.ROW])
+        for row in [row for row in self._claimed if columns.item(row, c.STATE) != c.WAITING]:
+            self._count(self._claimed.pop(row), -1)
+        for row in np.intersect1d(list(self._claimed), waiting).tolist():
+            self._count(self._claimed.pop(row), -1)
+        for row in np.setdiff1d(queued, waiting).tolist():
+            self._queue.remove(records.records_of(row))
+            self._waiting -= 1
+            if columns.item(row, c.STATE) == c.WAITING:
+                # Others make room for it: it counts in its limits already.
+                self._claimed[row] = records.records_of(row)[0]
+                self._count(self._claimed[row], 1)
+        unknown = np.setdiff1d(view.running.rows, self._running.rows)
+        for row in unknown.tolist():
+            record = records.add(view.waiting.store, row, columns.item(row, c.START))[0]
+            self._running.add(record, row)
+            self._count(record, 1)
+            association = records.table.item(record, r.ASSOCIATION)
+            self._calculations.started(association, records.billing.item(record), now)
+        arrived: list[int] = []
+        for row in np.setdiff1d(waiting, queued).tolist():
+            arrived += self._enqueue(view.waiting.store, row, now)
+        return arrived
+
+    def _count(self, record: int, sign: int) -> None:
+        """Let a job count in its limits that somebody else starts, or count no more."""
+        counts = slurm.charge if sign > 0 else slurm.release
+        records = self._records
+        one = np.array([record], dtype=np.int64)
+        counts(records.table, one, records.limits.limits(records.amounts))
+
+    def qos_of(self, rows: IntArray) -> IntArray:
+        """Return the positions of jobs' QOS in the policy, -1 for jobs without."""
+        records = self._records
+        found = np.full(len(rows), -1, dtype=np.int64)
+        known = rows < len(records.of_row)
+        first = records.of_row[rows[known], 0]
+        found[known] = np.where(first >= 0, records.qos[first], -1)
+        return found
+
+    # --- what it says of itself -------------------------------------------------------------------
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue in Slurm's order, as of the last decision."""
+        records = self._records
+        known = np.concatenate([self._queue.order, self._started])
+        known = known[np.lexsort((known, records.keys(known)))]
+        waiting = view.waiting.rows
+        rows = records.table[known, r.ROW]
+        rows = np.concatenate([rows[np.isin(rows, waiting)], waiting])
+        # A job in several partitions is where the first of its records is.
+        _, first = np.unique(rows, return_index=True)
+        found: IntArray = rows[np.sort(first)]
+        return found
+
+    def considered(self, view: View) -> IntArray:
+        """Return the jobs that no limit holds."""
+        records = self._records
+        limits = records.limits.limits(records.amounts)
+        free = np.ones(len(view.waiting), dtype=np.bool_)
+        if records.limits.reasons:
+            rows = view.waiting.rows
+            free[:] = [
+                row >= len(records.of_row)
+                or not slurm.all_over_limit(records.table, *records.of_row[row].tolist(), limits)
+                for row in rows.tolist()
+            ]
+        found: IntArray = immutable(view.waiting.rows[free])
+        return found
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,  # noqa: ARG002
+        row: int,
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Say whether a limit holds the job, or the main pass has not come to it."""
+        if self.wait_note(row):
+            return WaitReason.LIMIT
+        return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived
+
+    def wait_note(self, row: int) -> str:
+        """Return the limit that holds a job, as ``squeue`` names it."""
+        if row >= len(self._records.of_row) or self._records.of_row[row, 0] < 0:
+            return ""
+        reasons = self._records.table[list(self._records.records_of(row)), r.REASON]
+        over = reasons[reasons >= r.OVER_LIMIT]
+        if len(over) < len(reasons):
+            return ""
+        return self._records.limits.reasons[int(over[0]) - r.OVER_LIMIT]
+
+    def never_starts(self, view: View) -> IntArray:
+        """Return the jobs that no limit would ever let start, or whose reservation has passed."""
+        records = self._records
+        found = [
+            row
+            for row in view.waiting.rows.tolist()
+            if all(records.never_fits(one, view.now) for one in records.records_of(row))
+        ]
+        return np.array(found, dtype=np.int64)
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def state(self) -> Mapping[str, Any]:
+        """Return usage, when passes are due, and what is known of jobs that wait or run."""
+        if self._saved is not None:
+            return self._saved
+        records = self._records
+        claimed = np.array(list(self._claimed.values()), dtype=np.int64)
+        live = np.concatenate([self._queue.order, self._running.records, claimed])
+        return {
+            "rows": records.table[live, r.ROW],
+            "partitions": records.table[live, r.PARTITION],
+            "reasons": records.table[live, r.REASON],
+            "planned": records.table[live, r.PLANNED],
+            "since": records.since[live],
+            "priorities": records.table[live, r.PRIORITY],
+            "waiting": len(self._queue),
+            "claimed": len(claimed),
+            "change": -1 if self._change is None else self._change,
+            "known": self._known,
+            "reordered": self._reordered,
+            "calculations": self._calculations.state(),
+            "timing": self._timing.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what :meth:`state` gave."""
+        self._calculations.restore(state["calculations"])
+        self._timing.restore(state["timing"])
+        self._known = int(state["known"])
+        self._change = int(state["change"]) if state["change"] >= 0 else None
+        self._reordered = int(state["reordered"])
+        # Jobs are looked up when there is a view of them.
+        self._saved = state
+
+    def _rebuild(self, view: View, saved: Mapping[str, Any]) -> None:
+        """Make the records of the jobs that waited or ran."""
+        self._saved = None
+        self._last_eligible = view.eligible
+        records, store = self._records, view.waiting.store
+        columns = ("rows", "partitions", "since", "priorities", "reasons", "planned")
+        entries = zip(*(saved[name].tolist() for name in columns), strict=True)
+        for place, (row, partition, since, priority, reason, planned) in enumerate(entries):
+            numbers = records.add(store, row, since)
+            record = next(
+                one for one in numbers if records.table.item(one, r.PARTITION) == partition
+            )
+            records.since[record] = since
+            records.table[record, r.PRIORITY] = priority
+            records.table[record, r.REASON] = reason
+            records.table[record, r.PLANNED] = planned
+            if place < int(saved["waiting"]):
+                self._queue.insert(record)
+            else:
+                self._running.add(record, row)
+        slurm.charge(records.table, self._running.records, records.limits.limits(records.amounts))
+        self._waiting = len(np.unique(records.table[self._queue.order, r.ROW]))
