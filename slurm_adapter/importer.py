@@ -124,7 +124,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
     """
     conf = _conf(files)
     notes: list[str] = []
-    gres = files.gres or _beside(files, "gres.conf", wanted=bool(conf.text("GresTypes")))
+    gres = files.gres or _beside(files, "gres.conf")
     machine = read_machine(conf, read_gres_conf(gres) if gres else ())
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
@@ -186,10 +186,10 @@ def _conf(files: Files) -> Conf:
     return read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
 
 
-def _beside(files: Files, name: str, *, wanted: bool) -> Path | None:
-    """Return a file beside slurm.conf, if it is wanted and there."""
+def _beside(files: Files, name: str) -> Path | None:
+    """Return a file beside slurm.conf, if it is there."""
     path = files.conf.parent / name if files.conf else None
-    return path if path is not None and wanted and path.is_file() else None
+    return path if path is not None and path.is_file() else None
 
 
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
@@ -197,7 +197,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
         return None
     for name in ("topology.yaml", "topology.conf"):
-        if found := _beside(files, name, wanted=True):
+        if found := _beside(files, name):
             return found
     gaps.append(
         Gap(

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from cpsched.quantities import duration
 from cpsched.slurm.parameters import PARAMETERS
-from cpsched.systems.hostlist import expand
+from cpsched.systems.hostlist import compress, expand
 from cpsched.systems.nodes import MAX_NODES
 from cpsched.traces.sacct_command import options
 from cpsched.traces.sacct_json import json_rows
 from cpsched.traces.sacct_lines import Lines
-from cpsched.words import counted
+from cpsched.words import brief, counted
 from slurm_adapter.machine import oversubscribe
 
 if TYPE_CHECKING:
@@ -260,12 +260,14 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
     listed = (name for entry in machine.conf.down_nodes for name in entry.hosts())
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
-            f"{counted(len(down), 'node')} down or drained: {_few(down)}",
+            f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
             "they are up (cpsched --outages)",
         )
     used: frozenset[str] = frozenset().union(*machine.partitions.values())
     if machine.partitions and (idle := [n.name for n in machine.nodes if n.name not in used]):
-        yield Gap(f"{counted(len(idle), 'node')} in no partition: {_few(idle)}", "they idle")
+        yield Gap(
+            f"{counted(len(idle), 'node')} in no partition: {brief(compress(idle))}", "they idle"
+        )
     cloud = frozenset(node.name for node in machine.nodes if "CLOUD" in node.state)
     if cloud:
         yield Gap(
