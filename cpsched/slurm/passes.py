@@ -74,7 +74,7 @@ class Passes(Dispatcher):
     def __init__(self, policy: Policy, *, tree: bool, lag: int, bf_offset: int) -> None:
         self.policy, self.tree = policy, tree
         self._lag, self._bf_offset = lag, bf_offset
-        self._defers = policy["defer"]
+        self._defers = policy["defer"] or policy["defer_batch"]
         multifactor = policy["PriorityType"] == "priority/multifactor"
         self._shares = multifactor and policy["PriorityWeightFairshare"] > 0
         self._changes = self._shares or (multifactor and policy["PriorityWeightAge"] > 0)

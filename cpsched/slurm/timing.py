@@ -37,7 +37,7 @@ class Timing:
 
     def __init__(self, policy: Policy, *, lag: int = 0, bf_offset: int = 0) -> None:
         self._lag, self._offset = lag, bf_offset
-        self._defers = policy["defer"]
+        self._defers = policy["defer"] or policy["defer_batch"]
         self._depth: int = policy["default_queue_depth"]
         self._delay: int = policy["batch_sched_delay"]
         self._interval: int = policy["sched_interval"]

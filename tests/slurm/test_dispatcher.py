@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue, System
 from cpsched.slurm.dispatcher import Slurm
+from cpsched.slurm.parameters import PARAMETERS
 from cpsched.slurm.policy import Policy
 from cpsched.spec import build
 from cpsched.verification import verify
@@ -410,3 +412,8 @@ def test_options_are_those_of_slurm_conf():
         build("dispatchers", "slurm:bf_interval=soon")
     with pytest.raises(ConfigError, match="no such option"):
         build("dispatchers", "slurm:bf_windows=1")
+
+
+def test_the_page_names_every_parameter():
+    text = (Path(__file__).parents[2] / "docs" / "slurm.md").read_text(encoding="utf-8")
+    assert [name for name in PARAMETERS if f"`{name}`" not in text] == []
