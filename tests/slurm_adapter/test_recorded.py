@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cpsched import traces
+from cpsched.simulation.simulate import simulate
 from slurm_adapter.importer import Files, Site, read_site
 
 
@@ -80,3 +82,17 @@ def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) 
     assert touched.jobs == 448
     assert touched.bad == 0
     assert touched.gaps == []
+
+
+def test_esp_starts_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
+    """228 jobs of whole nodes: from the site's file alone to the starts of the real Slurm."""
+    folder = data / "slurm" / "22.05.8" / "esp"
+    site = read_site(Files(conf=folder / "slurm.conf"), "esp")
+    site.write(tmp_path, overwrite=False)
+    log = traces.load(folder / "sacct.txt.gz")
+    run = simulate(log, site.system, dispatcher=f"slurm:policy={tmp_path / 'esp.policy.toml'}")
+    simulated = run.schedule.start - log.submit
+    recorded = log.recorded_start - log.submit
+    assert recorded.mean() == pytest.approx(3498, abs=1)
+    assert simulated.mean() == pytest.approx(recorded.mean(), rel=0.02)
+    assert np.median(abs(simulated - recorded)) < 0.02 * recorded.mean()
