@@ -89,7 +89,7 @@ def test_esp_starts_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
     folder = data / "slurm" / "22.05.8" / "esp"
     site = read_site(Files(conf=folder / "slurm.conf"), "esp")
     site.write(tmp_path, overwrite=False)
-    log = traces.load(folder / "sacct.txt.gz")
+    log = traces.read(folder / "sacct.txt.gz")
     run = simulate(log, site.system, dispatcher=f"slurm:policy={tmp_path / 'esp.policy.toml'}")
     simulated = run.schedule.start - log.submit
     recorded = log.recorded_start - log.submit
