@@ -17,7 +17,7 @@ import numpy as np
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES, job_size
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.window import ended
+from cpsched.metrics.window import finished
 from cpsched.study.comparisons import pairs, verdict
 from cpsched.study.reader import load_run
 from cpsched.study.weeks import FEWEST, WEEK, WeekSums, intervals
@@ -88,10 +88,11 @@ def _jobs(run: RunResult, known: dict[str, _Jobs]) -> _Jobs:
 def _read(run: RunResult) -> _Jobs:
     schedule = load_run(run.path).schedule
     workload = schedule.workload
-    rows = np.flatnonzero(ended(schedule))
+    rows = np.flatnonzero(finished(schedule))
     own = nominal(schedule)
-    wait = job_metrics.wait(workload.submit, schedule.start)[rows]
-    response = job_metrics.turnaround(workload.submit, schedule.end)[rows]
+    submit = workload.submit[rows]
+    wait = job_metrics.wait(submit, schedule.start[rows])
+    response = job_metrics.turnaround(submit, schedule.end[rows])
     codes = {
         kind: (getattr(workload, label).codes[rows], getattr(workload, label).values)
         for label, kind in _LABELS.items()
@@ -104,7 +105,7 @@ def _read(run: RunResult) -> _Jobs:
     }
     return _Jobs(
         workload.job_id[rows].tolist(),
-        workload.submit[rows],
+        submit,
         wait,
         job_metrics.bounded_slowdown(response, own.runtime[rows]),
         codes,

@@ -29,7 +29,10 @@ DESCRIPTION = "study.json"
 #: Of the layout of campaign folders; a reader refuses others.
 FORMAT = 2
 #: What is in its folder besides.
-_OURS = {".work", ".lock", "runs", "failed", "damaged", "tables", "figures", "report.html"}
+_OURS = {
+    *(".work", ".lock", "runs", "failed", "damaged"),
+    *("policies", "tables", "figures", "report.html"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

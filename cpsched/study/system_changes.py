@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import count as counting
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,12 +19,15 @@ from cpsched.study.changes import Change
 from cpsched.systems.hostlist import named_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
+
+#: A name with a number in it, its last one.
+_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 class AddNodes(Change):
@@ -49,10 +54,8 @@ class AddNodes(Change):
         """Return the machine with them."""
         like = int(np.flatnonzero(_in_group(system, self.group))[-1])
         order = np.append(np.arange(system.num_nodes), np.full(self.count, like))
-        taken = set(system.node_names)
-        names = (f"{self.group}-added-{number}" for number in counting(1))
-        new = [name for name, _ in zip((n for n in names if n not in taken), range(self.count),
-               strict=False)]  # fmt: skip
+        names = _more_names(system.node_names[like], set(system.node_names))
+        new = list(islice(names, self.count))
         topology = _grown(system.topology, self.count)
         return replace(
             _taken(system, order), node_names=(*system.node_names, *new), topology=topology
@@ -183,6 +186,16 @@ class Outage(Change):
         if settings.outages != "none":
             raise ConfigError(f"there are outages already: {settings.outages}")
         return replace(settings, outages=self.outages)
+
+
+def _more_names(last: str, taken: Collection[str]) -> Iterator[str]:
+    """Yield names that go on behind one: ``n09``, ``n10`` behind ``n08``."""
+    match = _NUMBERED.fullmatch(last)
+    before, digits, after = match.groups() if match else (f"{last}-", "0", "")
+    for number in counting(int(digits) + 1):
+        name = f"{before}{number:0{len(digits)}d}{after}"
+        if name not in taken:
+            yield name
 
 
 def _in_group(system: System, group: str) -> BoolArray:

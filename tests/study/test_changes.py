@@ -64,14 +64,19 @@ def log(num: int = 10, **columns: Any) -> Workload:
 
 def test_more_nodes_are_like_the_last_one_of_their_group() -> None:
     more = changed_system(site(), ["add-nodes:group=gpu,count=2"])
-    assert more.node_names == ("t1", "t2", "t3", "t4", "g1", "g2", "gpu-added-1", "gpu-added-2")
+    assert more.node_names == ("t1", "t2", "t3", "t4", "g1", "g2", "g3", "g4")
     assert more.capacity[-1].tolist() == [32, 4]
     assert more.node_groups[-1] == "gpu"
     assert more.features[-1] == {"a100"}
     assert more.weights.tolist() == [0] * 4 + [5] * 4
     # What is added twice gets other names.
     again = changed_system(more, ["add-nodes:group=gpu,count=1"])
-    assert again.node_names[-1] == "gpu-added-3"
+    assert again.node_names[-1] == "g5"
+    # Those that are taken are passed over, and names without a number get one.
+    odd = systems.parse(
+        SITE.replace('names = "t{}"', 'names = "g{}.x"').replace("count = 4", "count = 1")
+    )
+    assert changed_system(odd, ["add-nodes:group=thin,count=1"]).node_names[-1] == "g2.x"
 
 
 def test_more_nodes_of_a_tree_are_under_a_switch_of_their_own() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.slurm.policy import Policy
 from cpsched.slurm.policy_edit import edited
@@ -164,6 +165,17 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) ->
     dropped = {row["group"] for row in tables.gains.rows() if row["dispatcher"] == "without u1"}
     assert "u1" not in dropped
     assert (folder / "out").is_dir()
+
+
+def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
+    workload = traces.read(folder / "log.parquet")
+    cancel = np.full(len(workload), MISSING)
+    cancel[5] = workload.submit[5]
+    traces.write(workload.with_columns(cancel=cancel), folder / "log.parquet", format="table")
+    wanted = what_if(study(folder), [scenario(["drop user=u1"], "x")], folder / "policies")
+    assert not carry_out(wanted, folder / "out").failed
+    row = make_tables(folder / "out").gains.rows()[0]
+    assert (row["group"], row["jobs"]) == ("all", 240 - 35 - 1)
 
 
 def test_a_study_file_can_say_the_same(folder: Path) -> None:
