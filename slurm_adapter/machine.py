@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from slurm_adapter.conf import Conf, Entry
     from slurm_adapter.gres import Gres
 
-#: Names of groups that are longer are shortened.
-_LONGEST = 28
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = 365 * 86400
 _NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
@@ -205,22 +203,19 @@ def _groups(machine: Machine) -> dict[str, str]:
     """
     Return the group of every node: alike, and in the same partitions.
 
-    They are called by their nodes (``c[01-16]``); long lists by what all names begin with.
+    They are called by what their names begin with, in Slurm's order: ``gpu``, ``cn-1``, ``cn-2``.
     """
     members: dict[object, list[str]] = {}
     for node in machine.nodes:
         within = frozenset(name for name, nodes in machine.partitions.items() if node.name in nodes)
         members.setdefault((node.kind(), within), []).append(node.name)
+    stems = [re.split(r"[0-9]", names[0])[0].rstrip("-_.") or "nodes" for names in members.values()]
+    several = Counter(stems)
+    used: Counter[str] = Counter()
     found: dict[str, str] = {}
-    used: set[str] = set()
-    for names in members.values():
-        title = compress(names)
-        if len(title) > _LONGEST:
-            stem = re.split(r"[0-9]", names[0])[0].rstrip("-_") or "nodes"
-            title = next(
-                new for i in range(len(members) + 1) if (new := f"{stem}-{i + 1}") not in used
-            )
-        used.add(title)
+    for stem, names in zip(stems, members.values(), strict=True):
+        used[stem] += 1
+        title = stem if several[stem] == 1 else f"{stem}-{used[stem]}"
         found |= dict.fromkeys(names, title)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from cpsched.generators.esp import ESP, EspOptions
 from cpsched.generators.esp_nodes import ESP_NODES, EspNodesOptions
 
 
@@ -176,6 +177,26 @@ def esp(seed: int) -> list[Submission]:
             ),
         )
         for at, seconds, limit, nodes, name in zip(*columns, strict=True)
+    ]
+
+
+def esp_gpu(seed: int) -> list[Submission]:
+    """Return the 458 jobs of ESP on 64 nodes of 8 cores and 2 GPUs, requests as in :func:`esp`."""
+    jobs = ESP.generate(EspOptions(seed=seed, nodes=64, request_factor=1.2))
+    gpus = jobs.per_node[:, jobs.resources.index("gpu")]
+    columns = (jobs.submit, jobs.runtime, jobs.requested_time, jobs.units, gpus, jobs.name.decode())
+    return [
+        Submission(
+            at=int(at),
+            seconds=int(seconds),
+            options=(
+                f"--time={-(-int(limit) // 60)}",
+                f"--ntasks={int(cores)}",
+                *((f"--gres=gpu:{int(number)}",) if number else ()),
+                f"--job-name={name}",
+            ),
+        )
+        for at, seconds, limit, cores, number, name in zip(*columns, strict=True)
     ]
 
 

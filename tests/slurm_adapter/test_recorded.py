@@ -37,9 +37,9 @@ def test_the_machine_is_that_of_the_files(by_files: Site) -> None:
     assert system.capacity.sum(axis=0).tolist() == [
         *(32 * 16, (16 * 64_000 + 16 * 128_000) * 1024, 8 * 4)
     ]
-    assert sorted(set(system.node_groups)) == ["c[01-08]", "c[09-16]", "c[17-24]", "g[01-08]"]
+    assert sorted(set(system.node_groups)) == ["c-1", "c-2", "c-3", "g"]
     assert system.weights.tolist() == [10] * 16 + [20] * 8 + [100] * 8
-    assert system.queues["long"].groups == ("c[09-16]", "c[17-24]")
+    assert system.queues["long"].groups == ("c-2", "c-3")
     assert by_files.gaps == []
 
 
