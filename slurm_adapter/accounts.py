@@ -152,6 +152,8 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
             parent = above[-1][1] if above and indented else "root"
         if not user:
             above.append((row.indent, account))
+        if not account:
+            raise row.values["account"].error("must be the name of an account")
         key = (account, user, row.text("partition"))
         if key in seen:
             raise row.values["account"].error(
@@ -212,7 +214,10 @@ def _names(row: Row, key: str) -> tuple[str, ...]:
 def _shares(row: Row) -> int | None:
     if row.text("share").lower() == "parent":
         return None
-    return _whole(row, "share", 1)
+    shares = _whole(row, "share", 1)
+    if shares < 0:
+        raise row.values["share"].error('must be a whole number from 0 on, or "parent"')
+    return shares
 
 
 def _whole(row: Row, key: str, default: int) -> int:

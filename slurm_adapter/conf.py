@@ -246,6 +246,9 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
         if unknown is not None:
             hint = did_you_mean(unknown, (*sets, *known))
             raise entry.values["nodes"].error(f"has {unknown!r}, which is not a node.{hint}")
+        twice = next((name for name in names if name in found), None)
+        if twice is not None:
+            raise entry.name.error(f"partition {twice!r} is on another line, too")
         found |= {name: tuple(dict.fromkeys(nodes)) for name in names}
     return found
 

@@ -270,6 +270,8 @@ def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str])
     least, most = entry.number("MinNodes", 1), _most_nodes(entry)
     if least > 1:
         yield f"min_nodes = {least}"
+    if 0 < most < least:
+        raise entry.values["maxnodes"].error(f"is less than MinNodes ({least})")
     if most:
         yield f"max_nodes = {most}"
 

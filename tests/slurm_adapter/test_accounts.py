@@ -82,6 +82,18 @@ def test_bad_tables_are_named(tmp_path: Path, text: str, message: str) -> None:
         read_qos(file(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("|u|1", r"table\.txt:3: Account: '' must be the name of an account"),
+        ("a|u|-3", r"table\.txt:3: Share: '-3' must be a whole number from 0 on, or \"parent\""),
+    ],
+)
+def test_bad_associations_are_named(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_associations(file(tmp_path, f"Account|User|Share\nroot||1\n{line}\n"))
+
+
 def test_associations_of_two_clusters(tmp_path: Path) -> None:
     text = "Cluster|Account|User\nx|root|\ny|root|\n"
     with pytest.raises(ConfigError, match=r"table\.txt:3: Account: .* one cluster"):

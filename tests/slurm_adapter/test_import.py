@@ -195,6 +195,11 @@ def test_reservations_of_scontrol(tmp_path: Path) -> None:
             "NodeName=a\nPartitionName=p Nodes=a MaxTime=ever\n",
             r"slurm\.conf:2: MaxTime: 'ever' is",
         ),
+        ("NodeName=a\nPartitionName=p\nPartitionName=q,p\n", r"slurm\.conf:3: .*'p' is on another"),
+        (
+            "NodeName=a\nPartitionName=p Nodes=a MinNodes=2 MaxNodes=1\n",
+            r":2: MaxNodes: '1' is less",
+        ),
         ("NodeName=a\nPriorityWeightAge=-1\n", r"slurm\.conf:2: PriorityWeightAge: '-1' must be a"),
         (
             "NodeName=a\nSchedulerParameters=bf_window=x\n",
