@@ -35,6 +35,7 @@ def whole(value: str) -> int:
     return int(value)
 
 
+@lru_cache(maxsize=2**14)
 def duration(value: str) -> int:
     """
     Read a length of time as seconds.

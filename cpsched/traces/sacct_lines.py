@@ -333,5 +333,7 @@ def _checked(layout: Layout, place: Place) -> Layout:
     check_header(layout.names, place)
     for needed in _NEEDED:
         if not any(name in layout.names for name in needed.lower().split(" or ")):
-            raise place.error(f"the header has no column {needed}; is it sacct --parsable2 output?")
+            raise place.error(
+                f"the header has no column {needed}; docs/slurm-logs.md has the command"
+            )
     return layout
