@@ -107,7 +107,7 @@ class Priority(ABC):
                 grown[: self._known] = self._taken[: self._known]
                 self._taken = grown
             new = np.arange(self._known, store.size, dtype=np.int64)
-            self._taken[new] = _least_taken(JobTable(store, new), self._nodes)
+            self._taken[new] = least_taken(JobTable(store, new), self._nodes)
             self._known = store.size
         found: IntArray = self._taken[jobs.rows]
         return found
@@ -410,7 +410,7 @@ class F4(_Fitted):
     value = staticmethod(lambda d, n, log_s: d * np.sqrt(n) + 5.30e5 * log_s)
 
 
-def _least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:
+def least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:
     """Return what jobs take at least; ``nodes`` are the different ones of the system."""
     amounts = jobs.units[:, None] * jobs.request
     per_node, exclusive = jobs.per_node, jobs.exclusive

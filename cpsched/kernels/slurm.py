@@ -90,7 +90,7 @@ from cpsched.kernels.start_bounds import (
 )
 from cpsched.kernels.start_log import begin_entry, note_start, packed
 from cpsched.kernels.windows import find_window, least_in
-from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
+from cpsched.model.columns import RUNNING, RUNTIME_ESTIMATE, SHAPE_REQUEST, STATE, UNITS
 
 #: Room for segments at first, besides those that must be there.
 _SPARE_SEGMENTS = np.int64(34)
@@ -777,3 +777,15 @@ def all_over_limit(records, first, count, limits):
         if over_limit(limits, records[record, TEMPLATE], record) < 0:
             return False
     return count > 0
+
+
+@kernel
+def not_running(rows, cols):
+    """Return the places, in order, of those of some jobs that do not run any more."""
+    places = np.empty(len(rows), dtype=np.int64)
+    count = 0
+    for i in range(len(rows)):
+        if cols[rows[i], STATE] != RUNNING:
+            places[count] = i
+            count += 1
+    return places[:count]

@@ -119,10 +119,13 @@ class LimitBook:
         self._counter, self._kinds = _Column(np.int64), _Column(np.int64)
         self._factor, self._checked = _Column(np.int64), _Column(bool)
         self._templates: dict[object, int] = {}
+        self._made: Limits | None = None
 
     def limits(self, amounts: AnyArray) -> Limits:
         """Return the counters and templates for kernels; ``amounts`` are those of the records."""
-        return Limits(
+        if self._made is not None and self._made.amounts is amounts:
+            return self._made
+        self._made = Limits(
             self._used.array,
             self._most.array,
             self._stops.array,
@@ -133,6 +136,7 @@ class LimitBook:
             self._checked.array,
             amounts,
         )
+        return self._made
 
     def template(self, job: Job, amounts: Sequence[int]) -> int:
         """Return the number of the template of a job that takes so much, without the leading 1."""
@@ -143,6 +147,8 @@ class LimitBook:
         found = self._templates.get(key)
         if found is None:
             found = self._templates[key] = self._first.size - 1
+            # Arrays may give way to longer ones.
+            self._made = None
             for reason in held[:1]:
                 self._add(("job", reason), 0, reason, 0, 1, checked=True)
             if self._enforced:

@@ -51,8 +51,6 @@ _LIMITS = {
 #: Seconds within which Slurm takes the ends of running jobs together at first.
 _ENDS_WITHIN = 30
 _NOTHING: IntArray = np.zeros(0, dtype=np.int64)
-#: Statistics: how often each pass ran.
-MAIN_PASSES, BACKFILL_PASSES = "main_passes", "backfill_passes"
 
 
 class Passes(Dispatcher):
@@ -124,7 +122,6 @@ class Passes(Dispatcher):
         self._overlaps = np.asarray((nodes[:, None] & nodes[None]).any(axis=2))
         self._numbers = self._settings()
         self._nowhere: BoolArray = np.zeros((0, len(system.capacity)), dtype=np.bool_)
-        self._begins: IntArray = np.zeros(0, dtype=np.int64)
         self._eligible: BoolArray | None = None
         self._known = 0
         self._reordered = 0
@@ -172,15 +169,13 @@ class Passes(Dispatcher):
             return NOTHING
         timing.note(now, arrived=bool(arrived))
         depth, backfill = timing.due(now, len(self._queue))
-        stats: dict[str, float] = {}
         if depth or backfill:
-            stats = {MAIN_PASSES: bool(depth), BACKFILL_PASSES: backfill}
             decision = self._run(view, self._queue.order, depth, backfill=backfill)
         elif arrived and not self._defers:
             decision = self._try_arrivals(view, arrived)
         else:
             decision = NOTHING
-        return decision._replace(again_at=self._next_at(now), stats=stats)
+        return decision._replace(again_at=self._next_at(now))
 
     def _next_at(self, now: int) -> int | None:
         """Return when something is to do for the jobs that wait, whatever happens."""
@@ -229,18 +224,12 @@ class Passes(Dispatcher):
         """
         records, now = self._records, view.now
         shapes, eligible = records.shapes(view)
-        numbers = self._numbers.copy()
+        numbers = self._numbers
         numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
         numbers[r.DEPTH] = depth
         numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
-        if alone:
-            numbers[r.LEAST_PRIORITY] = FAR
-        rules = r.Rules(
-            numbers,
-            self._group_starts(eligible),
-            records.partitions.nodes,
-            *self._kept(now),
-        )
+        numbers[r.LEAST_PRIORITY] = FAR if alone else self.policy["bf_min_prio_reserve"]
+        rules = self._rules_at(now, eligible)
         limits = records.limits.limits(records.amounts)
         packed, looked_at, started = slurm.slurm_pass(
             LOWEST_SWITCH if self.tree else CONTIGUOUS,
@@ -292,21 +281,20 @@ class Passes(Dispatcher):
                 records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
             )
 
-    def _kept(self, now: int) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return when nodes are reserved and which; nothing where all that has passed."""
-        there = self._records.reservations
-        if not len(there) or int(there.end.max()) <= now:
-            return _NOTHING, _NOTHING, self._nowhere
-        return there.start, there.end, there.nodes
-
-    def _group_starts(self, eligible: BoolArray) -> IntArray:
-        """Return where groups of nodes begin whatever is free, as bits."""
+    def _rules_at(self, now: int, eligible: BoolArray) -> r.Rules:
+        """Return the rules of a pass; where groups of nodes begin whatever is free is kept."""
+        there, nodes = self._records.reservations, self._records.partitions.nodes
         if eligible is not self._eligible:
-            nodes, weights = self._records.partitions.nodes, self._weights
-            kept = self._records.reservations.nodes
-            alike = [eligible.T, nodes.T, kept.T, *([weights] if len(weights) else [])]
-            self._begins, self._eligible = r.group_begins(*alike), eligible
-        return self._begins
+            weights = [self._weights] if len(self._weights) else []
+            begins = r.group_begins(eligible.T, nodes.T, there.nodes.T, *weights)
+            kept = there.start, there.end, there.nodes
+            self._rules = r.Rules(self._numbers, begins, nodes, *kept)
+            self._eligible = eligible
+        if len(self._rules.kept) and int(there.end.max()) <= now:
+            self._rules = self._rules._replace(
+                kept_from=_NOTHING, kept_until=_NOTHING, kept=self._nowhere
+            )
+        return self._rules
 
     # --- what has happened ------------------------------------------------------------------------
 
@@ -344,7 +332,7 @@ class Passes(Dispatcher):
     def _note_ends(self, columns: IntArray, now: int) -> None:
         """Let jobs that do not run any more count no more."""
         running, records = self._running, self._records
-        places = np.flatnonzero(columns[running.rows, c.STATE] != c.RUNNING)
+        places = slurm.not_running(running.rows, columns)
         if not len(places):
             return
         starts = columns[running.rows[places], c.START].tolist()

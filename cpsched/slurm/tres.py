@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.priority import Fifo, units_a_node_holds
+from cpsched.priority import least_taken, units_a_node_holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,8 +52,6 @@ class Tres:
         self.names = tuple(names)
         self._resources = [resources_of(name, system.resources) for name in names]
         self._nodes: IntArray = np.unique(system.capacity, axis=0)
-        self._sizes = Fifo()
-        self._sizes.reset(system)
 
     def amounts(self, jobs: JobTable) -> IntArray:
         """
@@ -61,7 +59,7 @@ class Tres:
 
         A job takes as few nodes as it may and as hold it.
         """
-        taken = self._sizes.taken(jobs)
+        taken = least_taken(jobs, self._nodes)
         found = np.zeros((len(jobs), len(self.names)), dtype=np.int64)
         for at, (name, resources) in enumerate(zip(self.names, self._resources, strict=True)):
             if name == "node":
