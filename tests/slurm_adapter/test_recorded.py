@@ -84,15 +84,28 @@ def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) 
     assert touched.gaps == []
 
 
-def test_esp_starts_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
-    """228 jobs of whole nodes: from the site's file alone to the starts of the real Slurm."""
-    folder = data / "slurm" / "22.05.8" / "esp"
-    site = read_site(Files(conf=folder / "slurm.conf"), "esp")
-    site.write(tmp_path, overwrite=False)
+def waits(folder: Path, out: Path, **files: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return recorded and simulated waits, from the files of a site and its accounting alone."""
+    site = read_site(Files(conf=folder / "slurm.conf", **files), "site")
+    site.write(out, overwrite=False)
     log = traces.read(folder / "sacct.txt.gz")
-    run = simulate(log, site.system, dispatcher=f"slurm:policy={tmp_path / 'esp.policy.toml'}")
-    simulated = run.schedule.start - log.submit
-    recorded = log.recorded_start - log.submit
+    run = simulate(log, site.system, dispatcher=f"slurm:policy={out / 'site.policy.toml'}")
+    return log.recorded_start - log.submit, run.schedule.start - log.submit
+
+
+def test_esp_starts_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
+    """228 jobs of whole nodes, first come, first served with backfill."""
+    recorded, simulated = waits(data / "slurm" / "22.05.8" / "esp", tmp_path)
     assert recorded.mean() == pytest.approx(3498, abs=1)
     assert simulated.mean() == pytest.approx(recorded.mean(), rel=0.02)
     assert np.median(abs(simulated - recorded)) < 0.02 * recorded.mean()
+
+
+def test_a_mixed_load_waits_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
+    """370 jobs of six users in four partitions, under fair share."""
+    folder = data / "slurm" / "22.05.8" / "mixed"
+    files = {"assoc": folder / "assoc-tree.txt", "qos": folder / "qos.txt"}
+    recorded, simulated = waits(folder, tmp_path, **files)
+    assert recorded.mean() == pytest.approx(750, abs=1)
+    assert simulated.mean() == pytest.approx(recorded.mean(), rel=0.15)
+    assert np.median(abs(simulated - recorded)) < 0.05 * recorded.mean()
