@@ -238,6 +238,8 @@ class Lines:
                 self.bad(error)
                 continue
             if layout is None:
+                if _is_comment(text):
+                    continue
                 layout, is_header = _layout(text, here)
                 header = text if is_header else ""
                 if is_header or text.startswith("#"):
@@ -294,13 +296,18 @@ def header_of(text: str) -> tuple[tuple[str, ...], str] | None:
 
 def is_first_line(head: bytes) -> bool:
     """Tell whether the first bytes of a file are those of sacct's lines."""
-    first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace")
+    lines = (line.decode("utf-8", "replace").strip() for line in head.split(b"\n"))
+    first = next((line for line in lines if line and not _is_comment(line)), "")
     try:
         _layout(first, Place(Path()))
     except TraceError:
         found = header_of(_FORMAT_LINE.sub("", first, count=1).strip())
         return found is not None and _names_jobs(found[0])
     return True
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("#") and not _FORMAT_LINE.match(line)
 
 
 def _names_jobs(names: Sequence[str]) -> bool:

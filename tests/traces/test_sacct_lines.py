@@ -115,6 +115,13 @@ def test_without_a_header_the_documented_columns_are_meant(log, differences) -> 
         traces.read(log("d.txt", f"{ROW}\n"), format="sacct")
 
 
+def test_comments_before_the_header_are_passed_over(log, differences) -> None:
+    plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
+    path = log("b.txt", f"# of March\n\n#\n{NAMES}\n{ROW}\n")
+    assert traces.detect(path) == "sacct"
+    assert differences(traces.read(plain), traces.read(path)) == ["title"]
+
+
 def test_bytes_that_are_not_utf8_are_latin_1(log) -> None:
     lines = [NAMES.encode(), row(JobName="J\xf6rg").encode("latin-1"), row(JobID="8").encode()]
     workload = traces.read(log("a.sacct", b"\n".join(lines)))
