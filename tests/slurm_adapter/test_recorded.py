@@ -1,5 +1,7 @@
 """The cluster of a recording: its files and what its controller shows give one machine."""
 
+import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,6 +84,24 @@ def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) 
     assert touched.jobs == 448
     assert touched.bad == 0
     assert touched.gaps == []
+
+
+def test_usage_is_that_of_sshare(folder: Path, tmp_path: Path) -> None:
+    with gzip.open(folder / "snapshots.json.gz", "rt") as file:
+        shown = json.load(file)[3]["output"]["sshare"]
+    (tmp_path / "sshare.txt").write_text(shown)
+    files = Files(
+        conf=folder / "slurm.conf",
+        assoc=folder / "assoc-tree.txt",
+        qos=folder / "qos.txt",
+        sshare=tmp_path / "sshare.txt",
+    )
+    found = {(one.account, one.user): one.usage for one in read_site(files).policy.associations}
+    line = next(line for line in shown.splitlines() if "|user8|" in line and "astro" in line)
+    assert found["astro", "user8"] == float(line.split("|")[4]) > 0
+    assert found["astro", ""] == 0
+    # user8 has used nothing in bio, nor has root.
+    assert sum(1 for usage in found.values() if usage) == 8
 
 
 def waits(folder: Path, out: Path, **files: Path) -> tuple[np.ndarray, np.ndarray]:
