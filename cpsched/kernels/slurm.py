@@ -40,6 +40,7 @@ from cpsched.kernels.slurm_records import (
     ASSOCIATION,
     BACKFILL,
     BACKFILL_STARTS,
+    BEGINS,
     BEHIND,
     CLOSE,
     DEPTH,
@@ -217,6 +218,8 @@ def _main_pass(order, records, rules, limits, cols, machine, placer, profile):
         partition = records[record, PARTITION] + 1
         own = records[record, RESERVATION]
         if records[record, SEVERAL] and _has_started(placed, num_placed, records, row):
+            continue
+        if records[record, BEGINS] > numbers[NOW]:
             continue
         if starts >= numbers[MOST_STARTS] or tested > numbers[DEPTH]:
             break
@@ -532,6 +535,8 @@ def _backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pr
             break
         if records[record, SEVERAL] and _has_started(placed, num_placed, records, row):
             continue
+        if records[record, BEGINS] > now:
+            continue
         if task >= 0 and task == rejected and partition == rejected_partition:
             continue
         over = over_limit(limits, template, record)
@@ -730,30 +735,6 @@ def slurm_pass(
         arena_amount,
     )  # fmt: skip
     return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started
-
-
-@kernel
-def goes_first(order, at, records, tier, overlaps):
-    """
-    Say whether no job ahead of one in the queue, and above it, may want its nodes.
-
-    Parameters
-    ----------
-    order, at
-        The queue, and the job's place in it.
-    tier, overlaps
-        Of each partition; whether each pair of them have nodes in common.
-    """
-    record = order[at]
-    partition = records[record, PARTITION]
-    for i in range(at):
-        other = order[i]
-        theirs = records[other, PARTITION]
-        above = tier[theirs] > tier[partition]
-        above = above or records[other, PRIORITY] > records[record, PRIORITY]
-        if above and overlaps[partition, theirs] and records[other, REASON] < OVER_LIMIT:
-            return False
-    return True
 
 
 @kernel

@@ -37,7 +37,9 @@ RESERVATION, UNTIL = 8, 9
 RESERVES_FROM, PRIORITY = 10, 11
 #: Why it does not start, and for when the last backfill pass planned it (-1: not at all).
 REASON, PLANNED = 12, 13
-NUM_FIELDS = 14
+#: The second before which the job does not start.
+BEGINS = 14
+NUM_FIELDS = 15
 
 # Values of REASON; from ``OVER_LIMIT`` on the counter that is too high.
 UNKNOWN, BEHIND, NO_NODES, OVER_LIMIT = range(4)

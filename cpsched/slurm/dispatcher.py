@@ -37,8 +37,6 @@ class Slurm(Preemption):
         Which nodes a job gets, see :class:`~cpsched.dispatch.slurm_backfill.SlurmBackfill`.
     lag
         Seconds from an event to the main pass that it brings about.
-    bf_offset
-        Backfill passes are so many seconds after multiples of ``bf_interval``.
     **parameters
         Parameters of ``slurm.conf`` by name, which go before those of the policy.
     """
@@ -52,18 +50,16 @@ class Slurm(Preemption):
         policy: File | Policy | None = None,
         topology: str = "line",
         lag: int = 0,
-        bf_offset: int = 0,
         **parameters: Any,
     ) -> None:
         check_choice("topology", topology, ("line", "tree"))
         check_least("lag", lag, 0)
-        check_least("bf_offset", bf_offset, 0)
         known = policy if isinstance(policy, Policy) else Policy()
         if isinstance(policy, str):
             known = Policy.load(policy)
         given = {name: _value(name, text) for name, text in parameters.items() if text is not None}
         self.policy = known.with_parameters(given)
-        self.passes = Passes(self.policy, tree=topology == "tree", lag=lag, bf_offset=bf_offset)
+        self.passes = Passes(self.policy, tree=topology == "tree", lag=lag)
         super().__init__(self.passes)
         self._preempts = self.policy["PreemptType"] != "preempt/none"
 

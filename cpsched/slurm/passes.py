@@ -48,6 +48,8 @@ _LIMITS = {
     "bf_max_job_start": r.BACKFILL_STARTS,
     "bf_job_part_count_reserve": r.PARTITION_RESERVATIONS,
 }
+#: Seconds for which a job rests that was queued again.
+_REST = 121
 #: Seconds within which Slurm takes the ends of running jobs together at first.
 _ENDS_WITHIN = 30
 _NOTHING: IntArray = np.zeros(0, dtype=np.int64)
@@ -63,16 +65,15 @@ class Passes(Dispatcher):
         The rules.
     tree
         Whether nodes are chosen under the lowest switch, or along a line.
-    lag, bf_offset
+    lag
         As of :class:`~cpsched.slurm.dispatcher.Slurm`.
     """
 
     name = "slurm"
 
-    def __init__(self, policy: Policy, *, tree: bool, lag: int, bf_offset: int) -> None:
+    def __init__(self, policy: Policy, *, tree: bool, lag: int) -> None:
         self.policy, self.tree = policy, tree
-        self._lag, self._bf_offset = lag, bf_offset
-        self._defers = policy["defer"] or policy["defer_batch"]
+        self._lag = lag
         multifactor = policy["PriorityType"] == "priority/multifactor"
         self._shares = multifactor and policy["PriorityWeightFairshare"] > 0
         self._changes = self._shares or (multifactor and policy["PriorityWeightAge"] > 0)
@@ -112,14 +113,12 @@ class Passes(Dispatcher):
         self._queue = SortedQueue(self._records)
         self._running = Running()
         self._calculations = Calculations(policy, self._records.accounts, self._epoch)
-        self._timing = Timing(policy, lag=self._lag, bf_offset=self._bf_offset)
+        self._timing = Timing(policy, lag=self._lag)
         self._places = packed_places(system.topology)
         self._capacity: IntArray = system.capacity
         self._scarce: IntArray = np.zeros(system.capacity.shape[1], dtype=np.int64)
         weights = system.weights
         self._weights: IntArray = weights if weights.any() else weights[:0]
-        nodes = self._records.partitions.nodes
-        self._overlaps = np.asarray((nodes[:, None] & nodes[None]).any(axis=2))
         self._numbers = self._settings()
         self._nowhere: BoolArray = np.zeros((0, len(system.capacity)), dtype=np.bool_)
         self._eligible: BoolArray | None = None
@@ -127,6 +126,9 @@ class Passes(Dispatcher):
         self._reordered = 0
         #: How many jobs are in the queue.
         self._waiting = 0
+        #: How often jobs were queued again, and when those that were may start.
+        self._attempts: dict[int, int] = {}
+        self._rests: list[int] = []
         #: Records, by row, of jobs for which others have to leave their nodes.
         self._claimed: dict[int, int] = {}
         #: Records that started in the last decision.
@@ -165,14 +167,15 @@ class Passes(Dispatcher):
         if self._change is not None and self._change <= now:
             self._change = self._records.reservations.next_change(now)
             timing.ended(now)
+        rested = [until for until in self._rests if until <= now]
+        if rested:
+            self._rests = [until for until in self._rests if until > now]
         if not len(self._queue):
             return NOTHING
-        timing.note(now, arrived=bool(arrived))
+        timing.note(now, arrived=bool(arrived or rested))
         depth, backfill = timing.due(now, len(self._queue))
         if depth or backfill:
             decision = self._run(view, self._queue.order, depth, backfill=backfill)
-        elif arrived and not self._defers:
-            decision = self._try_arrivals(view, arrived)
         else:
             decision = NOTHING
         return decision._replace(again_at=self._next_at(now))
@@ -181,7 +184,7 @@ class Passes(Dispatcher):
         """Return when something is to do for the jobs that wait, whatever happens."""
         if not len(self._queue):
             return None
-        due = [self._timing.next_due(now), self._change]
+        due = [self._timing.next_due(now), self._change, *self._rests]
         if self._changes:
             due.append(self._calculations.next_at)
         return min((at for at in due if at is not None), default=None)
@@ -192,26 +195,7 @@ class Passes(Dispatcher):
         if self._changes and self._queue.prioritise(at, self._calculations.fair_share):
             self._timing.changed()
 
-    def _try_arrivals(self, view: View, arrived: list[int]) -> Decision:
-        """Try to start each new job alone, unless others that wait are above it."""
-        order = self._queue.order
-        table, tier = self._records.table, self._records.partitions.tier
-        alone = [
-            record
-            for record in arrived
-            if slurm.goes_first(
-                order, int(np.flatnonzero(order == record)[0]), table, tier, self._overlaps
-            )
-        ]
-        if not alone:
-            return NOTHING
-        return self._run(
-            view, np.array(alone, dtype=np.int64), int(FAR), backfill=False, alone=True
-        )
-
-    def _run(
-        self, view: View, order: IntArray, depth: int, *, backfill: bool, alone: bool = False
-    ) -> Decision:
+    def _run(self, view: View, order: IntArray, depth: int, *, backfill: bool) -> Decision:
         """
         Run passes over some records.
 
@@ -219,8 +203,6 @@ class Passes(Dispatcher):
         ----------
         depth
             How many jobs the main pass looks at; 0: there is none.
-        alone
-            Whether jobs that do not fit hold up nobody.
         """
         records, now = self._records, view.now
         shapes, eligible = records.shapes(view)
@@ -228,7 +210,6 @@ class Passes(Dispatcher):
         numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
         numbers[r.DEPTH] = depth
         numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
-        numbers[r.LEAST_PRIORITY] = FAR if alone else self.policy["bf_min_prio_reserve"]
         rules = self._rules_at(now, eligible)
         limits = records.limits.limits(records.amounts)
         packed, looked_at, started = slurm.slurm_pass(
@@ -323,11 +304,21 @@ class Passes(Dispatcher):
         """Put a job into the queue, in each of its partitions."""
         records = self._records
         numbers = records.add(store, row, now)
+        if store.columns.item(row, c.ATTEMPTS) > self._attempts.get(row, 0):
+            self._attempts[row] = store.columns.item(row, c.ATTEMPTS)
+            self._rest(numbers, now + _REST)
         for record in numbers:
             records.prioritise_one(record, now, self._calculations.fair_share)
             self._queue.insert(record)
         self._waiting += 1
         return numbers
+
+    def _rest(self, numbers: range, until: int) -> None:
+        """Let a job that was queued again start no earlier than at some second."""
+        records = self._records
+        records.table[numbers.start : numbers.stop, r.BEGINS] = until
+        records.since[numbers.start : numbers.stop] = until
+        self._rests.append(until)
 
     def _note_ends(self, columns: IntArray, now: int) -> None:
         """Let jobs that do not run any more count no more."""
@@ -468,6 +459,9 @@ class Passes(Dispatcher):
             "priorities": records.table[live, r.PRIORITY],
             "waiting": len(self._queue),
             "claimed": len(claimed),
+            "begins": records.table[live, r.BEGINS],
+            "attempts": np.array(list(self._attempts.items()), dtype=np.int64).reshape(-1, 2),
+            "rests": np.array(self._rests, dtype=np.int64),
             "change": -1 if self._change is None else self._change,
             "known": self._known,
             "reordered": self._reordered,
@@ -480,6 +474,8 @@ class Passes(Dispatcher):
         self._calculations.restore(state["calculations"])
         self._timing.restore(state["timing"])
         self._known = int(state["known"])
+        self._attempts = dict(state["attempts"].tolist())
+        self._rests = state["rests"].tolist()
         self._change = int(state["change"]) if state["change"] >= 0 else None
         self._reordered = int(state["reordered"])
         # Jobs are looked up when there is a view of them.
@@ -490,17 +486,16 @@ class Passes(Dispatcher):
         self._saved = None
         self._last_eligible = view.eligible
         records, store = self._records, view.waiting.store
-        columns = ("rows", "partitions", "since", "priorities", "reasons", "planned")
+        columns = ("rows", "partitions", "since", "priorities", "reasons", "planned", "begins")
         entries = zip(*(saved[name].tolist() for name in columns), strict=True)
-        for place, (row, partition, since, priority, reason, planned) in enumerate(entries):
+        for place, (row, partition, since, priority, *seen) in enumerate(entries):
             numbers = records.add(store, row, since)
             record = next(
                 one for one in numbers if records.table.item(one, r.PARTITION) == partition
             )
             records.since[record] = since
             records.table[record, r.PRIORITY] = priority
-            records.table[record, r.REASON] = reason
-            records.table[record, r.PLANNED] = planned
+            records.table[record, [r.REASON, r.PLANNED, r.BEGINS]] = seen
             if place < int(saved["waiting"]):
                 self._queue.insert(record)
             else:

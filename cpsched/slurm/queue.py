@@ -19,7 +19,9 @@ _FEWEST = 256
 
 class SortedQueue:
     """
-    Records that wait, by reservation, tier of partition, priority and number.
+    Records that wait: those first that nobody may preempt, and those in reservations.
+
+    Then by tier of partition, priority and number.
 
     Between two computations of priorities the order stands; who arrives is put at his place.
 
@@ -88,8 +90,9 @@ class SortedQueue:
     def _key(self, record: int) -> int:
         item = self._records.table.item
         tier = int(self._records.partitions.tier[item(record, r.PARTITION)])
-        reserved = item(record, r.RESERVATION) >= 0
-        return -((((reserved << 17) + tier) << 32) + item(record, r.PRIORITY))
+        safe = self._records.safe.item(self._records.qos.item(record))
+        first = (safe << 1) + (item(record, r.RESERVATION) >= 0)
+        return -((((first << 17) + tier) << 32) + item(record, r.PRIORITY))
 
 
 class Running:

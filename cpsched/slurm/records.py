@@ -99,6 +99,12 @@ class Records:
         self.kinds = (*self.tres.names, "billing")
         self.limits = LimitBook(policy, self.accounts.associations, self.kinds)
         self._qos = {name: at for at, name in enumerate(policy.qos)}
+        #: Of each QOS (the last: none), whether no other may preempt it; those go first.
+        preempted = {name for one in policy.qos.values() for name in one.preempt}
+        by_qos = policy["PreemptType"] == "preempt/qos"
+        self.safe: IntArray = np.array(
+            [not (by_qos and name in preempted) for name in (*policy.qos, "")], dtype=np.int64
+        )
         self._flags = policy["PriorityFlags"]
         self.multifactor = self._multifactor(system)
         self._basic = policy["PriorityType"] == "priority/basic"
@@ -223,7 +229,7 @@ class Records:
         self.table[at] = (
             row, partition, self._shapes.asked(values[c.SHAPE], partition if several else -1, own),
             template, several, array, who.user, who.association, own, until,
-            since + self.policy["bf_min_age_reserve"], 0, r.UNKNOWN, -1,
+            since + self.policy["bf_min_age_reserve"], 0, r.UNKNOWN, -1, -1,
         )  # fmt: skip
         self.amounts[at] = counted
         self.weighted[at] = weighted
@@ -341,7 +347,8 @@ class Records:
         table = self.table[records]
         reserved = (table[:, r.RESERVATION] >= 0).astype(np.int64)
         tier = self.partitions.tier[table[:, r.PARTITION]]
-        keys: IntArray = -((((reserved << 17) + tier) << 32) + table[:, r.PRIORITY])
+        first = (self.safe[self.qos[records]] << 1) + reserved
+        keys: IntArray = -((((first << 17) + tier) << 32) + table[:, r.PRIORITY])
         return keys
 
     def shapes(self, view: View) -> tuple[IntArray, BoolArray]:

@@ -2,8 +2,9 @@
 When Slurm's passes are due.
 
 A main pass over the first jobs comes at once when a job ends, and within ``batch_sched_delay``
-after one was submitted; one over all jobs every ``sched_interval``; a backfill pass every
-``bf_interval``. None comes where nothing has happened that could make a difference.
+after one was submitted; one over all jobs every ``sched_interval``; a backfill pass as soon as
+``bf_interval`` is over since the last. None comes where nothing has happened that could make a
+difference.
 """
 
 from __future__ import annotations
@@ -31,12 +32,10 @@ class Timing:
         With the intervals.
     lag
         Seconds from an event to the main pass that it brings about.
-    bf_offset
-        Backfill passes are so many seconds after multiples of their interval.
     """
 
-    def __init__(self, policy: Policy, *, lag: int = 0, bf_offset: int = 0) -> None:
-        self._lag, self._offset = lag, bf_offset
+    def __init__(self, policy: Policy, *, lag: int = 0) -> None:
+        self._lag = lag
         self._defers = policy["defer"] or policy["defer_batch"]
         self._depth: int = policy["default_queue_depth"]
         self._delay: int = policy["batch_sched_delay"]
@@ -52,9 +51,10 @@ class Timing:
         #: When the last main pass was, and the last that did not follow from a job's end.
         self._last = -_FAR
         self._last_queued = -_FAR
-        #: When a pass over all jobs, and a backfill pass, are due.
+        #: When a pass over all jobs, and a backfill pass, are due, and when the last of these was.
         self._full = _FAR
         self._backfill = _FAR
+        self._last_backfill = -_FAR
         #: Something has changed of which no pass has been told a time.
         self._news = False
 
@@ -83,9 +83,10 @@ class Timing:
         if self._news:
             self._news = False
             if self._interval > 0:
-                self._full = min(self._full, _next(now, self._interval, 0))
+                self._full = min(self._full, -(-now // self._interval) * self._interval)
             if self._bf_interval > 0:
-                self._backfill = min(self._backfill, _next(now, self._bf_interval, self._offset))
+                due = max(now, self._last_backfill + self._bf_interval)
+                self._backfill = min(self._backfill, due)
 
     def due(self, now: int, num_waiting: int) -> tuple[int, bool]:
         """
@@ -112,7 +113,7 @@ class Timing:
                 self._full = _FAR
         backfill = self._backfill <= now
         if backfill:
-            self._backfill = _FAR
+            self._backfill, self._last_backfill = _FAR, now
         return depth, backfill
 
     def next_due(self, now: int) -> int | None:
@@ -129,16 +130,15 @@ class Timing:
             "last_queued": self._last_queued,
             "full": self._full,
             "backfill": self._backfill,
+            "last_backfill": self._last_backfill,
             "news": self._news,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what :meth:`state` gave."""
-        for name in ("after_end", "queued", "last", "last_queued", "full", "backfill"):
+        for name in (
+            *("after_end", "queued", "last", "last_queued", "full"),
+            *("backfill", "last_backfill"),
+        ):
             setattr(self, f"_{name}", int(state[name]))
         self._news = bool(state["news"])
-
-
-def _next(now: int, interval: int, offset: int) -> int:
-    """Return the first second from now on that is so long after a multiple of an interval."""
-    return -(-(now - offset) // interval) * interval + offset

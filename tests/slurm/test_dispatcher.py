@@ -38,20 +38,21 @@ def parted(*groups: str, **queues: dict) -> System:
 # --- passes --------------------------------------------------------------------------------------
 
 
-def test_a_new_job_above_all_others_is_tried_at_once_and_others_wait_for_a_pass():
+def test_a_job_waits_for_a_pass():
     """
-    B is blocked at 1. With first come, first served C waits for backfill; where all are equal, C is
-    tried when it is submitted.
+    A main pass follows a submit within three seconds, a backfill pass the last one by its interval.
+
+    A and B are submitted at 0 and 1, and B is blocked, so that C waits for backfill.
     """
     workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 7))
     nodes = machine((1,), (1,))
     assert starts(workload, nodes, slurm(bf_interval="30")) == [0, 38, 30]
     assert starts(workload, nodes, slurm(bf_interval="5")) == [0, 38, 5]
-    equal = slurm(bf_interval="30", PriorityType="priority/multifactor")
-    assert starts(workload, nodes, equal) == [0, 38, 2]
+    # Two that fit: the second comes after the pass at 0.
+    builtin = slurm(SchedulerType="sched/builtin")
+    assert starts(jobs((0, 1, 9), (1, 1, 9)), nodes, builtin) == [0, 3]
     # C ends at 37, and the pass that follows puts off the one for the end of A by three seconds.
-    deferred = slurm(bf_interval="30", PriorityType="priority/multifactor", defer="yes")
-    assert starts(workload, nodes, deferred) == [0, 40, 30]
+    assert starts(workload, nodes, slurm(bf_interval="30", defer="yes")) == [0, 40, 30]
 
 
 def test_backfill_rounds_reservations_down_and_ends_before_them():
@@ -324,7 +325,11 @@ GraceTime = 30
 
 
 def test_a_qos_preempts_those_it_names_after_their_grace():
-    """Two nodes full of spare jobs; the youngest leaves 30 s after it is told, and runs again."""
+    """
+    Two nodes full of spare jobs; the youngest leaves 30 s after it is told.
+
+    It rests for two minutes as Slurm has it, and runs again.
+    """
     workload = jobs(
         (0, 1, 200),
         (5, 1, 200),
@@ -333,7 +338,7 @@ def test_a_qos_preempts_those_it_names_after_their_grace():
         restartable=[True] * 3,
     )
     found = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
-    assert found.start.tolist() == [0, 90, 40]
+    assert found.start.tolist() == [0, 161, 40]
     assert verify(found) == []
     # One of the same QOS, or of none, preempts nobody.
     workload = jobs(
@@ -360,15 +365,14 @@ def test_a_job_over_its_limit_preempts_nobody():
         restartable=[True] * 6,
     )
     found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
-    # At 90 the spare jobs go first, which were submitted first; the last one has one leave then.
-    assert found[3:] == [40, 40, 120]
+    assert found[3:] == [40, 40, 90]
 
 
 def test_tiers_of_partitions_preempt_as_the_cluster_says():
     system = parted("a", low={"priority_tier": 1}, high={"priority_tier": 2})
     workload = jobs((0, 1, 100), (10, 1, 50), queue=["low", "high"], restartable=[True] * 2)
     by_tier = {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"}
-    assert starts(workload, system, slurm(**by_tier)) == [60, 10]
+    assert starts(workload, system, slurm(**by_tier)) == [131, 10]
     assert starts(workload, system, slurm()) == [0, 100]
     killed = run(workload, system, slurm(**{**by_tier, "PreemptMode": "CANCEL"})).schedule
     assert killed.outcome.tolist() == [JobOutcome.KILLED, JobOutcome.COMPLETED]
