@@ -118,6 +118,11 @@ def _lines(checked: Check) -> Iterator[str]:
         yield f"left out: {counted(number, 'job')} that {reason}"
     yield ""
     yield from map(escaped, statement(whole))
+    given = checked.given
+    yield (
+        f"Given what really ran until then, {given.same:.0%} of the jobs are started within a"
+        f" minute of their recorded start, {given.earlier:.0%} earlier and {given.later:.0%} later."
+    )
     yield ""
     yield _groups(whole).text(width=width())
     yield ""

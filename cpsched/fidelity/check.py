@@ -10,7 +10,9 @@ from cpsched.explain import explain
 from cpsched.fidelity import fitting
 from cpsched.fidelity.differences import Difference, differences
 from cpsched.fidelity.measures import Fidelity, measure
+from cpsched.fidelity.replay import Agreement, replay
 from cpsched.study import carry_out, load_run
+from cpsched.study.sources import prepare
 from cpsched.study.study import Choice
 from cpsched.study.task import tasks_of
 
@@ -48,6 +50,8 @@ class Check:
         Seconds from a decision to a start, fitted on the first part.
     fit
         Parameters that were fitted; None where none were to be.
+    given
+        How often the dispatcher would have started a job when it was, given what ran until then.
     """
 
     run: Path
@@ -59,6 +63,7 @@ class Check:
     split: int
     lag: int
     fit: Fit | None
+    given: Agreement
 
 
 def check(
@@ -125,6 +130,17 @@ def check(
         split=end,
         lag=lag,
         fit=fit,
+        given=_given(study, base),
+    )
+
+
+def _given(study: Study, dispatcher: str) -> Agreement:
+    task = tasks_of(study)[0]
+    return replay(
+        prepare(task.made_of),
+        dispatcher=dispatcher,
+        predictor=task.predictor,
+        settings=task.settings,
     )
 
 
@@ -140,8 +156,6 @@ def _measured(schedule: Schedule, start: int | None, end: int | None, lag: int =
 
 def told(checked: Check, study: Study, most: int) -> list[Difference]:
     """Return the jobs that differ most, with what the simulation says of them and the record."""
-    from cpsched.study.sources import prepare
-
     task = tasks_of(study)[0]
     about = load_run(checked.run).about
 

@@ -34,6 +34,7 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
         **whole.to_dict(),
         "split": checked.split,
         "lag": checked.lag,
+        "given_what_ran": checked.given.to_dict(),
         "fit": None if checked.fit is None else asdict(checked.fit),
         "first_part": asdict(checked.first.overall),
         "last_part": asdict(checked.last.overall),

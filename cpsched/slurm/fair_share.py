@@ -280,7 +280,7 @@ class Usage:
     def started(self, association: int, billing: float, now: int) -> None:
         """Charge a job from now on; ``billing`` counts the usage factor of its QOS."""
         self._rate[association] += billing
-        if now != self.last:
+        if now > self.last:
             self._late.append((association, now, billing))
 
     def ended(self, association: int, billing: float, start: int, now: int) -> None:

@@ -353,11 +353,12 @@ class Passes(Dispatcher):
                 self._count(self._claimed[row], 1)
         unknown = np.setdiff1d(view.running.rows, self._running.rows)
         for row in unknown.tolist():
-            record = records.add(view.waiting.store, row, columns.item(row, c.START))[0]
+            start = columns.item(row, c.START)
+            record = records.add(view.waiting.store, row, start)[0]
             self._running.add(record, row)
             self._count(record, 1)
             association = records.table.item(record, r.ASSOCIATION)
-            self._calculations.started(association, records.billing.item(record), now)
+            self._calculations.started(association, records.billing.item(record), start)
         arrived: list[int] = []
         for row in np.setdiff1d(waiting, queued).tolist():
             arrived += self._enqueue(view.waiting.store, row, now)

@@ -169,6 +169,7 @@ def test_what_is_not_known_is_fitted_on_the_first_part(folder: Path) -> None:
     files = write_files(checked, told(checked, study(folder), 2), folder / "out")
     about = json.loads(files[0].read_text())
     assert about["lag"] == 2
+    assert about["given_what_ran"]["same"] > 0.8
     assert about["fit"]["options"] == {"backfill": "sjf"}
     rows = files[1].read_text().splitlines()
     assert rows[0] == "job_id,submit,recorded_wait_s,simulated_wait_s,error_s"

@@ -1,0 +1,190 @@
+"""
+What a dispatcher would have started, given what really ran.
+
+A simulation that starts one job otherwise soon has another queue altogether. Here the record is
+replayed: every job starts when it did, and the dispatcher is only asked. So each of its decisions
+is judged by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.passes import frozen
+from cpsched.model.decision import Decision, Start
+from cpsched.model.jobtable import JobTable
+from cpsched.model.types import MISSING
+from cpsched.simulation.simulate import simulate
+from cpsched.spec import build
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+    from cpsched.model.view import View
+    from cpsched.simulation.observers import Observer
+    from cpsched.simulation.simulate import Settings
+
+#: A start within so many seconds of the recorded one is the same: passes have their phases.
+SAME = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """
+    How often a dispatcher would have started a job when it was, given what ran until then.
+
+    Attributes
+    ----------
+    jobs
+        With a recorded start.
+    same, earlier, later
+        Shares of the starts within :data:`SAME` seconds, before that, and after it or not by then.
+    median_earlier
+        By how many seconds the earlier ones are, in the median; 0 if there are none.
+    """
+
+    jobs: int
+    same: float
+    earlier: float
+    later: float
+    median_earlier: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        return asdict(self)
+
+
+def replay(
+    fitted: Fitted,
+    *,
+    dispatcher: str,
+    predictor: str,
+    settings: Settings,
+    observers: Sequence[Observer] = (),
+) -> Agreement:
+    """
+    Ask a dispatcher at every moment of a record what it would start.
+
+    Starts are all :data:`SAME` seconds later than recorded, so that the dispatcher has as long to
+    ask for one after the record as before it. Where a job does not fit then, for its nodes may be
+    others than in the record, it starts as soon as it does.
+
+    Raises
+    ------
+    ValueError
+        If no job has a recorded start.
+    """
+    fitted = _recorded(fitted)
+    start = fitted.workload.recorded_start
+    known = start != MISSING
+    if not known.any():
+        raise ValueError("no job has a recorded start")
+    asked = _Replay(dispatcher, np.where(known, start + SAME, MISSING))
+    simulate(fitted, dispatcher=asked, predictor=predictor, settings=settings, observers=observers)
+    off = asked.wanted[known] - start[known]
+    never = asked.wanted[known] == MISSING
+    early = ~never & (off < -SAME)
+    same = ~never & (np.abs(off) <= SAME)
+    number = len(off)
+    return Agreement(
+        jobs=number,
+        same=float(same.sum()) / number,
+        earlier=float(early.sum()) / number,
+        later=float(number - same.sum() - early.sum()) / number,
+        median_earlier=float(np.median(-off[early])) if early.any() else 0.0,
+    )
+
+
+def _recorded(fitted: Fitted) -> Fitted:
+    """Return the jobs that started in the record, and those that were cancelled in the queue."""
+    workload = fitted.workload
+    rejected = [row for row, _ in fitted.rejected]
+    keep = (workload.recorded_start != MISSING) | (workload.cancel != MISSING)
+    keep[rejected] = False
+    rows = np.flatnonzero(keep)
+    jobs = workload.take(rows)
+    # What a job waited for came about in the record: when it could start is known.
+    return replace(
+        fitted,
+        workload=jobs.with_columns(dependency=np.full(len(rows), -1)),
+        eligible_class=fitted.eligible_class[rows],
+        rejected=(),
+    )
+
+
+class _Replay(Dispatcher):
+    """Starts jobs when it is told to, and notes when another dispatcher would have."""
+
+    name = "replay"
+    acts_when_idle = True
+
+    def __init__(self, dispatcher: str, due: IntArray) -> None:
+        self._inner: Dispatcher = build("dispatchers", dispatcher)
+        self.interval = self._inner.interval
+        self._due = due
+        self._placer = make_allocator("first-fit")
+        #: When the other one first wanted to start each job.
+        self.wanted = np.full(len(due), MISSING, dtype=np.int64)
+        #: What those hold in its eyes that it has just wanted to start.
+        self._pending: dict[int, Allocation] = {}
+
+    def on_epoch(self, epoch: int | None) -> None:
+        self._inner.on_epoch(epoch)
+
+    def reset(self, system: System, seed: int) -> None:
+        self._inner.reset(system, seed)
+        self._placer.reset(system)
+
+    def decide(self, view: View) -> Decision:
+        waiting = view.waiting
+        handles = waiting.handle
+        asked = self.wanted[handles] == MISSING
+        # A job that it would have started long ago must not hold up others in its eyes.
+        shown = JobTable(waiting.store, frozen(waiting.rows[asked]))
+        decision = self._inner.decide(
+            replace(view, waiting=shown, free=frozen(self._left(view, set(handles.tolist()))))
+        )
+        for action in decision.actions:
+            if isinstance(action, Start):
+                self.wanted[action.handle] = view.now
+                self._pending[action.handle] = action.allocation
+        due = self._due[handles]
+        ripe = np.flatnonzero((due != MISSING) & (due <= view.now))
+        starts = self._placed(view, ripe[np.argsort(due[ripe], kind="stable")])
+        coming = due[(due != MISSING) & (due > view.now)]
+        wakes = [] if not len(coming) else [int(coming.min())]
+        if decision.again_at is not None and decision.again_at > view.now:
+            wakes.append(decision.again_at)
+        return Decision(starts, again_at=min(wakes) if wakes else None)
+
+    def _left(self, view: View, waiting: set[int]) -> IntArray:
+        """Return what is free beside the jobs that it has just wanted to start, and that wait."""
+        free: IntArray = np.array(view.free)
+        for handle, allocation in list(self._pending.items()):
+            if handle not in waiting or view.now > self.wanted[handle] + 2 * SAME:
+                del self._pending[handle]
+            else:
+                free[allocation.node] = np.maximum(free[allocation.node] - allocation.amount, 0)
+        return free
+
+    def _placed(self, view: View, positions: IntArray) -> list[Start]:
+        free: IntArray = np.array(view.free)
+        starts = []
+        for at in positions.tolist():
+            allocation = self._placer.place(view, int(view.waiting.rows[at]), free)
+            if allocation is not None:
+                free[allocation.node] -= allocation.amount
+                starts.append(Start(int(view.waiting.handle[at]), allocation))
+        return starts
+
+    def never_starts(self, view: View) -> IntArray:
+        return view.waiting.rows

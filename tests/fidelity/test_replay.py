@@ -1,0 +1,110 @@
+"""What a dispatcher would have started, given what really ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cpsched import systems
+from cpsched.fidelity.replay import Agreement, replay
+from cpsched.mapping import fit
+from cpsched.model.types import MISSING
+from cpsched.model.workload import Workload
+from cpsched.simulation.simulate import Settings, simulate
+
+SYSTEM = """
+name = "site"
+resources = ["core"]
+[[nodes]]
+group = "node"
+count = 8
+core = 4
+[log]
+processors = "anywhere"
+"""
+POLICY = """
+[slurm]
+PriorityWeightFairshare = 1000
+PriorityWeightAge = 100
+[[association]]
+Account = "a"
+[[association]]
+Account = "b"
+Share = 3
+[[association]]
+Account = "a"
+User = "u0"
+[[association]]
+Account = "b"
+User = "u1"
+"""
+
+
+def workload(num: int = 300) -> Workload:
+    rng = np.random.default_rng(4)
+    runtime = rng.integers(300, 6000, num)
+    return Workload.build(
+        title="log",
+        job_id=[f"j{at}" for at in range(num)],
+        submit=np.sort(rng.integers(0, num * 400, num)),
+        runtime=runtime,
+        requested_time=runtime * rng.integers(1, 4, num),
+        units=rng.integers(1, 17, num),
+        request=np.ones((num, 1), dtype=int),
+        resources=("core",),
+        user=[f"u{at % 2}" for at in range(num)],
+        group=["ab"[at % 2] for at in range(num)],
+    )
+
+
+def asked(log: Workload, dispatcher: str) -> Agreement:
+    fitted = fit(log, systems.parse(SYSTEM))
+    return replay(fitted, dispatcher=dispatcher, predictor="requested", settings=Settings())
+
+
+def recorded(dispatcher: str) -> Workload:
+    log = workload()
+    made = simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule
+    return log.with_columns(recorded_start=made.start)
+
+
+def test_who_made_the_record_agrees_with_it_more_than_others() -> None:
+    log = recorded("easy")
+    own, other = asked(log, "easy"), asked(log, "fifo")
+    assert own.jobs == 300
+    assert own.same > 0.85
+    assert own.same > other.same + 0.2
+    # First come, first served never starts a job before EASY does.
+    assert other.earlier == 0
+    assert own.same + own.earlier + own.later == pytest.approx(1)
+
+
+def test_slurm_takes_it_that_others_start_its_jobs(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    spec = f"slurm:policy={tmp_path / 'policy.toml'}"
+    log = recorded(spec)
+    own = asked(log, spec)
+    # Fair share makes the order of the queue sensitive to a minute.
+    assert own.same > 0.6
+    assert own.same > asked(log, "fifo").same
+
+
+def test_a_record_that_waited_longer_is_told_as_earlier() -> None:
+    log = workload(50)
+    late = log.with_columns(recorded_start=log.submit + 500_000 + np.arange(50) * 6000)
+    found = asked(late, "easy")
+    assert found.earlier == 1
+    assert found.median_earlier > 400_000
+
+
+def test_jobs_that_never_started_are_left_out() -> None:
+    log = recorded("easy")
+    start, cancel = log.recorded_start.copy(), np.full(300, MISSING)
+    start[:5] = MISSING
+    cancel[2:5] = log.submit[2:5] + 10
+    found = asked(log.with_columns(recorded_start=start, cancel=cancel), "easy")
+    assert found.jobs == 295
+    with pytest.raises(ValueError, match="no job has a recorded start"):
+        asked(workload(), "easy")
