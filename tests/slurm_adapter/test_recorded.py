@@ -113,19 +113,24 @@ def waits(folder: Path, out: Path, **files: Path) -> tuple[np.ndarray, np.ndarra
     return log.recorded_start - log.submit, run.schedule.start - log.submit
 
 
-def test_esp_starts_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
-    """228 jobs of whole nodes, first come, first served with backfill."""
-    recorded, simulated = waits(data / "slurm" / "22.05.8" / "esp", tmp_path)
-    assert recorded.mean() == pytest.approx(3498, abs=1)
-    assert simulated.mean() == pytest.approx(recorded.mean(), rel=0.02)
-    assert np.median(abs(simulated - recorded)) < 0.02 * recorded.mean()
+@pytest.mark.parametrize(
+    ("name", "jobs", "wait", "bias"),
+    [("esp", 228, 3498, 0.05), ("esp_gpu", 458, 5556, 0.05), ("mixed", 370, 750, 0.25)],
+)
+def test_waits_are_those_under_slurm(
+    data: Path, tmp_path: Path, name: str, jobs: int, wait: int, bias: float
+) -> None:
+    """
+    Half the jobs wait as long as they did, but for less than a twentieth of the mean wait.
 
-
-def test_a_mixed_load_waits_as_it_did_under_slurm(data: Path, tmp_path: Path) -> None:
-    """370 jobs of six users in four partitions, under fair share."""
-    folder = data / "slurm" / "22.05.8" / "mixed"
-    files = {"assoc": folder / "assoc-tree.txt", "qos": folder / "qos.txt"}
+    The mean of ``mixed`` is held loosely: who waits hours there turns on seconds, and a start that
+    differs changes what comes after it.
+    """
+    folder = data / "slurm" / "22.05.8" / name
+    given = {"assoc": folder / "assoc-tree.txt", "qos": folder / "qos.txt"}
+    files = {key: path for key, path in given.items() if path.exists()}
     recorded, simulated = waits(folder, tmp_path, **files)
-    assert recorded.mean() == pytest.approx(750, abs=1)
-    assert simulated.mean() == pytest.approx(recorded.mean(), rel=0.15)
+    assert len(recorded) == jobs
+    assert recorded.mean() == pytest.approx(wait, abs=1)
     assert np.median(abs(simulated - recorded)) < 0.05 * recorded.mean()
+    assert simulated.mean() == pytest.approx(recorded.mean(), rel=bias)
