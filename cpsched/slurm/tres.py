@@ -51,7 +51,7 @@ class Tres:
     def __init__(self, system: System, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._resources = [resources_of(name, system.resources) for name in names]
-        self._nodes: IntArray = np.unique(system.capacity, axis=0)
+        self._nodes: IntArray = np.unique(system.capacity, axis=0).copy()
 
     def amounts(self, jobs: JobTable) -> IntArray:
         """
