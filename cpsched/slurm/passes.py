@@ -120,7 +120,6 @@ class Passes(Dispatcher):
         weights = system.weights
         self._weights: IntArray = weights if weights.any() else weights[:0]
         self._numbers = self._settings()
-        self._nowhere: BoolArray = np.zeros((0, len(system.capacity)), dtype=np.bool_)
         self._eligible: BoolArray | None = None
         self._known = 0
         self._reordered = 0
@@ -210,7 +209,7 @@ class Passes(Dispatcher):
         numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
         numbers[r.DEPTH] = depth
         numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
-        rules = self._rules_at(now, eligible)
+        rules = self._rules_for(eligible)
         limits = records.limits.limits(records.amounts)
         packed, looked_at, started = slurm.slurm_pass(
             LOWEST_SWITCH if self.tree else CONTIGUOUS,
@@ -262,7 +261,7 @@ class Passes(Dispatcher):
                 records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
             )
 
-    def _rules_at(self, now: int, eligible: BoolArray) -> r.Rules:
+    def _rules_for(self, eligible: BoolArray) -> r.Rules:
         """Return the rules of a pass; where groups of nodes begin whatever is free is kept."""
         there, nodes = self._records.reservations, self._records.partitions.nodes
         if eligible is not self._eligible:
@@ -271,10 +270,6 @@ class Passes(Dispatcher):
             kept = there.start, there.end, there.nodes
             self._rules = r.Rules(self._numbers, begins, nodes, *kept)
             self._eligible = eligible
-        if len(self._rules.kept) and int(there.end.max()) <= now:
-            self._rules = self._rules._replace(
-                kept_from=_NOTHING, kept_until=_NOTHING, kept=self._nowhere
-            )
         return self._rules
 
     # --- what has happened ------------------------------------------------------------------------
