@@ -289,6 +289,8 @@ class Passes(Dispatcher):
         same = len(view.waiting) == self._waiting and len(view.running) == len(self._running)
         if not same or store.reordered != self._reordered:
             arrived += self._compare(view)
+            # Planned outages, and limits of switches that pass, give jobs other shapes.
+            self._records.look_again(store.columns, self._queue.order)
             self._reordered = store.reordered
         if view.eligible is not self._last_eligible:
             self._last_eligible = view.eligible
@@ -481,6 +483,8 @@ class Passes(Dispatcher):
         """Make the records of the jobs that waited or ran."""
         self._saved = None
         self._last_eligible = view.eligible
+        # Whatever it is: jobs may have other shapes in this view.
+        self._reordered = -1
         records, store = self._records, view.waiting.store
         columns = ("rows", "partitions", "since", "priorities", "reasons", "planned", "begins")
         entries = zip(*(saved[name].tolist() for name in columns), strict=True)

@@ -179,6 +179,20 @@ class Records:
             self._add(row, values, who, partition, amounts, since)
         return range(first, self.size)
 
+    def look_again(self, columns: IntArray, records: IntArray) -> None:
+        """Take up the shapes that jobs have now."""
+        self._shapes.forget()
+        table = self.table
+        table[records, r.ASKS] = columns[table[records, r.ROW], c.SHAPE]
+        own = (table[records, r.SEVERAL] > 0) | (table[records, r.RESERVATION] >= 0)
+        for record in records[own].tolist():
+            shape, partition, reservation, several = table[
+                record, [r.ASKS, r.PARTITION, r.RESERVATION, r.SEVERAL]
+            ].tolist()
+            table[record, r.ASKS] = self._shapes.asked(
+                shape, partition if several else -1, reservation
+            )
+
     def records_of(self, row: int) -> range:
         """Return the numbers of a job's records."""
         first, count = self.of_row[row].tolist()
@@ -381,6 +395,11 @@ class Shapes:
         self._known: tuple[object, object, int] = (None, None, 0)
         self._shapes: IntArray = np.zeros((0, 0), dtype=np.int64)
         self._eligible: BoolArray = np.zeros((0, 0), dtype=np.bool_)
+
+    def forget(self) -> None:
+        """Forget the shapes that have been made."""
+        self._numbers.clear()
+        self._known = (None, None, 0)
 
     def asked(self, shape: int, partition: int, reservation: int) -> int:
         """Return the shape of a job in a partition and a reservation, -1 for none of them."""
