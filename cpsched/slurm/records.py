@@ -117,7 +117,7 @@ class Records:
         self.qos: IntArray = np.zeros(_FEWEST, dtype=np.int64)
         self.of_row: IntArray = np.full((_FEWEST, 2), -1, dtype=np.int64)
         self._who: dict[tuple[int, ...], Who] = {}
-        self._sizes: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._sizes: dict[tuple[bytes, int, int, int], tuple[int, ...]] = {}
         self._facts: dict[tuple[object, ...], tuple[list[float], float]] = {}
         self._templates: dict[tuple[object, ...], int] = {}
         self._shapes = Shapes(self.partitions, self.reservations)
@@ -167,7 +167,9 @@ class Records:
             return self.records_of(row)
         values = store.columns[row].tolist()
         who = self._find_who(store, values)
-        size = values[c.SHAPE], values[c.UNITS], values[c.NODES_MIN], values[c.NODES_MAX]
+        # The number of a shape may come to be that of another.
+        shape = store.shapes[values[c.SHAPE]].tobytes()
+        size = shape, values[c.UNITS], values[c.NODES_MIN], values[c.NODES_MAX]
         amounts = self._sizes.get(size)
         if amounts is None:
             amounts = self._amounts(store, row)

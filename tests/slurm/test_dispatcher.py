@@ -102,6 +102,21 @@ def test_a_job_in_several_partitions_starts_in_the_first_that_has_room():
     assert found.schedule.segments.node.tolist() == [0, 1, 1]
 
 
+def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path: Path):
+    """
+    Node b is taken until 30 and a goes down at 50, so B waits for b; C ends before that.
+
+    D and E are too long for a before 50, and may use it again from 60 on.
+    """
+    system = parted("a", "b", one={"groups": ("a",)}, two={"groups": ("b",), "priority_tier": 1})
+    (tmp_path / "down.csv").write_text("node,from,to,known\nn0,50,60,0\n")
+    queues = ["two", "one,two", "one,two", "one,two", "one"]
+    workload = jobs((0, 1, 30), (1, 1, 60), (2, 1, 35), (2, 1, 20), (3, 1, 60), queue=queues)
+    found = run(workload, system, slurm(), outages=f"table:file={tmp_path / 'down.csv'}")
+    assert found.schedule.start.tolist() == [0, 30, 2, 60, 80]
+    assert verify(found.schedule) == []
+
+
 def test_nodes_of_a_low_weight_go_first():
     system = replace(machine((1,), (1,), (1,)), weights=np.array([5, 1, 5]))
     found = run(jobs((0, 1, 10), (1, 1, 10), (2, 1, 10)), system, slurm())
@@ -213,6 +228,23 @@ def test_a_limit_stops_those_behind_it_if_it_is_to():
     assert starts(workload, machine((4,)), loose) == [0, 12, 2]
     strict = limited('GrpTRES = "cpu=2"', assoc_limit_stop="yes")
     assert starts(workload, machine((4,)), strict) == [0, 10, 20]
+
+
+def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path: Path):
+    """A and C keep off node 1 one after the other; with 3 of 3 cores in use D waits for A."""
+    (tmp_path / "down.csv").write_text("node,from,to,known\nn1,50,60,0\nn1,200,210,65\n")
+    workload = jobs(
+        (0, 1, 100),
+        (0, 1, 5),
+        (70, 1, 200),
+        (71, 1, 5),
+        request=[[1], [2], [2], [1]],
+        qos=["q"] * 4,
+    )
+    nodes = machine((4,), (4,))
+    outages = f"table:file={tmp_path / 'down.csv'}"
+    found = starts(workload, nodes, limited('GrpTRES = "cpu=3"'), outages=outages)
+    assert found == [0, 0, 70, 100]
 
 
 def test_array_throttles_and_licences():
