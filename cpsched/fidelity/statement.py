@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from cpsched.fidelity.measures import Fidelity, Measured
 
-#: Shares of the mean wait that the bias may be, and least rank correlations: closely, roughly.
-_CLOSE, _ROUGH = (0.05, 0.9), (0.2, 0.7)
+#: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
+#: and the least rank correlation, or the least share of starts within ten minutes.
+_CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
 #: A mean wait below this many seconds is compared with it: nobody minds a minute.
 _SHORTEST = 60.0
 #: Kinds of groups that are warned of, if a mean wait is off by so many times the whole's.
@@ -29,12 +30,12 @@ class Grade:
 
     @classmethod
     def of(cls, one: Measured) -> Grade:
-        """Judge some jobs by their bias and by rank correlation."""
+        """Judge some jobs by their bias, and by the order of their waits or by their starts."""
         off = abs(one.bias) / max(one.recorded, _SHORTEST)
         # Where nearly nobody waits there is no order to be reproduced.
         rank = 1.0 if one.rank is None else one.rank
-        for word, (bias, least) in (("closely", _CLOSE), ("roughly", _ROUGH)):
-            if off <= bias and (rank >= least or one.mean_error <= _SHORTEST):
+        for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+            if off <= bias and (rank >= least or one.within[1] >= near):
                 return cls(word=word)
         return cls(word="not")
 

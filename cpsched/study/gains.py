@@ -142,7 +142,8 @@ def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[dict[str, Any]]:
         return
     everybody = [np.ones(len(pair.at), dtype=np.bool_) for pair in joined]
     yield from _row(joined, "all", "all", everybody)
-    for kind in joined[0].ours.codes:
+    # Sizes are shares of a machine: of the baseline's.
+    for kind in joined[0].theirs.codes:
         for name in _names(joined, kind):
             masks = [_is(pair, kind, name) for pair in joined]
             yield from _row(joined, kind, name, masks)
@@ -152,8 +153,8 @@ def _names(joined: Sequence[_Pair], kind: str) -> list[str]:
     """Return the groups of a kind, the one with most jobs first; none where there is one alone."""
     counts: dict[str, int] = {}
     for pair in joined:
-        codes, values = pair.ours.codes[kind]
-        number = np.bincount(codes[pair.at] + 1, minlength=len(values) + 1)
+        codes, values = pair.theirs.codes[kind]
+        number = np.bincount(codes[pair.base_at] + 1, minlength=len(values) + 1)
         for name, num in zip(values, number[1:].tolist(), strict=True):
             if num:
                 counts[name] = counts.get(name, 0) + num
@@ -165,9 +166,9 @@ def _names(joined: Sequence[_Pair], kind: str) -> list[str]:
 
 
 def _is(pair: _Pair, kind: str, name: str) -> BoolArray:
-    codes, values = pair.ours.codes[kind]
+    codes, values = pair.theirs.codes[kind]
     wanted = values.index(name) if name in values else -2
-    found: BoolArray = codes[pair.at] == wanted
+    found: BoolArray = codes[pair.base_at] == wanted
     return found
 
 
