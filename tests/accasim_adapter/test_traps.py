@@ -11,7 +11,6 @@ import pytest
 from accasim_runs import in_process, needs_accasim
 from tiny import machine
 
-from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model import columns
 from cpsched.model.decision import NOTHING
@@ -239,10 +238,11 @@ def test_a_job_without_a_requested_time_needs_a_default(world):
     assert made.cluster.machine.store.columns[0, 2] == 60
 
 
-class Lazy(Dispatcher):
+class Lazy:
     """Starts nothing, ever."""
 
     name = "lazy"
+    acts_when_idle = False
 
     def reset(self, system, seed):
         self.asked = 0
