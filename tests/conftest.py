@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tiny import FOUR_CORES
 
 from cpsched.cli.main import main
+
+# The first example of a test may wait for imports, kernels or a busy machine: no test is timed.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 #: Real traces and golden schedules; beside a developer's checkout, absent elsewhere.
 SHARED = Path(__file__).resolve().parents[2] / "shared"
