@@ -139,7 +139,8 @@ def _share(gap: Gap, part: int, whole: int) -> float | None:
 def _notes(site: Site, touched: Touched) -> Iterator[str]:
     if touched.jobs:
         hours = f"{touched.core_seconds / 3600:,.0f} core-hours"
-        yield f"of {counted(touched.jobs, 'job')} with {hours}; -: a log does not tell"
+        dash = "; -: a log does not tell" if touched.gaps else ""
+        yield f"the log has {counted(touched.jobs, 'job')} with {hours}{dash}"
     if touched.bad:
         yield f"{counted(touched.bad, 'line')} of the log cannot be read"
     yield from map(escaped, site.notes)

@@ -261,7 +261,7 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
-            "they are up (cpsched --outages)",
+            "they are up; simulate --outages",
         )
     used: frozenset[str] = frozenset().union(*machine.partitions.values())
     if machine.partitions and (idle := [n.name for n in machine.nodes if n.name not in used]):
