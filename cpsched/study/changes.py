@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from cpsched.errors import ConfigError
 from cpsched.spec import build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
+
+_Thing = TypeVar("_Thing")
 
 
 class Change:
@@ -58,8 +60,17 @@ class Change:
         return settings
 
 
-def _made(changes: Iterable[str]) -> list[tuple[str, Change]]:
-    return [(text, cast("Change", build("changes", text))) for text in changes]
+def _after(
+    changes: Iterable[str], thing: _Thing, made: Callable[[Change, _Thing], _Thing]
+) -> _Thing:
+    """Return a thing after some changes, one after the other; an error names the change."""
+    for text in changes:
+        change = cast("Change", build("changes", text))
+        try:
+            thing = made(change, thing)
+        except ConfigError as error:
+            raise ConfigError(str(error), where=text) from error
+    return thing
 
 
 def changed_system(system: System, changes: Iterable[str]) -> System:
@@ -71,12 +82,7 @@ def changed_system(system: System, changes: Iterable[str]) -> System:
     ConfigError
         If one cannot be made; names it.
     """
-    for text, change in _made(changes):
-        try:
-            system = change.of_system(system)
-        except ConfigError as error:
-            raise ConfigError(str(error), where=text) from error
-    return system
+    return _after(changes, system, lambda change, one: change.of_system(one))
 
 
 def changed_settings(settings: Settings, changes: Iterable[str]) -> Settings:
@@ -88,12 +94,7 @@ def changed_settings(settings: Settings, changes: Iterable[str]) -> Settings:
     ConfigError
         If one cannot be made; names it.
     """
-    for text, change in _made(changes):
-        try:
-            settings = change.of_settings(settings)
-        except ConfigError as error:
-            raise ConfigError(str(error), where=text) from error
-    return settings
+    return _after(changes, settings, lambda change, one: change.of_settings(one))
 
 
 def changed_workload(workload: Workload, system: System, changes: Iterable[str]) -> Workload:
@@ -105,11 +106,11 @@ def changed_workload(workload: Workload, system: System, changes: Iterable[str])
     ConfigError
         If one cannot be made, or leaves no job; names it.
     """
-    for text, change in _made(changes):
-        try:
-            workload = change.of_workload(workload, system)
-        except ConfigError as error:
-            raise ConfigError(str(error), where=text) from error
-        if not len(workload):
-            raise ConfigError("leaves no job of the log", where=text)
-    return workload
+
+    def made(change: Change, jobs: Workload) -> Workload:
+        left = change.of_workload(jobs, system)
+        if not len(left):
+            raise ConfigError("leaves no job of the log")
+        return left
+
+    return _after(changes, workload, made)
