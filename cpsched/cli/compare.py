@@ -81,7 +81,7 @@ def command(
 
     Options from --system on are for a job log: a study's file says so itself.
     """
-    from cpsched.study import carry_out, load_study, make_tables, write_tables
+    from cpsched.study import load_study
 
     given = {
         "format": format_name,
@@ -102,6 +102,20 @@ def command(
         wanted = study_of_log(study, given, part, several_systems=True)
     else:
         wanted = narrowed(_of_file(load_study(study), given), part)
+    carry_out_and_show(wanted, out, jobs=jobs, scheduler=scheduler)
+
+
+def carry_out_and_show(study: Study, out: Path, *, jobs: int, scheduler: str | None = None) -> None:
+    """
+    Make the runs of a study that are missing, write the tables of all, and print what came of it.
+
+    Raises
+    ------
+    typer.Exit
+        If a run failed.
+    """
+    from cpsched.study import carry_out, make_tables, write_tables
+
     written: list[tuple[Tables, list[Path]]] = []
 
     def tables_of(outcome: Outcome) -> None:
@@ -111,7 +125,7 @@ def command(
 
     with study_bars() as (watch, display):
         outcome = carry_out(
-            wanted,
+            study,
             out,
             jobs=jobs,
             scheduler=scheduler,

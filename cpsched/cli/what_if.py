@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.compare import show
-from cpsched.cli.errors import SOME_FAILED
-from cpsched.cli.log_study import complain_about, study_of_log
+from cpsched.cli.compare import carry_out_and_show
+from cpsched.cli.log_study import study_of_log
 from cpsched.cli.options import (
     Allocator,
     Format,
@@ -21,13 +20,12 @@ from cpsched.cli.options import (
     WorkloadFile,
     grouped,
 )
-from cpsched.cli.progress import study_bars
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.study import Outcome, Study, Tables
+    from cpsched.study import Study
     from cpsched.study.scenarios import Scenario
 
 _PANEL = "What is otherwise (each is a scenario of its own)"
@@ -130,7 +128,6 @@ def command(
     Each option that changes something is a scenario. Tables say what it changes for all jobs, and
     for whom: by queue, account, user, length, size, and with GPUs or without.
     """
-    from cpsched.study import carry_out, make_tables, write_tables
     from cpsched.study.scenarios import what_if
 
     baseline = baseline_of(policy, base)
@@ -160,21 +157,7 @@ def command(
         "predictor": predictor,
     }
     scenarios = _scenarios(words, scenario or [], study, together=together)
-    wanted = what_if(study, scenarios, out / "policies")
-    written: list[tuple[Tables, list[Path]]] = []
-
-    def tables_of(outcome: Outcome) -> None:
-        if outcome.folders:
-            tables = make_tables(out)
-            written.append((tables, write_tables(tables, out / "tables")))
-
-    with study_bars() as (watch, display):
-        outcome = carry_out(wanted, out, jobs=jobs, watch=watch, display=display, finish=tables_of)
-    complain_about(outcome)
-    for tables, files in written:
-        show(outcome, tables, files)
-    if outcome.failed:
-        raise typer.Exit(SOME_FAILED)
+    carry_out_and_show(what_if(study, scenarios, out / "policies"), out, jobs=jobs)
 
 
 def baseline_of(policy: Path | None, base: str | None) -> str:
