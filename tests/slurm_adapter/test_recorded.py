@@ -115,7 +115,7 @@ def waits(folder: Path, out: Path, **files: Path) -> tuple[np.ndarray, np.ndarra
 
 @pytest.mark.parametrize(
     ("name", "jobs", "wait", "bias"),
-    [("esp", 228, 3498, 0.05), ("esp_gpu", 458, 5556, 0.05), ("mixed", 370, 750, 0.25)],
+    [("esp", 228, 3498, 0.05), ("esp_gpu", 458, 5556, 0.05), ("mixed", 370, 750, 0.2)],
 )
 def test_waits_are_those_under_slurm(
     data: Path, tmp_path: Path, name: str, jobs: int, wait: int, bias: float
