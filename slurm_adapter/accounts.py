@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.quantities import duration, whole
-from cpsched.slurm.policy import LIMITS, Association, Qos, limit
+from cpsched.slurm.policy import LIMITS, Association, Qos
+from cpsched.slurm.policy_file import limit
 from slurm_adapter.conf import Value, read_text
 
 if TYPE_CHECKING:

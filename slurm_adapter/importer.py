@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from cpsched import systems
 from cpsched.atomic_files import check_new_file, write_all
 from cpsched.errors import ConfigError
+from cpsched.slurm import policy_file
 from cpsched.slurm.parameters import PARAMETERS
-from cpsched.slurm.policy import Policy
 from slurm_adapter.accounts import read_associations, read_qos, with_usage
 from slurm_adapter.conf import read_conf, read_text
 from slurm_adapter.gres import read_gres_conf
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.model.system import System
+    from cpsched.slurm.policy import Policy
     from slurm_adapter.conf import Conf
     from slurm_adapter.unmodelled import Job
 
@@ -164,7 +165,7 @@ def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -
     beside = topology.name if topology else None
     return {
         f"{name}.system.toml": system_file(machine, name, source=source, topology=beside),
-        f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy.to_toml()}",
+        f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy_file.to_toml(policy)}",
         **({topology.name: read_text(topology)} if topology else {}),
     }
 
@@ -247,6 +248,6 @@ def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:
             (Path(folder) / file).write_text(text)
         try:
             system = systems.load(str(Path(folder) / f"{name}.system.toml"))
-            return system, Policy.load(Path(folder) / f"{name}.policy.toml")
+            return system, policy_file.load(Path(folder) / f"{name}.policy.toml")
         except ConfigError as error:
             raise ConfigError(str(error).replace(f"{folder}/", "")) from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.quantities import minutes
-from cpsched.slurm.policy import clock
+from cpsched.slurm.policy_file import clock
 from cpsched.systems.hostlist import compress, natural
 from slurm_adapter.conf import partition_nodes
 from slurm_adapter.gres import read_gres, types_by_node, with_types

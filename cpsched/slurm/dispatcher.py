@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.preemption import Preemption
 from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched.slurm import policy_file
 from cpsched.slurm.parameters import PARAMETERS
 from cpsched.slurm.passes import Passes
 from cpsched.slurm.policy import Policy
@@ -56,7 +57,7 @@ class Slurm(Preemption):
         check_least("lag", lag, 0)
         known = policy if isinstance(policy, Policy) else Policy()
         if isinstance(policy, str):
-            known = Policy.load(policy)
+            known = policy_file.load(policy)
         given = {name: _value(name, text) for name, text in parameters.items() if text is not None}
         self.policy = known.with_parameters(given)
         self.passes = Passes(self.policy, tree=topology == "tree", lag=lag)

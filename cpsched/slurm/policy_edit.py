@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
-from cpsched.slurm.policy import Policy, toml
+from cpsched.slurm import policy_file
+from cpsched.slurm.policy_file import toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from cpsched.slurm.policy import Policy
 
 #: The tables of a policy by what edits call them: where they are, and by which key of theirs.
 _TABLES = {
@@ -44,7 +47,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
         If one is not of that form, the policy has not what it names, or the value makes no sense.
     """
     for text in edits:
-        content = read_toml(policy.to_toml())
+        content = read_toml(policy_file.to_toml(policy))
         place, _, value = (part.strip() for part in text.partition("="))
         table, _, rest = place.partition(".")
         if table == _LICENSES:
@@ -56,7 +59,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
             entry.pop(key, None)
             if value:
                 entry[key] = int(value) if value.isdigit() else value
-        policy = Policy.parse("\n".join(_lines(content)), where=text)
+        policy = policy_file.parse("\n".join(_lines(content)), where=text)
     return policy
 
 

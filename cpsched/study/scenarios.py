@@ -10,7 +10,7 @@ from cpsched import registry
 from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.quantities import duration
-from cpsched.slurm.policy import Policy
+from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited, is_edit
 from cpsched.spec import Spec, canonical, files_of
 from cpsched.study.study import Baseline, Study, as_label, in_utc
@@ -18,6 +18,8 @@ from cpsched.study.study_file import choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from cpsched.slurm.policy import Policy
 
 #: What the baseline is called.
 BASELINE = "baseline"
@@ -192,7 +194,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
         policy = files_of("dispatchers", spec).get("policy")
         if policy is None:
             raise ConfigError("needs --policy", where=edits[0])
-        options["policy"] = str(_written(edited(Policy.load(policy), edits), scenario, folder))
+        options["policy"] = str(_written(edited(policy_file.load(policy), edits), scenario, folder))
     return str(Spec(spec.name, tuple(sorted(options.items()))))
 
 
@@ -202,7 +204,7 @@ def _written(policy: Policy, scenario: Scenario, folder: Path) -> Path:
     name = "".join(char if char.isalnum() or char in "-_." else "-" for char in scenario.label)
     path = (folder / f"{name}{_ENDING}").absolute()
     with replacing(path) as partial:
-        partial.write_text(policy.to_toml(), encoding="utf-8")
+        partial.write_text(policy_file.to_toml(policy), encoding="utf-8")
     return path
 
 

@@ -12,7 +12,7 @@ from cpsched.generators.site import SITE, SiteOptions
 from cpsched.mapping import fit
 from cpsched.model.types import MISSING, DependencyType, Status
 from cpsched.simulation.simulate import simulate
-from cpsched.slurm.policy import Policy
+from cpsched.slurm import policy_file
 from cpsched.study.slurm_log import as_recorded
 
 
@@ -94,7 +94,7 @@ def test_every_job_fits_the_system_it_is_made_for(month) -> None:
 
 def test_the_policy_knows_its_people() -> None:
     """Users, accounts, shares, QOS, partitions and licences are those of the tables."""
-    policy = Policy.load(resources.path("policies", "site-152.toml"))
+    policy = policy_file.load(resources.path("policies", "site-152.toml"))
     people = {(one.user, one.account) for one in policy.associations if one.user}
     assert people == set(known.users())
     assert len(people) == known.USERS

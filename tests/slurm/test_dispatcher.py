@@ -13,9 +13,9 @@ from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue, System
+from cpsched.slurm import policy_file
 from cpsched.slurm.dispatcher import Slurm
 from cpsched.slurm.parameters import PARAMETERS
-from cpsched.slurm.policy import Policy
 from cpsched.spec import build
 from cpsched.verification import verify
 
@@ -26,7 +26,7 @@ BASIC = {"PriorityType": "priority/basic", "bf_interval": "1", "bf_resolution": 
 
 
 def slurm(policy: str = "", **parameters: str) -> Slurm:
-    return Slurm(Policy.parse(policy), **{**BASIC, **parameters})
+    return Slurm(policy_file.parse(policy), **{**BASIC, **parameters})
 
 
 def parted(*groups: str, **queues: dict) -> System:
@@ -436,7 +436,7 @@ User = "user1"
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("policy", ["", POLICY, BY_QOS])
 def test_contract(check, policy):
-    check(lambda: Slurm(Policy.parse(policy)))
+    check(lambda: Slurm(policy_file.parse(policy)))
 
 
 def test_options_are_those_of_slurm_conf():

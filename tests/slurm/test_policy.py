@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.errors import ConfigError
+from cpsched.slurm import policy_file
 from cpsched.slurm.parameters import PARAMETERS
-from cpsched.slurm.policy import LIMITS, Association, Partition, Policy, Qos, Reservation, tres
+from cpsched.slurm.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
+from cpsched.slurm.policy_file import tres
 
 FULL = """
 [slurm]
@@ -73,7 +75,7 @@ Users = "ann"
 
 
 def test_every_key_is_read() -> None:
-    policy = Policy.parse(FULL)
+    policy = policy_file.parse(FULL)
     assert policy["PriorityWeightAge"] == 1000
     assert policy["PriorityMaxAge"] == 14 * 86400
     assert policy["PriorityFlags"] == {"NO_FAIR_TREE", "MAX_TRES"}
@@ -123,9 +125,9 @@ def test_every_key_is_read() -> None:
 
 
 def test_a_policy_reads_back_equal() -> None:
-    policy = Policy.parse(FULL)
-    assert Policy.parse(policy.to_toml()) == policy
-    assert Policy.parse(Policy().to_toml()) == Policy()
+    policy = policy_file.parse(FULL)
+    assert policy_file.parse(policy_file.to_toml(policy)) == policy
+    assert policy_file.parse(policy_file.to_toml(Policy())) == Policy()
 
 
 def _values(name: str) -> st.SearchStrategy[object]:
@@ -156,7 +158,7 @@ _LIMIT = {"tres": _TRES, "count": st.integers(0, 10**6), "time": st.integers(0, 
 )
 def test_any_parameters_and_limits_read_back_equal(parameters, limits) -> None:
     policy = Policy(parameters=parameters, qos={"q": Qos(name="q", limits=limits)})
-    back = Policy.parse(policy.to_toml())
+    back = policy_file.parse(policy_file.to_toml(policy))
     assert back.parameters == parameters
     # A limit of no TRES is none.
     assert back.qos["q"].limits == {name: value for name, value in limits.items() if value != {}}
@@ -195,14 +197,14 @@ def test_any_parameters_and_limits_read_back_equal(parameters, limits) -> None:
 def test_what_makes_no_sense_is_named(old: str, new: str, message: str) -> None:
     assert old in FULL
     with pytest.raises(ConfigError, match=message) as caught:
-        Policy.parse(FULL.replace(old, new, 1), where="site.toml")
+        policy_file.parse(FULL.replace(old, new, 1), where="site.toml")
     assert str(caught.value).startswith("site.toml")
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
-        Policy.load(tmp_path / "none.toml")
+        policy_file.load(tmp_path / "none.toml")
 
 
 def test_memory_is_in_mb_unless_it_says_so() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cpsched.slurm import policy_file
 from cpsched.slurm.accounts import Accounts
-from cpsched.slurm.policy import Policy
 from cpsched.slurm.priority import Asked, Multifactor, normalized
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
@@ -59,7 +59,7 @@ def tree_of(text: str) -> tuple[Accounts, list[dict[str, str]], np.ndarray]:
             f'User = "{user}"' if user else f'Parent = "{parent}"' if parent else "",
             f'Share = "{shares}"',
         ]
-    accounts = Accounts(Policy.parse("\n".join(toml)))
+    accounts = Accounts(policy_file.parse("\n".join(toml)))
     of = {(line["Account"].strip(), line["User"]): line for line in lines}
     ordered = [of[one.account, one.user] for one in accounts.associations]
     # As of the last computation; raw usage counts jobs that have ended since.

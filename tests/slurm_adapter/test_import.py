@@ -7,7 +7,7 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt, System
-from cpsched.slurm.policy import Policy
+from cpsched.slurm import policy_file
 from slurm_adapter.importer import Files, Site, read_site
 from slurm_adapter.unmodelled import count, of_jobs
 
@@ -260,7 +260,7 @@ def test_command_writes_files_that_are_read_back(data: Path, tmp_path: Path, cps
     assert line.split()[-2:] == ["50.0", "25.0"]
     system = systems.load(str(out / "campus.system.toml"))
     assert system.num_nodes == 61
-    policy = Policy.load(out / "campus.policy.toml")
+    policy = policy_file.load(out / "campus.policy.toml")
     assert set(policy.qos) == {"normal", "high", "low", "part_main"}
 
 

@@ -11,7 +11,7 @@ from cpsched import traces
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
-from cpsched.slurm.policy import Policy
+from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited
 from cpsched.study import carry_out, make_tables
 from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
@@ -251,7 +251,7 @@ def test_values_of_a_policy_are_changed() -> None:
         *("qos.normal.MaxJobsPU=8", "qos.normal.GrpTRES=cpu=100", "licenses.matlab=9"),
         *("account.physics.Share=7", "user.ann.Share=3", "partition.short.PriorityJobFactor=5"),
     ]
-    policy = edited(Policy.parse(POLICY), edits)
+    policy = edited(policy_file.parse(POLICY), edits)
     assert policy.qos["normal"].limits == {"MaxJobsPU": 8, "GrpTRES": {"cpu": 100}}
     assert policy.licenses == {"matlab": 9}
     assert [one.shares for one in policy.associations] == [7, 3]
@@ -273,5 +273,5 @@ def test_values_of_a_policy_are_changed() -> None:
 )
 def test_values_that_a_policy_has_not(edit: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
-        edited(Policy.parse(POLICY), [edit])
+        edited(policy_file.parse(POLICY), [edit])
     assert edit in str(caught.value)
