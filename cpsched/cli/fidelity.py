@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.log_study import study_of_log
+from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     AsJson,
     Format,
@@ -90,6 +90,8 @@ def command(
     }
     values = grid(fit or [])
     study = study_of_log(log, given, part)
+    if not as_json:
+        say_what_is_assumed(study)
     with study_bars() as (watch, display):
         checked = check(study, out, values=values, jobs=jobs, watch=watch, display=display)
         found = told(checked, study, examples)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.errors import complain
 from cpsched.cli.options import Part, moment
-from cpsched.cli.output import counted
+from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,6 +83,31 @@ def study_of_log(
 def narrowed(study: Study, part: Part) -> Study:
     """Return a study on the part of its workloads that the options say."""
     return study.narrowed(part.first, moment("--from", part.start), moment("--to", part.end))
+
+
+def say_what_is_assumed(study: Study) -> None:
+    """
+    Check all changes to the log, and say what Slurm's policy does not know of it.
+
+    Raises
+    ------
+    CpschedError
+        If the log cannot be read or does not have what is to be changed, before anything is run.
+    """
+    from cpsched.slurm.dispatcher import Slurm
+    from cpsched.spec import build
+    from cpsched.study.log_check import remarks
+    from cpsched.study.sources import jobs_of, prepare
+    from cpsched.study.task import tasks_of
+
+    first, *others = tasks_of(study)
+    fitted = prepare(first.made_of)
+    for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
+        jobs_of(inputs)
+    dispatcher = build("dispatchers", first.dispatcher)
+    if isinstance(dispatcher, Slurm):
+        for line in remarks(dispatcher.policy, fitted.system, fitted.workload):
+            echo(escaped(line))
 
 
 def complain_about(outcome: Outcome) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.compare import carry_out_and_show
-from cpsched.cli.log_study import study_of_log
+from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     Allocator,
     Format,
@@ -157,7 +157,9 @@ def command(
         "predictor": predictor,
     }
     scenarios = _scenarios(words, scenario or [], study, together=together)
-    carry_out_and_show(what_if(study, scenarios, out / "policies"), out, jobs=jobs)
+    wanted = what_if(study, scenarios, out / "policies")
+    say_what_is_assumed(wanted)
+    carry_out_and_show(wanted, out, jobs=jobs)
 
 
 def baseline_of(policy: Path | None, base: str | None) -> str:

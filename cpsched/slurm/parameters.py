@@ -279,6 +279,12 @@ _ALL = (
         meaning="how long a job runs at least before it may be preempted",
     ),
     Parameter(
+        name="JobRequeue",
+        kind="flag",
+        default=True,
+        meaning="whether jobs are requeued when they are preempted; else they are cancelled",
+    ),
+    Parameter(
         name="CompleteWait",
         kind="count",
         default=0,

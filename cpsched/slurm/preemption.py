@@ -42,9 +42,14 @@ def make_rules(
     return PartitionRules(policy, system)
 
 
-def _mode(words: frozenset[str] | str) -> Preempt:
+def _mode(policy: Policy, words: frozenset[str] | str) -> Preempt:
     named = words.split(",") if isinstance(words, str) else words
-    return next((_MODES[word] for word in named if word in _MODES), Preempt.OFF)
+    return _possible(policy, next((_MODES[word] for word in named if word in _MODES), Preempt.OFF))
+
+
+def _possible(policy: Policy, mode: Preempt) -> Preempt:
+    """Return what is done instead: jobs that may not be requeued are cancelled."""
+    return Preempt.KILL if mode is Preempt.REQUEUE and not policy["JobRequeue"] else mode
 
 
 class QosRules(PreemptionRules):
@@ -56,12 +61,12 @@ class QosRules(PreemptionRules):
         self._qos_of = qos_of
         found = list(policy.qos.values())
         names = [one.name for one in found]
-        cluster, exempt = _mode(policy["PreemptMode"]), policy["PreemptExemptTime"]
+        cluster, exempt = _mode(policy, policy["PreemptMode"]), policy["PreemptExemptTime"]
         #: Of each QOS; the last one is that of jobs without.
         self._acts = [
             Act(
                 # "cluster" stands for what the cluster has.
-                _mode(one.preempt_mode) if one.preempt_mode in _MODES else cluster,
+                _mode(policy, one.preempt_mode) if one.preempt_mode in _MODES else cluster,
                 one.grace,
                 exempt if one.preempt_exempt is None else one.preempt_exempt,
             )
@@ -96,12 +101,17 @@ class PartitionRules(QueueRules):
 
     def __init__(self, policy: Policy, system: System) -> None:
         super().__init__(system.queues)
-        self._cluster = _mode(policy["PreemptMode"])
+        self._cluster = _mode(policy, policy["PreemptMode"])
+        self._policy = policy
         self._exempt: int = policy["PreemptExemptTime"]
 
     def acts(self, jobs: JobTable) -> list[Act]:
         """Return what each job's partition says, or the cluster where it says nothing."""
         return [
-            Act(act.mode if act.mode is not Preempt.OFF else self._cluster, act.grace, self._exempt)
+            Act(
+                self._cluster if act.mode is Preempt.OFF else _possible(self._policy, act.mode),
+                act.grace,
+                self._exempt,
+            )
             for act in super().acts(jobs)
         ]

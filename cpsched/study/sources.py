@@ -212,10 +212,22 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
     return _prepared(made_of, content)
 
 
+def jobs_of(made_of: Input, content: bytes | None = None) -> Workload:
+    """
+    Return the jobs after all changes, before they are fitted to their machine.
+
+    Raises
+    ------
+    CpschedError
+        As :func:`prepare`; or if the log does not have what is to be changed.
+    """
+    workload = _part(_load(made_of.source, content), made_of)
+    return changed_workload(workload, machine(made_of.system), made_of.changes)
+
+
 @lru_cache(maxsize=2)
 def _prepared(made_of: Input, content: bytes | None) -> Fitted:
-    workload = _part(_load(made_of.source, content), made_of)
-    workload = changed_workload(workload, machine(made_of.system), made_of.changes)
+    workload = jobs_of(made_of, content)
     if made_of.jitter:
         workload = jittered(workload, made_of.seed, made_of.jitter)
     return fit(

@@ -68,13 +68,14 @@ class Job(NamedTuple):
     array: str | None = None
     array_limit: int = 0
     nice: int = 0
+    restartable: bool = False
     begin: int = MISSING
     cancel: int = MISSING
 
 
 #: Columns of a workload by the fields of a job and of its shape that they are made of.
 _TIMES = ("submit", "start", "begin", "cancel")
-_NUMBERS = ("runtime", "requested_time", "status", "array_limit", "nice")
+_NUMBERS = ("runtime", "requested_time", "status", "array_limit", "nice", "restartable")
 _LABELS = tuple(name for name in LABEL_COLUMNS if name != "constraint")
 _OF_SHAPE = (
     *("units", "nodes_min", "nodes_max", "contiguous", "exclusive"),
@@ -173,16 +174,33 @@ class Jobs:
             raise place.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
         if len(self._ids) >= MAX_ROWS:
             raise too_many_rows(self._path)
+        self._shape_of.append(self._shape(job, place))
+        self._ids[job.job_id] = len(self._ids)
+        for append, value in zip(self._appends, self._values(job), strict=True):
+            append(value)
+
+    def replace(self, row: int, job: Job, place: Place) -> None:
+        """
+        Take a job instead of one that was added; its id stays.
+
+        Raises
+        ------
+        TraceError
+            If its numbers are beyond the limits.
+        """
+        self._shape_of[row] = self._shape(job, place)
+        for name in (*_TIMES, *_NUMBERS):
+            self._columns[name][row] = getattr(job, name)
+
+    def _shape(self, job: Job, place: Place) -> int:
+        """Check a job, and return the code of its shape."""
         _check(job, place)
         code = self._shapes.get(job.shape)
         if code is None:
             _check_shape(job.shape, place)
             self._check_kinds(job.shape, place)
             code = self._shapes[job.shape] = len(self._shapes)
-        self._shape_of.append(code)
-        self._ids[job.job_id] = len(self._ids)
-        for append, value in zip(self._appends, self._values(job), strict=True):
-            append(value)
+        return code
 
     def set_aside(self, reason: str, example: str = "", core_seconds: int = 0) -> None:
         """Count a row which is not a job; the first ones are named in the header."""

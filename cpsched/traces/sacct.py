@@ -9,7 +9,9 @@ may come are those of :mod:`cpsched.traces.sacct_lines` and :mod:`cpsched.traces
                    heterogeneous jobs (``123+0``) are jobs of their own; ``123_[5-9]``, tasks that
                    never started, is as many. Further attempts of a job that was queued again
                    (``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was
-                   queued again, for Slurm resets ``Submit`` then
+                   queued again, for Slurm resets ``Submit`` then, and with a dependency on the end
+                   of the one before. But attempts that were preempted are not jobs: what is lost by
+                   preemption follows from a schedule, so the next one has the submit of the first
 ``submit``         ``Submit``; recorded start: ``Start``
 ``begin``          ``Eligible``, where it is later than ``Submit`` and neither a dependency nor the
                    limit of an array explains that (:mod:`cpsched.traces.sacct_waits`)
@@ -23,6 +25,8 @@ name, user, group  ``JobName``, ``User``, ``Account``
 qos, reservation   ``QOS``, ``Reservation``, else ``SubmitLine``
 licenses           ``Licenses``, else ``SubmitLine``, else ``license/...`` of the TRES
 nice, dependency   ``SubmitLine``, as is the limit of an array (``--array=0-99%5``)
+``restartable``    batch jobs without ``--no-requeue`` in ``SubmitLine``: as with
+                   ``JobRequeue=1``, Slurm's default
 ``status``         ``State``: COMPLETED, TIMEOUT, CANCELLED (by any user), PREEMPTED as they are;
                    REQUEUED counts as preempted; FAILED, NODE_FAIL, BOOT_FAIL, OUT_OF_MEMORY,
                    DEADLINE are failed
@@ -31,9 +35,10 @@ nice, dependency   ``SubmitLine``, as is the limit of an array (``--array=0-99%5
 A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
 runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.
 
-Set aside and counted: jobs that are ``still running`` or ``still waiting``, those that ``never
-ran`` (they ended in another way before they started), ``repeated line`` (equal id, submit and
-start). Steps (``123.batch``) are not jobs; they give their job the ``ReqMem`` its own line lacks.
+Set aside and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
+running`` or ``still waiting``, those that ``never ran`` (they ended in another way before they
+started), ``repeated line`` (equal id, submit and start). Steps (``123.batch``) are not jobs; they
+give their job the ``ReqMem`` its own line lacks.
 
 Times without an offset are taken as UTC. Exported in local time, jobs around a change of the
 clock can seem to start before their submit; export with ``TZ=UTC``.
@@ -48,6 +53,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
+from cpsched.model.types import MISSING
 from cpsched.traces.checks import LogTooLargeError
 from cpsched.traces.collect import Jobs, NotAJobError
 from cpsched.traces.sacct_job import job_of
@@ -114,6 +120,10 @@ class _Reading:
     started_by: Counter[str] = field(default_factory=Counter)
     waited_for: Counter[str] = field(default_factory=Counter)
     listed: int = 0
+    #: Rows of jobs that were preempted; and lines of them that are no longer rows, for the next
+    #: attempt is there instead.
+    preempted: set[int] = field(default_factory=set)
+    replaced: set[tuple[str, int, int]] = field(default_factory=set)
 
     def workload(self) -> Workload:
         """Read the file."""
@@ -183,23 +193,47 @@ class _Reading:
 
     def _add(self, found: Found, job_id: str, place: Place) -> None:
         """Add a job; under another id if it was queued again after an earlier attempt."""
-        jobs, job, name, attempt = self.jobs, found.job, job_id, 1
-        while (known := jobs.row_of(name)) is not None:
-            if (jobs.value("submit", known), jobs.value("start", known)) == (job.submit, job.start):
-                raise NotAJobError("repeated line", job.shape.units * job.runtime)
-            attempt += 1
+        jobs, job, name, attempt, before = self.jobs, found.job, job_id, 1, -1
+        repeated = (job_id, job.submit, job.start) in self.replaced
+        while not repeated and (known := jobs.row_of(name)) is not None:
+            started = jobs.value("submit", known), jobs.value("start", known)
+            repeated = started == (job.submit, job.start)
+            attempt, before = attempt + 1, known
             name = f"{job_id}#{attempt}"
+        if repeated:
+            raise NotAJobError("repeated line", job.shape.units * job.runtime)
+        if before in self.preempted and self._continue(before, found, job_id, place):
+            return
         if name != job.job_id:
             job = job._replace(job_id=name)
         row = len(jobs)
-        if found.dependency and self.waits.add(row, found.dependency, job_id, found.eligible):
+        if attempt > 1:
+            self.waits.follow(row, before)
+        elif found.dependency and self.waits.add(row, found.dependency, job_id, found.eligible):
             job = job._replace(begin=found.asked_begin)
         jobs.add(job, place)
+        if found.preempted:
+            self.preempted.add(row)
         self.started_by[found.started_by] += 1
         self.waited_for[found.waited_for] += 1
         self.waits.note(row, job.job_id)
         self.notes["attempts of jobs that were queued again"] += attempt > 1
         self.notes["components of heterogeneous jobs"] += "+" in job_id
+
+    def _continue(self, row: int, found: Found, job_id: str, place: Place) -> bool:
+        """Take the attempt that follows a preempted one in its place; say if it does follow."""
+        jobs, job = self.jobs, found.job
+        submit, start, ran = (jobs.value(name, row) for name in ("submit", "start", "runtime"))
+        if MISSING < job.start < start + ran:
+            return False
+        jobs.set_aside("preempted, and queued again", job_id, job.shape.units * ran)
+        for seconds in ((submit, start), (job.submit, job.start)):
+            self.replaced.add((job_id, *seconds))
+        begin = jobs.value("begin", row)
+        jobs.replace(row, job._replace(submit=submit, begin=begin), place)
+        if not found.preempted:
+            self.preempted.discard(row)
+        return True
 
 
 def _tasks(text: str) -> list[range]:

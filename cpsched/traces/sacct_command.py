@@ -70,6 +70,27 @@ def options(command: str, component: int = 0) -> Mapping[str, str]:
     return found
 
 
+def may_be_requeued(command: str, asked: Mapping[str, str]) -> bool:
+    """
+    Say whether Slurm may queue a job again: a batch job without ``--no-requeue``.
+
+    That is so under ``JobRequeue=1``, Slurm's default.
+
+    Parameters
+    ----------
+    command
+        ``SubmitLine`` of sacct; may be empty.
+    asked
+        Its :func:`options`.
+    """
+    program = command.partition(" ")[0].rpartition("/")[2]
+    # Of both options the last one counts.
+    last = next(
+        (one for one in reversed(list(asked)) if one in ("requeue", "no-requeue")), "requeue"
+    )
+    return program not in ("srun", "salloc") and last == "requeue"
+
+
 def _option(word: str, words: Iterator[str], program: str) -> tuple[str, str]:
     """Return name and value of the option that begins with a word."""
     if word.startswith("--"):

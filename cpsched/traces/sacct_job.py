@@ -10,7 +10,7 @@ from cpsched.model.types import MISSING, Status
 from cpsched.model.workload import MAX_NICE
 from cpsched.quantities import duration, instant, seconds_within, whole
 from cpsched.traces.collect import Job, NotAJobError
-from cpsched.traces.sacct_command import options
+from cpsched.traces.sacct_command import may_be_requeued, options
 from cpsched.traces.sacct_waits import begin_of
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Found(NamedTuple):
         When it could start, and when its user would have it start, ``MISSING`` where at once.
     dependency
         ``--dependency``.
+    preempted
+        Whether it was preempted.
     started_by, waited_for
         Which of Slurm's schedulers started it; the last reason to wait that is not its turn.
     """
@@ -73,6 +75,7 @@ class Found(NamedTuple):
     eligible: int
     asked_begin: int
     dependency: str
+    preempted: bool
     started_by: str
     waited_for: str
 
@@ -122,6 +125,7 @@ def job_of(row: Row, shapes: Shapes) -> Found:
         array=array if task else None,
         array_limit=array_limit,
         nice=_nice(asked, place),
+        restartable=may_be_requeued(values.get("submitline", ""), asked),
         begin=asked_begin if array_limit and start != MISSING else eligible,
         cancel=cancel,
     )
@@ -132,6 +136,7 @@ def job_of(row: Row, shapes: Shapes) -> Found:
         eligible=eligible,
         asked_begin=asked_begin,
         dependency=asked.get("dependency", ""),
+        preempted=values.get("state", "").startswith("PREEMPTED"),
         started_by=next((flag for flag in flags.split(",") if flag in _STARTERS), ""),
         waited_for="" if reason in _UNKNOWN else reason,
     )

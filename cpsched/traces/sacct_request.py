@@ -13,10 +13,11 @@ their memory. What Slurm calls a CPU is a core or a hardware thread, as the site
   what was asked for (``ReqTRES`` node, ``ReqNodes``). sacct does not tell ``-N 2`` (exactly two)
   from no ``-N`` at all, so the number it got is taken as the number it needs, unless ``SubmitLine``
   has a range (``-N 2-4``).
-- generic resources: ``ReqTRES``, else ``AllocTRES``, else ``ReqGRES``, ``AllocGRES``; totals over
-  all nodes (``PER_NODE:``: each node's), so each node needs its share, rounded up. ``gpu`` of a
-  type (``gres/gpu:v100``) counts only where the plain ``gpu`` is not given beside it. Where no
-  column has any: ``--gres``, ``--gpus-per-node`` and ``--gpus`` of ``SubmitLine``.
+- generic resources: ``ReqTRES``, else ``AllocTRES`` (not of an exclusive job, for whole nodes come
+  with all they have), else ``ReqGRES``, ``AllocGRES``; totals over all nodes (``PER_NODE:``: each
+  node's), so each node needs its share, rounded up. ``gpu`` of a type (``gres/gpu:v100``) counts
+  only where the plain ``gpu`` is not given beside it. Where no column has any: ``--gres``,
+  ``--gpus-per-node`` and ``--gpus`` of ``SubmitLine``.
 - memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
   (``AllocTRES`` mem, ``ReqMem`` without letter, ``ReqTRES`` mem) divided by the nodes and rounded
   up, goes to the node. ``--mem=0``, all the node's memory, is the memory of the node it got; where
@@ -135,7 +136,9 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
         cores = got_cores or 0
         if cores < nodes:
             raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
-    on_node = _generic(row, options, asked, got, nodes, place)
+    # All GPUs of a node that a job has for itself are held, asked for or not.
+    held = {} if exclusive and row.get("reqtres") else got.generic
+    on_node = _generic(row, options, asked.generic or held, nodes, place)
     request = {"core": 1}
     memory, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
     if memory and each == "core":
@@ -181,13 +184,12 @@ def _bounds(options: Mapping[str, str], nodes: int | None, place: Place) -> tupl
 def _generic(
     row: Mapping[str, str],
     options: Mapping[str, str],
-    asked: Tres,
-    got: Tres,
+    known: Mapping[str, int],
     nodes: int | None,
     place: Place,
 ) -> dict[str, int]:
-    """Return what a job needs of generic resources on each node."""
-    totals = asked.generic or got.generic or _old_generic(row, nodes, place)
+    """Return what a job needs of generic resources on each node; ``known`` are totals."""
+    totals = known or _old_generic(row, nodes, place)
     if totals:
         return {kind: _share(total, nodes, kind, place) for kind, total in totals.items()}
     on_node = _gres(options.get("gres", ""), "SubmitLine --gres", place)

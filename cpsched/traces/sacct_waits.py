@@ -58,6 +58,7 @@ class Waits:
     """
 
     unknown: int = 0
+    _attempts: list[tuple[int, int]] = field(default_factory=list)
     _waiting: list[_Waiting] = field(default_factory=list)
     _members: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -74,6 +75,10 @@ class Waits:
         if targets:
             self._waiting.append(_Waiting(row, targets, eligible))
         return bool(targets)
+
+    def follow(self, row: int, before: int) -> None:
+        """Take a further attempt of a job: it waits for the end of the one before."""
+        self._attempts.append((row, before))
 
     def columns(self, jobs: Jobs) -> Mapping[str, IntArray]:
         """
@@ -98,6 +103,9 @@ class Waits:
                 jobs.set_value("begin", row, eligible)
             else:
                 dependency[row], kind[row] = last[1], last[2]
+        for row, before in self._attempts:
+            if _holds(jobs, row, before, DependencyType.AFTERANY):
+                dependency[row] = before
         return {"dependency": dependency, "dependency_type": kind}
 
     def _rows(self, jobs: Jobs, target: str) -> list[int]:

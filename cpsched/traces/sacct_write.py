@@ -39,8 +39,8 @@ _STATES = {status: status.name for status in Status} | {Status.UNKNOWN: ""}
 #: Columns that the text has no place for.
 _NOWHERE = (
     *("per_node_max", "split", "box", "job_type", "units_min", "units_max", "serial"),
-    *("resize_cost", "evolve_after", "evolve_to", "urgent", "deadline", "restartable"),
-    *("checkpoint", "restart_cost", "requested_time_assumed"),
+    *("resize_cost", "evolve_after", "evolve_to", "urgent", "deadline", "checkpoint"),
+    *("restart_cost", "requested_time_assumed"),
 )
 _WORDS = ("user", "group", "qos", "partition", "queue", "reservation", "licenses")
 
@@ -109,7 +109,7 @@ class _Text:
             *(self._words(name) for name in ("name", "user", "group")),
             partition,
             self._words("qos"),
-            [_STATES[Status(status)] for status in self._status().tolist()],
+            self._states(),
             self._moments(jobs.submit),
             self._moments(self._eligible()),
             start,
@@ -155,6 +155,14 @@ class _Text:
 
     def _status(self) -> IntArray:
         return np.where(self.started, self.jobs.status, Status.CANCELLED)
+
+    def _states(self) -> list[str]:
+        """Return states; what has a further attempt was requeued, for users or for a node."""
+        found = [_STATES[Status(status)] for status in self._status().tolist()]
+        for row in self.jobs.dependency[self._again()].tolist():
+            if found[row] == Status.PREEMPTED.name:
+                found[row] = "REQUEUED"
+        return found
 
     def _said_begin(self) -> BoolArray:
         """Tell which jobs have their begin time in the command: something else delayed them."""
@@ -222,6 +230,7 @@ class _Text:
         licenses = jobs.licenses.codes >= 0
         words = self._words("licenses")
         say(licenses, "licenses", [words[row] for row in np.flatnonzero(licenses)])
+        say(~jobs.restartable, "no-requeue")
         say(jobs.exclusive, "exclusive")
         say(jobs.contiguous, "contiguous")
         ranges = (jobs.nodes_min != jobs.nodes_max) & ~(
@@ -241,7 +250,7 @@ class _Text:
         jobs = self.jobs
         rows = self._said_begin() & (jobs.begin > jobs.submit)
         say(rows, "begin", self._moments(jobs.begin[rows]))
-        rows = jobs.dependency >= 0
+        rows = (jobs.dependency >= 0) & ~self._again()
         say(
             rows,
             "dependency",
@@ -360,7 +369,18 @@ class _Text:
         wrong |= np.array([last[self.ids[row]] != row for row in other.tolist()], dtype=np.bool_)
         found = np.zeros(len(jobs), dtype=np.bool_)
         found[rows] = wrong
-        return found
+        return found & ~self._again()
+
+    def _again(self) -> BoolArray:
+        """Tell which jobs are further attempts, which wait for the one before unasked."""
+        before = self.jobs.dependency.tolist()
+        return np.array(
+            [
+                other >= 0 and self.ids[other] == own
+                for own, other in zip(self.ids, before, strict=True)
+            ],
+            dtype=np.bool_,
+        )
 
     def _count_amounts(self) -> None:
         jobs = self.jobs

@@ -64,3 +64,11 @@ def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):
     assert code
     assert message in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", ["--drop", "--keep"])
+def test_jobs_that_are_not_there_are_missed_before_anything_runs(files, cpsched, option):
+    code, out, err = cpsched(*QUICK, "--scale-load", "0.5", option, "user=9")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"cpsched: {option[2:]}:user=9: ")
+    assert not (files / "out").exists()

@@ -406,8 +406,9 @@ def test_tiers_of_partitions_preempt_as_the_cluster_says():
     by_tier = {"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"}
     assert starts(workload, system, slurm(**by_tier)) == [131, 10]
     assert starts(workload, system, slurm()) == [0, 100]
-    killed = run(workload, system, slurm(**{**by_tier, "PreemptMode": "CANCEL"})).schedule
-    assert killed.outcome.tolist() == [JobOutcome.KILLED, JobOutcome.COMPLETED]
+    for other in ({"PreemptMode": "CANCEL"}, {"JobRequeue": "0"}):
+        killed = run(workload, system, slurm(**by_tier | other)).schedule
+        assert killed.outcome.tolist() == [JobOutcome.KILLED, JobOutcome.COMPLETED]
 
 
 # --- the dispatcher ------------------------------------------------------------------------------

@@ -499,3 +499,20 @@ def test_json_of_later_releases_is_read(log) -> None:
 def test_json_that_is_something_else_is_one_line(log, text: str, message: str) -> None:
     with pytest.raises(TraceError, match=message):
         traces.read(log("a.json", text))
+
+
+@pytest.mark.parametrize(
+    ("row", "gpus"),
+    [
+        # A whole node comes with its GPUs, whether they were asked for or not.
+        ({"ReqTRES": "cpu=4,node=1", "exclusive": ""}, 0),
+        ({"ReqTRES": "cpu=1,node=1"}, 0),
+        ({"ReqTRES": "cpu=4,gres/gpu=1,node=1", "exclusive": ""}, 1),
+        # Only AllocTRES says what this one asked for.
+        ({"ReqTRES": "cpu=16,node=1"}, 4),
+        ({"ReqTRES": "", "exclusive": ""}, 4),
+    ],
+)  # fmt: skip
+def test_a_job_has_the_gpus_that_it_asked_for(row: dict[str, str], gpus: int) -> None:
+    found = request(**row, AllocTRES="cpu=16,gres/gpu=4,node=1")
+    assert found.per_node == ({"gpu": gpus} if gpus else {})

@@ -128,10 +128,10 @@ def test_jobs_cancelled_before_they_started_are_jobs(log) -> None:
 
 
 def test_every_attempt_of_a_job_is_a_job(log) -> None:
-    """Job 1 is preempted at 3, requeued at 6 and done at 9; Slurm sets its Submit anew."""
+    """Job 1 is requeued at 3, its node fails at 6, and it is done at 9; Submit is set anew."""
     rows = [
-        line("1", "0 0 1 3", "PREEMPTED"),
-        line("1", "3 4 5 6", "REQUEUED"),
+        line("1", "0 0 1 3", "REQUEUED"),
+        line("1", "3 4 5 6", "NODE_FAIL"),
         line("1", "6 8 8 9"),
         line("1", "6 8 8 9"),
         line("2", "0 10 11 12", command="--dependency=afterok:1"),
@@ -140,11 +140,43 @@ def test_every_attempt_of_a_job_is_a_job(log) -> None:
     assert workload.job_id.tolist() == ["1", "2", "1#2", "1#3"]
     assert of(workload, "submit") == {"1": 0, "2": 0, "1#2": 3, "1#3": 6}
     assert of(workload, "begin") == {"1": None, "2": None, "1#2": 4, "1#3": 8}
-    done, cut = Status.COMPLETED, Status.PREEMPTED
-    assert workload.status.tolist() == [cut, done, cut, done]
-    assert workload.dependency.tolist() == [-1, 3, -1, -1]
+    done, cut, failed = Status.COMPLETED, Status.PREEMPTED, Status.FAILED
+    assert workload.status.tolist() == [cut, done, failed, done]
+    # Each attempt waits for the end of the one before, whenever that is.
+    assert workload.dependency.tolist() == [-1, 3, 0, 2]
+    kinds = [DependencyType(kind).name for kind in workload.dependency_type[1:].tolist()]
+    assert kinds == ["AFTEROK", "AFTERANY", "AFTERANY"]
     assert workload.set_aside == (("repeated line", 1),)
     assert ("Note", "attempts of jobs that were queued again: 2") in workload.header
+
+
+def test_what_was_lost_by_preemption_is_no_job(log) -> None:
+    """Job 1 is preempted twice, then requeued; job 2 is preempted and cancelled as it waits."""
+    attempts = [
+        line("1", "0 0 1 3", "PREEMPTED", "--dependency=afterany:0"),
+        line("1", "3 4 5 6", "PREEMPTED", "-N1 --dependency=afterany:0"),
+        line("1", "6 7 8 12", "REQUEUED"),
+    ]
+    rows = [
+        line("0", "0 0 0 1"), *attempts, *attempts, line("1", "12 14 15 16"),
+        line("2", "0 0 1 3", "PREEMPTED"), line("2", "3 5 - 6", "CANCELLED by 1000"),
+        line("3", "0 0 1 3", "PREEMPTED"),
+    ]  # fmt: skip
+    workload = read(log, *rows)
+    assert workload.job_id.tolist() == ["0", "1", "2", "3", "1#2"]
+    assert of(workload, "submit") == {"0": 0, "1": 0, "2": 0, "3": 0, "1#2": 12}
+    assert of(workload, "recorded_start") == {"0": 0, "1": 8, "2": None, "3": 1, "1#2": 15}
+    assert of(workload, "cancel")["2"] == 6
+    assert workload.runtime.tolist()[:2] == [60, 240]
+    assert workload.dependency.tolist() == [-1, 0, -1, -1, 1]
+    assert dict(workload.set_aside) == {"preempted, and queued again": 3, "repeated line": 3}
+
+
+def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log) -> None:
+    commands = ["", "--no-requeue", "--no-requeue --requeue", "--requeue"]
+    rows = [line(str(at), "0 0 1 3", command=one) for at, one in enumerate(commands, start=1)]
+    rows += [line(str(at), "0 0 1 3").replace("sbatch", one) for at, one in ((5, "srun"), (6, "x"))]
+    assert read(log, *rows).restartable.tolist() == [True, False, True, True, False, True]
 
 
 @pytest.mark.parametrize(

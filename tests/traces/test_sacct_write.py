@@ -101,6 +101,7 @@ def slurm_jobs(draw) -> Workload:
         nodes_min=nodes[:, 0],
         nodes_max=nodes[:, 1],
         exclusive=draw(flags),
+        restartable=draw(flags),
         contiguous=draw(flags),
         segment=draw(st.lists(st.integers(0, 3), min_size=number, max_size=number)),
         max_switches=np.array(switches, dtype=np.int64),
