@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 
+#: Of more names than these, errors name the closest alone.
+_MOST_LISTED = 20
+
+
 class CpschedError(Exception):
     """Base class of every error cpsched raises on purpose; comes back from workers (pickles)."""
 
@@ -102,6 +106,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the closest known name, or nothing if none is close."""
     close = get_close_matches(name, list(known), n=1)
     return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def instead_of(name: str, known: Collection[str], introduction: str) -> str:
+    """
+    Return what there is instead of a name that there is not: all of few names, else the closest.
+
+    Parameters
+    ----------
+    introduction
+        What comes before the list of names, such as ``; the keys here are:``.
+    """
+    hint = did_you_mean(name, known)
+    if len(known) <= _MOST_LISTED:
+        return f"{introduction} {', '.join(known) or 'none'}.{hint}"
+    return (
+        f".{hint}" if hint else f"{introduction.rstrip(':')} {len(known)}, none of a similar name"
+    )
 
 
 class UnknownNameError(ConfigError):

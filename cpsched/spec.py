@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import registry
-from cpsched.errors import ConfigError, UnknownNameError, did_you_mean
+from cpsched.errors import ConfigError, UnknownNameError, instead_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,9 +259,8 @@ def _convert(
     """Turn an option's text into the type its parameter is annotated with."""
     accepted = sorted(name for name in parameters if name not in hidden)
     if key not in accepted:
-        there = ", ".join(accepted) or "none"
-        message = f"no such option; '{spec.name}' takes: {there}.{did_you_mean(key, accepted)}"
-        raise ConfigError(message, where=spec, key=key)
+        there = instead_of(key, accepted, f"; '{spec.name}' takes:")
+        raise ConfigError(f"no such option{there}", where=spec, key=key)
     wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:
         return None

@@ -102,7 +102,7 @@ def _value(name: str, text: Any) -> Any:
     try:
         return parameter.parse(text)
     except ValueError as error:
-        raise ConfigError(f"is {text!r}, {error}", key=name) from None
+        raise ConfigError(f"{text!r} {error}", key=name) from None
 
 
 def _signature() -> inspect.Signature:

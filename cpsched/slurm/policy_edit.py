@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.slurm import policy_file
+from cpsched.slurm.policy import LIMITS
 from cpsched.slurm.policy_file import toml
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _TABLES = {
     "reservation": ("reservation", "ReservationName"),
 }
 _LICENSES = "licenses"
+#: Keys of partitions that are not in the policy.
+_IN_SYSTEM = ("PriorityTier", "DefaultTime", "Nodes", "MinNodes", "MaxNodes", "OverSubscribe")
 
 
 def is_edit(text: str) -> bool:
@@ -59,15 +62,40 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
             entry.pop(key, None)
             if value:
                 entry[key] = int(value) if value.isdigit() else value
-        policy = policy_file.parse("\n".join(_lines(content)), where=text)
+        try:
+            policy = policy_file.parse("\n".join(_lines(content)), where=text)
+        except ConfigError as error:
+            # Lines and tables are those of a file that nobody has.
+            reason = str(error).partition(f"{error.key}: ")[2] or str(error)
+            raise ConfigError(elsewhere(key, reason), where=text, key=key) from None
     return policy
+
+
+def elsewhere(key: str, reason: str) -> str:
+    """Return why a key is refused; where it is set if it is one of Slurm's but not known here."""
+    if "no such" not in reason:
+        return reason
+    if key in LIMITS:
+        return f"it is a limit: set qos.NAME.{key}, account.NAME.{key} or user.NAME.{key}"
+    if key == "MaxTime":
+        return "use --max-time PARTITION=H:MM:SS"
+    if key in _IN_SYSTEM:
+        return "it is a key of partitions in the system file"
+    return reason
 
 
 def _entries(content: dict[str, Any], table: str, name: str, text: str) -> list[dict[str, Any]]:
     if table not in _TABLES:
-        known = ", ".join((*_TABLES, _LICENSES))
-        hint = did_you_mean(table, (*_TABLES, _LICENSES))
-        raise ConfigError(f"{table!r} must be one of: {known}.{hint}", where=text)
+        known = (*_TABLES, _LICENSES)
+        named = [
+            kind
+            for kind, (section, called) in _TABLES.items()
+            if any(one.get(called) == table for one in content.get(section, []))
+        ]
+        hint = f" Did you mean '{named[0]}.{text}'?" if named else did_you_mean(table, known)
+        raise ConfigError(f"{table!r} must be one of: {', '.join(known)}.{hint}", where=text)
+    if not name:
+        raise ConfigError(f"must be {table}.NAME.KEY=VALUE", where=text)
     section, key = _TABLES[table]
     there = [one for one in content.get(section, []) if table != "account" or not one.get("User")]
     found = [one for one in there if one.get(key) == name]

@@ -11,7 +11,7 @@ from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.quantities import duration
 from cpsched.slurm import policy_file
-from cpsched.slurm.policy_edit import edited, is_edit
+from cpsched.slurm.policy_edit import edited, elsewhere, is_edit
 from cpsched.spec import Spec, canonical, files_of
 from cpsched.study.study import Baseline, Study, as_label, in_utc
 from cpsched.study.study_file import choice
@@ -190,12 +190,22 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
         key, _, value = text.partition("=")
         if text not in edits:
             options[key.strip()] = value.strip()
+            _check_option(spec, key.strip(), value.strip(), text)
     if edits:
         policy = files_of("dispatchers", spec).get("policy")
         if policy is None:
             raise ConfigError("needs --policy", where=edits[0])
         options["policy"] = str(_written(edited(policy_file.load(policy), edits), scenario, folder))
     return str(Spec(spec.name, tuple(sorted(options.items()))))
+
+
+def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
+    """Raise ConfigError for an option that a dispatcher does not have, or a value it refuses."""
+    try:
+        canonical("dispatchers", str(Spec(spec.name, ((key, value),))))
+    except ConfigError as error:
+        reason = str(error).partition(f" {key}: ")[2] or str(error)
+        raise ConfigError(elsewhere(key, reason), where=f"set {text}") from None
 
 
 def _written(policy: Policy, scenario: Scenario, folder: Path) -> Path:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.errors import ConfigError, instead_of
 from cpsched.model.types import MAX_AMOUNT, MAX_TIME
 from cpsched.words import escaped
 
@@ -67,9 +67,8 @@ class Section:
         """Raise ConfigError if there is a key that was never read."""
         left = [key for key in self._data if key not in self._asked]
         if left:
-            keys = ", ".join(sorted(self._asked))
-            hint = did_you_mean(left[0], self._asked)
-            raise self.error(left[0], f"there is no such key; the keys here are: {keys}.{hint}")
+            there = instead_of(left[0], sorted(self._asked), "; the keys here are:")
+            raise self.error(left[0], f"there is no such key{there}")
 
     def expect(self, *keys: str) -> None:
         """Raise ConfigError for a key that is not one of ``keys``, before any other complaint."""

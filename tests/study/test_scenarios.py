@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -269,9 +271,33 @@ def test_values_of_a_policy_are_changed() -> None:
         ("qos.normal.MaxJobPU=1", "no such key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
         ("account.ann.Share=1", "no account 'ann'"),
+        ("normal.MaxJobsPU=1", "mean 'qos.normal.MaxJobsPU=1'"),
+        ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
+        ("partition.short.MaxTime=1:00:00", "use --max-time"),
+        ("partition.short.PriorityTier=2", "system file"),
     ],
 )
 def test_values_that_a_policy_has_not(edit: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         edited(policy_file.parse(POLICY), [edit])
     assert edit in str(caught.value)
+    # Neither the lines of a file that nobody has nor names by the dozen.
+    assert not re.search(r":[0-9]+: |\[[0-9]\]", str(caught.value).removeprefix(edit))
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("PriorityWeightFairshar=0", "no such option. Did you mean 'PriorityWeightFairshare'?"),
+        ("MaxJobsPU=3", "it is a limit: set qos.NAME.MaxJobsPU,"),
+        ("nothing=1", "no such option; 'slurm' takes 6"),
+        ("bf_window=abc", "'abc' is not a whole number"),
+    ],
+)
+def test_options_that_slurm_does_not_have(folder: Path, setting: str, message: str) -> None:
+    one = study(folder)
+    own = replace(one.dispatchers[0], spec="slurm")
+    with pytest.raises(ConfigError, match=re.escape(f"set {setting}: {message}")) as caught:
+        what_if(replace(one, dispatchers=(own,)), [scenario([f"set {setting}"])], folder)
+    assert len(str(caught.value)) < 200
