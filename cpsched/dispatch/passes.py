@@ -161,6 +161,17 @@ def decision_of(view: View, packed: IntArray) -> Decision:
     return Decision(actions, plan)
 
 
+def with_plan(view: View, decision: Decision, rows: IntArray, planned: IntArray) -> Decision:
+    """Return a decision with the planned starts of some rows, as far as they are to come."""
+    later = planned > view.now
+    if not later.any():
+        return decision
+    handles = view.waiting.store.columns[rows[later], c.HANDLE]
+    return decision._replace(
+        planned_starts=PlannedStarts(handles.tolist(), planned[later].tolist())
+    )
+
+
 def candidates(view: View, priority: Priority, memory: Memory) -> IntArray:
     """Return the rows, in queue order, of the jobs worth ranking: see the kernel."""
     store = view.waiting.store

@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, frozen
+from cpsched.dispatch.passes import decision_of, frozen, with_plan
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels import slurm
 from cpsched.kernels import slurm_records as r
@@ -24,7 +24,6 @@ from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
 from cpsched.kernels.rooms import packed_places
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.model.decision import PlannedStarts
 from cpsched.priority import Basic, Fifo, make_priority
 
 if TYPE_CHECKING:
@@ -160,14 +159,8 @@ class SlurmBackfill(LearningDispatcher):
             self._due = _NEVER
         elif not backfill:
             return decision._replace(again_at=self._due)
-        planned = records[looked_at, r.PLANNED]
-        later = planned > view.now
-        if not later.any():
-            return decision
-        handles = store.columns[records[looked_at[later], r.ROW], c.HANDLE]
-        return decision._replace(
-            planned_starts=PlannedStarts(handles.tolist(), planned[later].tolist())
-        )
+        looked = records[looked_at]
+        return with_plan(view, decision, looked[:, r.ROW], looked[:, r.PLANNED])
 
     def state(self) -> Mapping[str, Any]:
         """Return when the next backfill pass is due, and what has been learnt."""

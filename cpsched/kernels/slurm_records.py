@@ -150,6 +150,15 @@ def request_of_record(records, record, cols):
     )  # fmt: skip
 
 
+@leaf
+def holds_up(records, record, numbers):
+    """Say whether a job that waits for nodes may hold up others."""
+    return (
+        records[record, PRIORITY] >= numbers[LEAST_PRIORITY]
+        and records[record, RESERVES_FROM] <= numbers[NOW]
+    )
+
+
 def plain_records(rows: IntArray, shapes: IntArray, partitions: IntArray) -> IntArray:
     """
     Return records of jobs that count in no limit and have one partition each.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.dispatch.contract import Dispatcher, WaitReason
-from cpsched.dispatch.passes import decision_of
+from cpsched.dispatch.passes import decision_of, with_plan
 from cpsched.errors import ConfigError
 from cpsched.kernels import slurm
 from cpsched.kernels import slurm_records as r
@@ -21,7 +21,7 @@ from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
 from cpsched.kernels.rooms import packed_places
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.model.decision import NOTHING, PlannedStarts
+from cpsched.model.decision import NOTHING
 from cpsched.slurm.queue import Running, SortedQueue
 from cpsched.slurm.records import Records
 from cpsched.slurm.timing import Timing
@@ -232,19 +232,10 @@ class Passes(Dispatcher):
         decision = decision_of(view, packed)
         self._started = started
         self._note_starts(started.tolist(), now)
-        return self._with_plan(view, decision, looked_at, now) if len(looked_at) else decision
-
-    def _with_plan(self, view: View, decision: Decision, looked_at: IntArray, now: int) -> Decision:
-        """Return a decision with what the backfill pass has planned."""
-        planned = self._records.table[looked_at, r.PLANNED]
-        later = planned > now
-        if not later.any():
+        if not len(looked_at):
             return decision
-        rows = self._records.table[looked_at[later], r.ROW]
-        handles = view.waiting.store.columns[rows, c.HANDLE]
-        return decision._replace(
-            planned_starts=PlannedStarts(handles.tolist(), planned[later].tolist())
-        )
+        looked = records.table[looked_at]
+        return with_plan(view, decision, looked[:, r.ROW], looked[:, r.PLANNED])
 
     def _note_starts(self, started: Iterable[int], now: int) -> None:
         """Take jobs that start out of the queue."""
