@@ -128,9 +128,8 @@ class Cluster:
         self._daemon("slurmdbd", "-D")
         added = ("sacctmgr", "-i", "add", "cluster", "private")
         self._wait("slurmdbd", lambda: "Adding Cluster" in self.run(*added))
-        for line in (self.site / "accounts.txt").read_text().splitlines():
-            if line and not line.startswith("#"):
-                self.run("sacctmgr", "-i", *line.split())
+        for line in self._lines("accounts.txt"):
+            self.run("sacctmgr", "-i", *line)
         self._daemon("slurmctld", "-D")
         self._wait("slurmctld", lambda: "UP" in self.run("scontrol", "ping", check=False))
         for node in nodes:
@@ -138,6 +137,16 @@ class Cluster:
             self._daemon("slurmd", "-D", "-N", node)
         states = ("sinfo", "-h", "-o", "%T")
         self._wait("slurmd", lambda: set(self.run(*states).split()) == {"idle"})
+        for line in self._lines("gpu-limits.txt"):
+            self.run("sacctmgr", "-i", *line)
+        for line in self._lines("reservations.txt"):
+            self.run("scontrol", "create", "reservation", *line)
+
+    def _lines(self, name: str) -> list[list[str]]:
+        """Return the words of each line of a file of the site, but for comments."""
+        path = self.site / name
+        text = path.read_text() if path.exists() else ""
+        return [one.split() for one in text.splitlines() if one and not one.startswith("#")]
 
     def stop(self) -> None:
         """End all jobs and, last started first, the daemons."""

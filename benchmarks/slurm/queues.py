@@ -205,3 +205,68 @@ def alone(seed: int) -> list[Submission]:
     rng = random.Random(seed)
     times = [12 * number + rng.randint(0, 5) for number in range(40)]
     return [Submission(at=at, seconds=3, options=("--time=5", "--nodes=1")) for at in times]
+
+
+#: QOS of jobs for the site ``limits``, and how often each is asked for.
+_QUALITIES = {
+    "normal": 5, "high": 2, "low": 3, "thin": 2, "wide": 2, "over": 1, "scavenger": 4,
+}  # fmt: skip
+_USERS_OF_LIMITS = tuple(f"user{number}" for number in range(1, 7))
+
+
+def limits(seed: int, *, count: int = 260, hours: float = 1.8) -> list[Submission]:
+    """Return short jobs for the site ``limits``, most of which some limit holds for a while."""
+    rng = random.Random(seed)
+    jobs: list[Submission] = []
+    for at in sorted(int(rng.random() ** 1.3 * hours * 3600) for _ in range(count)):
+        number = len(jobs)
+        quality = rng.choices(list(_QUALITIES), list(_QUALITIES.values()))[0]
+        minutes = rng.randint(8, 28)
+        options = [f"--qos={quality}", *_place_and_size(rng, quality)]
+        drawn = rng.random()
+        lives = minutes * 60
+        user = rng.choice(_USERS_OF_LIMITS)
+        if drawn < 0.10:
+            options.append(f"--licenses={rng.choice(_LICENCES)}")
+        elif drawn < 0.15:
+            options.append(f"--array=1-{rng.randint(4, 6)}%{rng.randint(1, 2)}")
+        elif drawn < 0.19:
+            options.append(f"--begin=now+{rng.randint(5, 30) * 60}")
+        elif drawn < 0.23 and number > 10:
+            options.append("--dependency=afterany:{after}")
+        elif drawn < 0.27:
+            minutes = rng.choice((35, 45))
+        elif drawn < 0.30 and at < 4000:
+            options.append("--reservation=lesson")
+            user, minutes = rng.choice(("user1", "user3")), 8
+        jobs.append(
+            Submission(
+                at=at,
+                user=user,
+                seconds=max(60, int(lives * rng.betavariate(1.5, 1.5))),
+                options=(f"--time={minutes}", f"--job-name=j{number:03d}", *options),
+                after=number - rng.randint(1, 10) if "{after}" in options[-1] else None,
+                # What no limit will ever let start must not wait for ever.
+                cancel=int(hours * 3600) + 7200,
+            )
+        )
+    return jobs
+
+
+def _place_and_size(rng: random.Random, quality: str) -> list[str]:
+    """Draw a partition and how much of it a job asks for."""
+    partition = rng.choices(("batch", "urgent", "gpu", "spare"), (6, 2, 2, 3))[0]
+    if quality == "over":
+        partition = "gpu"
+    options = [f"--partition={partition}"]
+    if partition == "gpu":
+        options += [f"--gres=gpu:{rng.choice((1, 1, 2, 3))}", f"--ntasks={rng.choice((1, 2, 4))}"]
+    elif rng.random() < 0.5:
+        options += ["--nodes=1", f"--ntasks={rng.choice((1, 4, 8, 12, 16))}"]
+    else:
+        options += [
+            f"--nodes={rng.choice((2, 2, 3, 4))}",
+            "--ntasks-per-node=16",
+            "--mem-per-cpu=1500",
+        ]
+    return options
