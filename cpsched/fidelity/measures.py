@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.metrics.groups import SIZES, job_size
+from cpsched.metrics.groups import SIZES, job_size, labels
 from cpsched.metrics.jobs import JobClass, job_class
 from cpsched.metrics.steps import StepFunction
 from cpsched.model.types import MISSING
@@ -25,7 +25,6 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 HOUR = 3600
 #: Groups of a kind with fewer jobs say nothing.
 FEWEST = 10
-_LABELS = {"queue": "queue", "group": "account", "user": "user", "qos": "QOS"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +71,8 @@ class Fidelity:
     overall
         All jobs together.
     groups
-        Kind and name of a group, and its jobs: queues, accounts, users, QOS, lengths, sizes, GPUs.
+        Kind and name of a group, and its jobs: queues, partitions, accounts, users, QOS,
+        lengths, sizes, GPUs.
     quantiles
         Of the error (simulated minus recorded), by :data:`QUANTILES`.
     left_out
@@ -216,10 +216,7 @@ def _groups(
 def _kinds(schedule: Schedule, rows: IntArray) -> dict[str, tuple[IntArray, tuple[str, ...]]]:
     """Return what jobs are grouped by: codes, and what they mean."""
     workload: Workload = schedule.workload
-    kinds = {
-        kind: (getattr(workload, label).codes[rows], getattr(workload, label).values)
-        for label, kind in _LABELS.items()
-    }
+    kinds = {kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()}
     lengths = tuple(one.name.lower() for one in JobClass)
     gpus: BoolArray = asks_for_gpus(workload)[rows]
     return kinds | {

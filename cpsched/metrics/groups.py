@@ -11,6 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import FloatArray, IntArray
+    from cpsched.model.workload import Labels, Workload
 
 #: The largest shares of the machine of small, midsize and large jobs.
 SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5
@@ -23,6 +24,28 @@ SIZES = {
     "large": "10 % to 50 %",
     "huge": "more than 50 %",
 }
+
+
+#: Columns of a log by which jobs are grouped, and what that is called.
+_LABELS = {
+    "queue": "queue",
+    "partition": "partition",
+    "group": "account",
+    "user": "user",
+    "qos": "QOS",
+}
+
+
+def labels(workload: Workload) -> dict[str, Labels]:
+    """
+    Return by what a log groups its jobs, by the name of the kind.
+
+    Partitions are left out where they are the queues: a job may ask for several and has one.
+    """
+    found = {kind: getattr(workload, column) for column, kind in _LABELS.items()}
+    if found["partition"].decode() == found["queue"].decode():
+        del found["partition"]
+    return found
 
 
 class JobSize(IntEnum):

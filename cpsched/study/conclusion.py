@@ -6,11 +6,12 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from cpsched.study.gains import NOTICED
 from cpsched.study.results import AREA
 from cpsched.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpsched.study.study import Baseline
     from cpsched.study.tables import Cell, Tables
@@ -24,6 +25,9 @@ _SAID = (
     ("wait_max_s", "longest wait"),
     ("bounded_slowdown_mean", "mean bounded slowdown"),
 )
+#: What a scenario is told from others by, and the kinds of groups of which one is named.
+_WHICH = ("workload", "system", "dispatcher", "predictor")
+_KINDS = ("queue", "account")
 #: Runs of a front that are named; tables have all.
 _MOST = 6
 
@@ -32,9 +36,12 @@ def conclusions(tables: Tables) -> list[str]:
     """
     Return lines for each workload and system with a baseline and something to compare.
 
-    They name the runs on the Pareto front with the figures it is made of and the longest wait, and
-    what these are against the baseline's. Means over repetitions.
+    Of scenarios there is one for each. Otherwise they name the runs on the Pareto front with the
+    figures it is made of and the longest wait, and what these are against the baseline's. Means
+    over repetitions.
     """
+    if tables.results.by_group:
+        return list(_scenarios(tables.gains.rows()))
     baseline = tables.results.baseline
     found: list[str] = []
     for (workload, system), group in groupby(
@@ -46,6 +53,51 @@ def conclusions(tables: Tables) -> list[str]:
             found.append(f"{workload} on {system}: {_name(base)}, the baseline, has {_told(base)}.")
             found.extend(_front(base, rows))
     return found
+
+
+def _scenarios(gains: Iterable[Row]) -> Iterator[str]:
+    """Say of each scenario in a sentence what it changes."""
+    several = sure = False
+    for (_, _, name, _), group in groupby(gains, key=lambda row: tuple(row[key] for key in _WHICH)):
+        rows = list(group)
+        whole = rows[0]
+        several = True
+        sure |= whole["difference_low"] is not None
+        yield f"{name}: {_changes(whole)}{_for_whom(rows)}."
+    if several and not sure:
+        yield "No intervals, which take eight days: small differences may be chance."
+
+
+def _changes(row: Row) -> str:
+    """Say what a scenario changes for all jobs that ran in both."""
+    wait, base = _number(row, "wait_mean_s"), _number(row, "base_wait_mean_s")
+    shorter, longer = _number(row, "shorter"), _number(row, "longer")
+    if wait == base and not (shorter or longer):
+        return "changes nothing, nobody waits longer or shorter"
+    interval = ""
+    if row["difference_low"] is not None:
+        low, high = (_signed(_number(row, f"difference_{end}")) for end in ("low", "high"))
+        interval = f", 95 % interval of the difference {low} to {high}"
+    return (
+        f"mean wait {_time(wait)} instead of {_time(base)} ({_change(base, wait)}{interval});"
+        f" {shorter:.0%} of the jobs wait shorter by a minute or more, {longer:.0%} longer"
+    )
+
+
+def _for_whom(rows: Sequence[Row]) -> str:
+    """Say for which group waits change most, in all."""
+    some = [row for row in rows if row["kind"] in _KINDS]
+    if not some:
+        return ""
+    most = max(some, key=lambda row: abs(_number(row, "hours")))
+    change = _number(most, "difference")
+    if abs(change) < NOTICED:
+        return ""
+    return f"; most for {most['kind']} {most['group']} ({_signed(change)} each)"
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{_time(abs(seconds))}"
 
 
 def _front(base: Row, rows: Sequence[Row]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.metrics import jobs as job_metrics
-from cpsched.metrics.groups import SIZES, job_size
+from cpsched.metrics.groups import SIZES, job_size, labels
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import pairs, verdict
@@ -40,8 +40,6 @@ COLUMNS = (
 #: A wait that changes by less, in seconds, is neither shorter nor longer.
 NOTICED = 60
 _DAY = 86400
-#: Columns of the log by which jobs are grouped, and what that is called.
-_LABELS = {"queue": "queue", "group": "account", "user": "user", "qos": "QOS"}
 #: Of accounts, users, queues and QOS those with most jobs.
 _MOST = 50
 
@@ -93,10 +91,7 @@ def _read(run: RunResult) -> _Jobs:
     submit = workload.submit[rows]
     wait = job_metrics.wait(submit, schedule.start[rows])
     response = job_metrics.turnaround(submit, schedule.end[rows])
-    codes = {
-        kind: (getattr(workload, label).codes[rows], getattr(workload, label).values)
-        for label, kind in _LABELS.items()
-    }
+    codes = {kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()}
     length = tuple(one.name.lower() for one in job_metrics.JobClass)
     codes |= {
         "length": (job_metrics.job_class(own.runtime[rows]), length),

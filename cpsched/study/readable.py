@@ -193,9 +193,18 @@ def _of_groups(rows: Sequence[Row]) -> Table:
         for row in chosen
     )
     few = "; of many groups those whose waits change most" if len(chosen) < len(rows) else ""
+    sure: tuple[Column, ...] = ()
+    how = "no intervals, which take eight days"
+    if any(row["difference_low"] is not None for row in chosen):
+        how = (
+            "95 % intervals from a bootstrap over weeks of the log, or its days where weeks are few"
+        )
+        sure = (
+            Column("interval", "s", intervals, joined=True),
+            replace(_text(chosen, "verdict"), joined=True),
+        )
     return Table(
-        "Jobs that ran in both; 95 % intervals from a bootstrap over weeks of the log, or its days"
-        f" where weeks are few; shorter and longer: by a minute or more{few}",
+        f"Jobs that ran in both; {how}; shorter and longer: by a minute or more{few}",
         (
             _text(chosen, "kind"),
             _text(chosen, "group"),
@@ -203,8 +212,7 @@ def _of_groups(rows: Sequence[Row]) -> Table:
             _number(chosen, "wait_mean_s", "mean wait", "s", decimals=decimals),
             _number(chosen, "base_wait_mean_s", "baseline", "s", decimals=decimals),
             _number(chosen, "difference", "difference", "s", decimals=decimals),
-            Column("interval", "s", intervals, joined=True),
-            replace(_text(chosen, "verdict"), joined=True),
+            *sure,
             _number(chosen, "shorter", "shorter", "%", 100, 1),
             _number(chosen, "longer", "longer", "%", 100, 1),
             _number(chosen, "hours", "all waits", "h", decimals=0),

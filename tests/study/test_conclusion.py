@@ -25,7 +25,7 @@ def said(*rows):
     """Return what is said of the rows of a summary; easy is the baseline."""
     return conclusions(
         SimpleNamespace(
-            results=SimpleNamespace(baseline=Baseline(dispatcher="easy")),
+            results=SimpleNamespace(baseline=Baseline(dispatcher="easy"), by_group=False),
             summary=SimpleNamespace(rows=lambda: list(rows)),
         )
     )

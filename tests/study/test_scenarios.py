@@ -16,6 +16,8 @@ from cpsched.model.workload import Workload
 from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited
 from cpsched.study import carry_out, make_tables
+from cpsched.study.conclusion import conclusions
+from cpsched.study.readable import GAINS, main_table
 from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
 from cpsched.study.study_file import parse_study
 
@@ -166,7 +168,25 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) ->
     # Of the dropped user's jobs nothing is said.
     dropped = {row["group"] for row in tables.gains.rows() if row["dispatcher"] == "without u1"}
     assert "u1" not in dropped
+    # The longest log of these has ten days.
+    told = conclusions(tables)
+    assert [line.partition(":")[0] for line in told] == [name for name in runs if name != BASELINE]
+    assert re.match(
+        r"gpus: mean wait .* instead of .* less, 95 % interval .* for account bio", told[0]
+    )
     assert (folder / "out").is_dir()
+
+
+def test_what_changes_nothing_is_said_to(folder: Path) -> None:
+    wanted = what_if(study(folder).narrowed(first=50), [scenario(["cap-request 9-0"])], folder)
+    carry_out(wanted, folder / "out")
+    tables = make_tables(folder / "out")
+    assert conclusions(tables) == [
+        "cap-request 9-0: changes nothing, nobody waits longer or shorter.",
+        "No intervals, which take eight days: small differences may be chance.",
+    ]
+    (whom,) = (one.table for one in main_table(tables) if one.title.startswith(GAINS))
+    assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
