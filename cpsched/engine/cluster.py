@@ -320,7 +320,7 @@ class Cluster:
             self._tick(now)
         if not self.machine.is_in(handle, c.RUNNING):
             self._refuse(handle, "resized", "running")
-        ran = self._ran(handle, now)
+        ran = self.ran(handle, now)
         self.machine.resize(handle, allocation, now)
         self._ran_before[handle] = ran
         self._news = True
@@ -349,8 +349,8 @@ class Cluster:
         columns[handle, c.WANTED_UNITS] = units
         self._news = True
 
-    def _ran(self, handle: int, now: int) -> int:
-        """Return for how long a running job would have run by now on the units it prefers."""
+    def ran(self, handle: int, now: int) -> int:
+        """Return how many seconds a running job has run, as on the units it prefers."""
         columns = self.machine.store.columns
         passed = now - columns.item(handle, c.SINCE)
         if handle in self._ran_before:
@@ -380,7 +380,7 @@ class Cluster:
         if not self.machine.is_in(handle, c.RUNNING):
             self._refuse(handle, "queued again", "running")
         columns = self.machine.store.writable
-        columns[handle, c.RAN] = max(columns[handle, c.RAN], self._ran(handle, now))
+        columns[handle, c.RAN] = max(columns[handle, c.RAN], self.ran(handle, now))
         self._ran_before.pop(handle, None)
         self.machine.requeue(handle)
         self._news = True
@@ -408,7 +408,7 @@ class Cluster:
         machine = self.machine
         if not machine.is_in(handle, c.RUNNING):
             self._refuse(handle, "said to have ended", "running")
-        runtime = self._ran(handle, now) if self._learns else 0
+        runtime = self.ran(handle, now) if self._learns else 0
         self._ran_before.pop(handle, None)
         machine.leave(handle)
         self._news = True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.simulation.simulator import Simulator
+from cpsched.simulation.simulate import simulator_of
 from cpsched.spec import build
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Settings
+    from cpsched.simulation.simulator import Simulator
 
     Look = Callable[[Dispatcher, View, Decision], Any]
 
@@ -73,7 +74,9 @@ def halt(
             build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
         )
         watched = _Watched(inner, time, last, look, prepare)
-        simulator = watched.simulator = _simulator(fitted, watched, predictor, settings, observers)
+        simulator = watched.simulator = simulator_of(
+            fitted, watched, predictor, settings, observers
+        )
         while (instant := simulator.next_time()) is not None and instant <= time:
             simulator.step()
         if watched.decided is None or watched.seen:
@@ -81,28 +84,6 @@ def halt(
         # Events came later that called for no decision, so the last one was not known as such.
         # Now it is.
         last, observers = watched.decided, ()
-
-
-def _simulator(
-    fitted: Fitted,
-    dispatcher: Dispatcher,
-    predictor: str,
-    settings: Settings,
-    observers: Sequence[Observer],
-) -> Simulator:
-    simulator: Simulator = Simulator(
-        fitted,
-        dispatcher,
-        build("predictors", predictor, truth=lambda handle: simulator.arrivals.runtime[handle]),
-        overrun=settings.overrun,
-        correction=settings.correction,
-        dispatch_interval=settings.dispatch_interval or dispatcher.interval,
-        runtime_model=settings.runtime_model,
-        outages=settings.outages,
-        seed=settings.seed,
-        observers=observers,
-    )
-    return simulator
 
 
 class _Watched(Dispatcher):

@@ -134,23 +134,9 @@ def simulate(
         settings = replace(settings, dispatch_interval=decides.interval)
     allocations = AllocationRecorder(len(fitted.system.resources))
     decisions = DecisionRecorder()
-    truth = _Truth()
-    predicts = (
-        build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor
+    simulator = simulator_of(
+        fitted, decides, predictor, settings, (allocations, decisions, *observers)
     )
-    simulator = Simulator(
-        fitted,
-        decides,
-        predicts,
-        overrun=settings.overrun,
-        correction=settings.correction,
-        dispatch_interval=settings.dispatch_interval,
-        runtime_model=settings.runtime_model,
-        outages=settings.outages,
-        seed=settings.seed,
-        observers=(allocations, decisions, *observers),
-    )
-    truth.runtime = simulator.arrivals.runtime
     wall, cpu = perf_counter(), process_time()
     if checkpoint is None:
         simulator.run()
@@ -167,10 +153,36 @@ def simulate(
         settings=settings,
         schedule=schedule_of(fitted, simulator, allocations),
         decisions=decisions.counts(),
-        predictions={name: int(value) for name, value in predicts.stats().items()},
+        predictions={name: int(value) for name, value in simulator.predictor.stats().items()},
         timing=timing,
-        provenance=dict(predicts.provenance()),
+        provenance=dict(simulator.predictor.provenance()),
     )
+
+
+def simulator_of(
+    fitted: Fitted,
+    dispatcher: str | Dispatcher,
+    predictor: str | RuntimePredictor,
+    settings: Settings,
+    observers: Sequence[Observer] = (),
+) -> Simulator:
+    """Return a simulation that has not begun, made of names."""
+    decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+    truth = _Truth()
+    simulator = Simulator(
+        fitted,
+        decides,
+        build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor,
+        overrun=settings.overrun,
+        correction=settings.correction,
+        dispatch_interval=settings.dispatch_interval or decides.interval,
+        runtime_model=settings.runtime_model,
+        outages=settings.outages,
+        seed=settings.seed,
+        observers=observers,
+    )
+    truth.runtime = simulator.arrivals.runtime
+    return simulator
 
 
 def _run_with(

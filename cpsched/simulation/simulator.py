@@ -172,7 +172,7 @@ class Simulator:
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.end_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
         self.outcome: IntArray = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
-        self._work = Work(self.arrivals, self.runtime_model, kills=self._kills)
+        self.work = Work(self.arrivals, self.runtime_model, kills=self._kills)
         self._status: list[int] = self.arrivals.status.tolist()
         self._begin: list[int] = self.arrivals.begin.tolist()
         self._dependency: list[int] = self.arrivals.dependency.tolist()
@@ -383,7 +383,7 @@ class Simulator:
         killed = self.arrivals.runtime > self.arrivals.requested_time
         ended = (self.end_time != MISSING) & (self.outcome == JobOutcome.NOT_ENDED)
         self.outcome[ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
-        self._work.will_time_out = {row for _, _, _, row in self._heap if killed[row]}
+        self.work.will_time_out = {row for _, _, _, row in self._heap if killed[row]}
 
     def _push(self, time: int, phase: int, job: int) -> None:
         self._counter += 1
@@ -494,7 +494,7 @@ class Simulator:
 
     def _started(self, row: int, allocation: Allocation, now: int) -> None:
         """Find out when a job that has just started will end."""
-        end = self._work.start(row, allocation, now, again=self._started_before(row))
+        end = self.work.start(row, allocation, now, again=self._started_before(row))
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
@@ -513,7 +513,7 @@ class Simulator:
         now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.requeue(row, now)
         self._forget_end(row)
-        self._work.cut_short(row, now, keeps_all=why is Leaving.SUSPENDED)
+        self.work.cut_short(row, now, keeps_all=why is Leaving.SUSPENDED)
         self.start_time[row] = MISSING
         for hook in self._on_leave:
             hook(row, since, now, why)
@@ -523,7 +523,7 @@ class Simulator:
         now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.resize(row, allocation, now)
         self._forget_end(row)
-        end = self._work.resize(row, allocation, now)
+        end = self.work.resize(row, allocation, now)
         self._push(end, _END, row)
         if self._evolves:
             self._await_ask(row, end)
@@ -536,7 +536,7 @@ class Simulator:
         """End a running job."""
         self.cluster.end(row, self.now, status=_CANCELLED)
         self._forget_end(row)
-        self._work.ended(row)
+        self.work.ended(row)
         self._finish(row, JobOutcome.KILLED)
 
     def _forget_end(self, row: int) -> None:
@@ -547,12 +547,12 @@ class Simulator:
 
     def _await_ask(self, row: int, end: int) -> None:
         """Note when a running job will ask for another size, if it has not done so."""
-        asks = self._work.asks(row, self.now)
+        asks = self.work.asks(row, self.now)
         if asks and asks[0] < end and not self.machine.store.columns.item(row, c.WANTED_UNITS):
             self._push(asks[0], _ASK, row)
 
     def _ask(self, row: int) -> None:
-        asks = self._work.asks(row, self.now)
+        asks = self.work.asks(row, self.now)
         if asks:
             self.cluster.ask(row, asks[1], self.now)
 
@@ -569,7 +569,7 @@ class Simulator:
         self.cluster.set_down(down, now)
 
     def _end(self, row: int) -> None:
-        killed = self._work.ended(row)
+        killed = self.work.ended(row)
         status = _TIMED_OUT if killed else self._status[row]
         self.cluster.end(row, self.now, status=status, killed=killed)
         self._finish(row, _TIMEOUT if killed else _COMPLETED)
@@ -679,7 +679,7 @@ class Simulator:
             "end_time": self.end_time.copy(),
             "outcome": self.outcome.copy(),
             "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
-            "work": self._work.state(),
+            "work": self.work.state(),
             "dependents": np.array(
                 [(job, row) for job, rows in self.dependents.items() for row in rows],
                 dtype=np.int64,
@@ -724,7 +724,7 @@ class Simulator:
         self.cluster.restore(saved["cluster"])
         self._heap = self._checked_events(saved["events"])
         heapq.heapify(self._heap)
-        self._work.restore(saved["work"])
+        self.work.restore(saved["work"])
         self._down.skip_to(self.now)
         self.dependents.clear()
         for job, row in saved["dependents"].tolist():

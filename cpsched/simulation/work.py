@@ -97,15 +97,27 @@ class Work:
         """Return when a job that starts now will end; ``again``: it has been cut short before."""
         model = self._model
         left = self._left[row] if row in self._left else model.work(row)
-        speed = model.speed(row, allocation)
         begun = now + (self._restart_cost[row] if again else 0)
+        run = Run(left, begun, [(begun, None, model.speed(row, allocation))])
         if self._kept[row]:
-            self._runs[row] = Run(left, begun, [(begun, None, speed)])
+            self._runs[row] = run
+        return self._end(row, run)
+
+    def end(self, row: int, allocation: Allocation, since: int, *, again: bool) -> int:
+        """Return when a job will end that has held its nodes ``since`` a second, as it goes on."""
+        if row in self._runs:
+            return self._end(row, self._runs[row])
+        return self.start(row, allocation, since, again=again)
+
+    def _end(self, row: int, run: Run) -> int:
+        """Return when a job will end that goes on as it does; note whether it is ended there."""
+        begin, _, speed = run.steps[-1]
+        left = run.left
         if self._resizable[row]:
-            return begun + _seconds(self._within_limit(row, left), speed)
-        end = begun + _seconds(left, speed)
-        latest = begun + self._requested[row]
-        if self._kills and end > latest:
+            left = self._within_limit(row, left)
+        end = begin + _seconds(max(left - run.done(begin), 0), speed)
+        latest = run.begun + self._requested[row]
+        if self._kills and not self._resizable[row] and end > latest:
             self.will_time_out.add(row)
             return latest
         return end
@@ -125,10 +137,26 @@ class Work:
         run.steps[-1] = (begin, max(now, begin), speed)
         # A pause that is not over yet is waited for.
         begin = max(now, begin) + self._resize_cost[row]
-        speed = self._model.speed(row, allocation)
-        left = max(self._within_limit(row, run.left) - run.done(now), 0)
-        run.steps.append((begin, None, speed))
-        return begin + _seconds(left, speed)
+        run.steps.append((begin, None, self._model.speed(row, allocation)))
+        return self._end(row, run)
+
+    def with_model(self, model: RuntimeModel, arrivals: Arrivals) -> Work:
+        """
+        Return what the same jobs, and others behind them, have to do if they run for other times.
+
+        What is done is the same; what is left differs by as much as the runtimes do.
+        """
+        other = Work(arrivals, model, kills=self._kills)
+
+        def left(row: int, parts: Parts) -> Parts:
+            return max(parts + model.work(row) - self._model.work(row), 0)
+
+        other._left = {row: left(row, parts) for row, parts in self._left.items()}
+        other._runs = {
+            row: Run(left(row, run.left), run.begun, list(run.steps))
+            for row, run in self._runs.items()
+        }
+        return other
 
     def asks(self, row: int, now: int) -> tuple[int, int] | None:
         """Return when a running job will ask for how many units, as it goes on now; None: never."""

@@ -1,0 +1,131 @@
+"""
+How good forecasts of starts are, on the logs of the archive.
+
+``python benchmarks/forecasts.py LOGS [--only kth-sp2]``, where LOGS is a folder with the logs. Jobs
+are drawn at random from the last nine tenths of each log; each that has to wait is forecast at its
+submit, and learnt from once it has started. Beside it: the start by the plan in which every job
+runs for as long as it asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from cpsched import systems, traces
+from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.prequential import Prequential
+from cpsched.forecast.starts import NEVER
+from cpsched.mapping import fit
+from cpsched.model.types import MISSING
+from cpsched.simulation.simulate import Settings
+from cpsched.tables import Column, Table
+
+#: Log, its machine, and of how many of its jobs, the first ones.
+LOGS = (
+    ("KTH-SP2-1996-2.1-cln", "kth-sp2", 20_000),
+    ("CTC-SP2-1996-3.1-cln", "ctc-sp2", 20_000),
+    ("HPC2N-2002-2.2-cln", "hpc2n", 20_000),
+    ("SDSC-BLUE-2000-4.2-cln", "sdsc-blue", 20_000),
+    ("ANL-Intrepid-2009-1", "anl-intrepid", 20_000),
+    ("LLNL-Atlas-2006-2.1-cln", "llnl-atlas", 20_000),
+    ("CEA-Curie-2011-2.1-cln", "cea-curie", 30_000),
+    ("RICC-2010-2", "ricc", 30_000),
+)
+
+
+def judged(folder: Path, log: str, system: str, jobs: int, args: argparse.Namespace) -> list[str]:
+    """Return one row of the table."""
+    workload = traces.read(folder / f"{log}.swf.gz").select(first=jobs)
+    run = Prequential(
+        fit(workload, systems.load(system)),
+        dispatcher=args.dispatcher,
+        predictor=args.predictor,
+        settings=Settings(),
+        forecaster=Forecaster(scenarios=args.scenarios),
+    )
+    num = len(run.simulator.arrivals)
+    rng = np.random.default_rng(0)
+    drawn = rng.choice(np.arange(num // 10, num), min(args.sample, num // 2), replace=False)
+    began = process_time()
+    run.run(np.sort(drawn).tolist())
+    spent = process_time() - began
+    run.finish()
+    told = [one for one in run.told if one.start != MISSING]
+    start = np.array([one.start for one in told])
+    now = np.array([one.raw.now for one in told])
+
+    def quantile(level: float, *, raw: bool = False) -> np.ndarray:
+        found = [(one.raw if raw else one.starts).quantile(level)[0] for one in told]
+        return np.minimum(np.array(found), now + 366 * 86400)
+
+    def coverage(*, raw: bool) -> float:
+        inside = (quantile(0.1, raw=raw) <= start) & (start <= quantile(0.9, raw=raw))
+        return float(inside.mean())
+
+    error = np.abs(quantile(0.5) - start)
+    planned = np.array([one.raw.planned[0] for one in told])
+    plan = np.abs(np.where(planned == NEVER, now + 30 * 86400, planned) - start)
+    at_once = run.asked - len(told)
+    return [
+        system,
+        f"{run.asked:,}",
+        f"{100 * len(told) / run.asked:.0f} %",
+        f"{coverage(raw=True):.2f}",
+        f"{coverage(raw=False):.2f}",
+        f"{np.median(start - now):,.0f}",
+        f"{np.median(error):,.0f}",
+        f"{np.median(plan):,.0f}",
+        f"{np.median(error) / max(np.median(plan), 1):.2f}",
+        f"{100 * (at_once + (error <= 60).sum()) / run.asked:.0f} %",
+        f"{100 * (at_once + (error <= 600).sum()) / run.asked:.0f} %",
+        f"{100 * (error <= 600).mean():.0f} %",
+        f"{spent / max(len(told), 1):.2f}",
+    ]
+
+
+_HEADS = (
+    "log",
+    "asked",
+    "wait",
+    "raw p80",
+    "p80",
+    "median wait [s]",
+    "median error [s]",
+    "by plan [s]",
+    "ratio",
+    "1 min",
+    "10 min",
+    "10 min, waiting",
+    "CPU s",
+)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("logs", type=Path)
+    parser.add_argument("--only", default="", help="one system")
+    parser.add_argument("--dispatcher", default="easy")
+    parser.add_argument("--predictor", default="requested")
+    parser.add_argument("--scenarios", type=int, default=20)
+    parser.add_argument("--sample", type=int, default=1500)
+    args = parser.parse_args()
+    rows = [
+        judged(args.logs, log, system, jobs, args)
+        for log, system, jobs in LOGS
+        if args.only in ("", system)
+    ]
+    columns = zip(*rows, strict=True)
+    print(
+        Table(
+            "", tuple(Column(h, "", tuple(v)) for h, v in zip(_HEADS, columns, strict=True))
+        ).text(200)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The forecast of one moment: runtimes drawn, days of the past come again, the rest is played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import check_range
+from cpsched.forecast.arrivals import PastDays
+from cpsched.forecast.starts import NEVER, Starts
+from cpsched.likely import RuntimeHistory
+from cpsched.model import columns as c
+from cpsched.model.jobtable import JobTable
+from cpsched.model.seeds import stream_seed
+from cpsched.model.types import MISSING
+from cpsched.simulation.present import Coming
+
+if TYPE_CHECKING:
+    from cpsched.model.types import IntArray
+    from cpsched.simulation.present import Present
+    from cpsched.simulation.simulator import Simulator
+
+_HOUR, _DAY = 3600, 86400
+#: So many of the jobs that ended last are learnt from at first: no more are remembered.
+_LEARNT = 5000
+#: Between two looks at whether all have started, as a share of the time that has passed.
+_STEP = 0.25
+
+
+class Forecaster:
+    """
+    Says when waiting jobs will start, under the dispatcher that decides there.
+
+    Runtimes are drawn for every job, from those of jobs like it and, where the predictor gives
+    one, its distribution (:mod:`cpsched.likely`). Days of the past come again
+    (:class:`~cpsched.forecast.arrivals.PastDays`). Outages that are known come about.
+
+    Parameters
+    ----------
+    scenarios
+        How many futures are played.
+    horizon
+        Seconds that they go at most.
+    days
+        How many days of the past may come again.
+    seed
+        Of everything random.
+    """
+
+    def __init__(
+        self, *, scenarios: int = 20, horizon: int = 30 * _DAY, days: int = 7, seed: int = 0
+    ) -> None:
+        check_range("scenarios", scenarios, 2, 1000)
+        check_range("horizon", horizon, _HOUR, 366 * _DAY)
+        check_range("days", days, 1, 366)
+        self._num, self._horizon, self._days, self._seed = scenarios, horizon, days, seed
+        self._history = RuntimeHistory()
+        self._learnt: set[int] = set()
+
+    def forecast(self, present: Present, handles: IntArray) -> Starts:
+        """
+        Return when jobs that wait, or are held, may start.
+
+        Parameters
+        ----------
+        handles
+            Of the jobs, shape ``(n,)``.
+        """
+        return self.compare([present], handles)[0]
+
+    def compare(self, presents: list[Present], handles: IntArray) -> list[Starts]:
+        """
+        Return the same for presents that differ in what waiting jobs ask for.
+
+        All are played in the same scenarios, so that what differs between two forecasts is the
+        change.
+        """
+        first = presents[0]
+        self._learn(first)
+        planned = [self._planned(present, handles) for present in presents]
+        latest = [self._latest(first.now, second) for second in planned]
+        seconds = [np.empty((self._num, len(handles)), dtype=np.int64) for _ in presents]
+        seed = stream_seed(self._seed, f"forecast {first.now}")
+        rng = np.random.default_rng(seed)
+        drawn = self._drawn(first, seed)
+        past = PastDays(first.table.submit, first.now, self._days)
+        for number in range(self._num):
+            coming = self._coming(first, past, max(latest), rng)
+            for present, until, found in zip(presents, latest, seconds, strict=True):
+                asked = present.jobs.workload.requested_time
+                runtime = np.minimum(drawn[number], np.maximum(asked, 1))
+                simulator = present.future(runtime, coming)
+                found[number] = _played(simulator, handles, until, self._horizon)
+        return [
+            Starts(first.now, handles, np.sort(found, axis=0), plan)
+            for found, plan in zip(seconds, planned, strict=True)
+        ]
+
+    def _planned(self, present: Present, handles: IntArray) -> IntArray:
+        runtime = np.maximum(present.jobs.workload.requested_time, 1)
+        simulator = present.future(runtime, Coming.none())
+        return _played(simulator, handles, present.now + self._horizon, self._horizon)
+
+    def _latest(self, now: int, planned: IntArray) -> int:
+        """Return until when others come: nothing that comes behind what is planned matters."""
+        last = int(np.where(planned == NEVER, now, planned).max(initial=now))
+        if (planned == NEVER).any():
+            return now + self._horizon
+        return min(last + (last - now) // 2 + _DAY // 4, now + self._horizon)
+
+    def _learn(self, present: Present) -> None:
+        """Learn from the jobs that have ended since the last forecast."""
+        workload, table = present.jobs.workload, present.table
+        began = present.state["start_time"] != MISSING
+        ended = np.flatnonzero((table.column(c.STATE) == c.ENDED) & began)
+        end = present.state["end_time"][ended]
+        order = ended[np.argsort(end, kind="stable")]
+        new = [row for row in order[-_LEARNT:].tolist() if row not in self._learnt]
+        self._learnt.update(new)
+        jobs = JobTable(table.store, np.array(new, dtype=np.int64))
+        ran = np.minimum(workload.runtime, workload.requested_time)[jobs.rows]
+        facts = self._history.facts(jobs).tolist()
+        for known, runtime in zip(facts, np.maximum(ran, 1).tolist(), strict=True):
+            self._history.learn(known, float(runtime))
+
+    def _drawn(self, present: Present, seed: int) -> IntArray:
+        """Draw runtimes, shape ``(S, K)``; those of jobs that have ended are 1."""
+        runs = present.in_state(c.RUNNING)
+        rows = np.concatenate([runs, present.in_state(c.WAITING, c.HELD)])
+        elapsed = np.zeros(len(rows), dtype=np.int64)
+        elapsed[: len(runs)] = present.elapsed(runs)
+        jobs = JobTable(present.table.store, rows)
+        asked = np.maximum(jobs.requested_time, elapsed + 1)
+        likely = self._history.of(jobs)
+        drawn = np.ones((self._num, len(present)), dtype=np.int64)
+        drawn[:, rows] = likely.draw(self._num, seed % 2**31, elapsed, asked)
+        return drawn
+
+    def _coming(
+        self, present: Present, past: PastDays, until: int, rng: np.random.Generator
+    ) -> Coming:
+        like, submit = past.draw(until, rng)
+        if not len(like):
+            return Coming.none()
+        jobs = JobTable(present.table.store, like)
+        nothing = np.zeros(len(like), dtype=np.int64)
+        seed = int(rng.integers(2**31))
+        runtime = self._history.of(jobs).draw(1, seed, nothing, jobs.requested_time)[0]
+        return Coming(like=like, submit=submit, runtime=runtime)
+
+
+def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -> IntArray:
+    """Return when jobs start, shape of ``handles``."""
+    begin = at = simulator.now
+    while at < begin + horizon and (simulator.start_time[handles] == MISSING).any():
+        at = min(at + max(int(_STEP * (at - begin)), (until - begin) // 64, 60), begin + horizon)
+        simulator.run(until=at)
+    start: IntArray = simulator.start_time[handles]
+    return np.where(start == MISSING, NEVER, start)

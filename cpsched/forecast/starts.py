@@ -1,0 +1,55 @@
+"""When some jobs may start: the scenarios of one forecast, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cpsched.model.types import FloatArray, IntArray
+
+#: A start that no scenario has come to: later than any second.
+NEVER = 2**62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Starts:
+    """
+    When n jobs may start, in S scenarios of the same probability.
+
+    Attributes
+    ----------
+    now
+        The second of the forecast.
+    handle
+        Of the jobs, shape ``(n,)``.
+    second
+        Of their starts, sorted, shape ``(S, n)``; :data:`NEVER` where the scenarios end before.
+    planned
+        When they start if every job runs for as long as it asks for and no other comes, shape
+        ``(n,)``; :data:`NEVER` as above.
+    """
+
+    now: int
+    handle: IntArray
+    second: IntArray
+    planned: IntArray
+
+    def quantile(self, level: float) -> IntArray:
+        """Return the second by which each job has started with a probability, shape ``(n,)``."""
+        last = len(self.second) - 1
+        # Scenario i stands for the probabilities from i / S to (i + 1) / S.
+        at = min(max(level * (last + 1) - 0.5, 0.0), float(last))
+        low, share = int(at), at - int(at)
+        below, above = self.second[low], self.second[min(low + 1, last)]
+        between = below + np.round(share * (above - below)).astype(np.int64)
+        never = (above == NEVER) & (share > 0) & (below != NEVER)
+        found: IntArray = np.where(never, below if share < 0.5 else above, between)
+        return found
+
+    def chance_by(self, deadline: int) -> FloatArray:
+        """Return the probability that each job has started by a second, shape ``(n,)``."""
+        chance: FloatArray = (self.second <= deadline).mean(axis=0)
+        return chance

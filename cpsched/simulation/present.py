@@ -1,0 +1,415 @@
+"""
+Simulations that go on from a present, each with a future of its own.
+
+What is to come of the real future is not in it: the jobs that have not ended run for as long as
+the caller says, and those that come are copies of jobs of the past.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
+from cpsched.model.jobtable import JobTable
+from cpsched.model.schedule import JobOutcome, Outages
+from cpsched.model.types import MISSING, Status
+from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+from cpsched.simulation.simulator import Phase, Simulator
+from cpsched.spec import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from cpsched.engine.cluster import Cluster
+    from cpsched.mapping import Fitted
+    from cpsched.model.jobstore import JobStore
+    from cpsched.model.types import IntArray
+    from cpsched.simulation.identity import Settings
+    from cpsched.simulation.work import Work
+
+_END, _RELEASE = int(Phase.END), int(Phase.RELEASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coming:
+    """
+    Jobs that may come; m of them.
+
+    Attributes
+    ----------
+    like
+        The job, by handle, that each is a copy of, shape ``(m,)``.
+    submit, runtime
+        Seconds, shape ``(m,)``; submits do not decrease and are after the present.
+    """
+
+    like: IntArray
+    submit: IntArray
+    runtime: IntArray
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no jobs."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(like=nothing, submit=nothing, runtime=nothing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Present:
+    """
+    A machine, its jobs and a dispatcher at a second; K jobs have been submitted by then.
+
+    Valid until something happens there.
+
+    Attributes
+    ----------
+    now
+        The second.
+    jobs
+        The K jobs by handle, on their system. Of jobs that have not ended nothing is known of what
+        becomes of them: their runtimes are 0.
+    cluster
+        Where they wait and run.
+    dispatcher
+        Specification of its dispatcher.
+    settings
+        What else a simulation goes by.
+    outages
+        Those that are known by now.
+    state
+        As :meth:`cpsched.simulation.simulator.Simulator.state` gives it, for these jobs, without
+        the ends to come.
+    work
+        What is left to do of the jobs; None if that is only known to follow from their starts.
+    """
+
+    now: int
+    jobs: Fitted
+    cluster: Cluster
+    dispatcher: str
+    settings: Settings
+    outages: Outages
+    state: Mapping[str, Any]
+    work: Work | None
+
+    def __len__(self) -> int:
+        return len(self.jobs.workload)
+
+    @classmethod
+    def of_simulator(
+        cls, simulator: Simulator, fitted: Fitted, *, dispatcher: str, settings: Settings
+    ) -> Present:
+        """
+        Return the present of a simulation that is halted after an instant.
+
+        Parameters
+        ----------
+        fitted, dispatcher, settings
+            What it was made of.
+        """
+        saved = simulator.state()
+        num = int(saved["next_submit"])
+        for name in ("start_time", "end_time", "outcome"):
+            saved[name] = saved[name][:num]
+        events = saved["events"]
+        saved["events"] = events[(events[:, 1] == _RELEASE) & (events[:, 3] < num)]
+        return cls(
+            now=simulator.now,
+            jobs=_without_future(_taken(fitted, simulator.arrivals.workload_row[:num]), saved),
+            cluster=simulator.cluster,
+            dispatcher=dispatcher,
+            settings=settings,
+            outages=_known_by(simulator.outages, simulator.now),
+            state=_memory(saved),
+            work=simulator.work,
+        )
+
+    @classmethod
+    def of_cluster(
+        cls,
+        cluster: Cluster,
+        jobs: Fitted,
+        *,
+        dispatcher: str,
+        settings: Settings,
+        outages: Outages | None = None,
+    ) -> Present:
+        """
+        Return the present of a machine that somebody else runs.
+
+        Parameters
+        ----------
+        jobs
+            The cluster's jobs by handle, none of them rejected; of those that have ended, how long
+            they ran. A job that is held has a ``begin`` to come or a ``dependency``.
+        dispatcher
+            The specification of the cluster's.
+        outages
+            Those that are known.
+        """
+        columns = cluster.machine.store.columns[: len(jobs.workload)]
+        states = columns[:, c.STATE]
+        ended, ran = states == c.ENDED, jobs.workload.runtime
+        began = (ended & (ran > 0)) | (states == c.RUNNING)
+        end = np.where(began, columns[:, c.START] + ran, cluster.now)
+        became = np.where(began, int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED))
+        releases, dependents = _held(states, jobs, cluster.now)
+        saved = {
+            "now": cluster.now,
+            "next_submit": len(jobs.workload),
+            "tick": -1,
+            "start_time": np.where(began, columns[:, c.START], MISSING),
+            "end_time": np.where(ended, end, MISSING),
+            "outcome": np.where(ended, became, int(JobOutcome.NOT_ENDED)),
+            "events": releases,
+            "dependents": dependents,
+            "cluster": cluster.state(),
+        }
+        return cls(
+            now=cluster.now,
+            jobs=_without_future(jobs, saved),
+            cluster=cluster,
+            dispatcher=dispatcher,
+            settings=settings,
+            outages=Outages.none() if outages is None else outages,
+            state=_memory(saved),
+            work=None,
+        )
+
+    @property
+    def table(self) -> JobTable:
+        """The K jobs as a dispatcher could see them."""
+        return JobTable(self.cluster.machine.store, immutable(np.arange(len(self))))
+
+    def in_state(self, *states: int) -> IntArray:
+        """Return the handles of the jobs that are in one of these states (``STATE``)."""
+        return np.flatnonzero(np.isin(self.table.column(c.STATE), states))
+
+    def elapsed(self, handles: IntArray) -> IntArray:
+        """Return how many seconds running jobs have run, as on the units they prefer."""
+        ran = [self.cluster.ran(handle, self.now) for handle in handles.tolist()]
+        return np.array(ran, dtype=np.int64)
+
+    def changed(self, handle: int, **columns: int) -> Present:
+        """
+        Return a present in which a waiting job asks for something else, at the same place.
+
+        Parameters
+        ----------
+        **columns
+            Columns of the workload and the job's values: ``requested_time``, ``units``, ...
+        """
+        workload = self.jobs.workload
+        new = {name: getattr(workload, name).copy() for name in columns}
+        for name, value in columns.items():
+            new[name][handle] = value
+        state, cluster = dict(self.state), dict(self.state["cluster"])
+        if "requested_time" in new:
+            cluster["machine"] = _shorter(
+                cluster["machine"],
+                handle,
+                int(workload.requested_time[handle]),
+                int(new["requested_time"][handle]),
+            )
+        state["cluster"] = cluster
+        changed = replace(self.jobs, workload=workload.with_columns(**new))
+        return replace(self, jobs=changed, state=state)
+
+    def future(self, runtime: IntArray, coming: Coming) -> Simulator:
+        """
+        Return a simulation that goes on from here.
+
+        Parameters
+        ----------
+        runtime
+            Seconds that jobs run, shape ``(K,)``; of running ones, more than they have. Those of
+            ended jobs do not matter.
+        coming
+            Jobs that come.
+        """
+        simulator = self._built(self._fitted(runtime, coming), coming)
+        simulator.restore(self._restored(simulator, len(coming.like)))
+        return simulator
+
+    def _fitted(self, runtime: IntArray, coming: Coming) -> Fitted:
+        """Return the jobs of a future."""
+        num = len(self)
+        jobs = _taken(self.jobs, np.concatenate([np.arange(num), coming.like]))
+        submit, begin, dependency = (
+            getattr(jobs.workload, name).copy() for name in ("submit", "begin", "dependency")
+        )
+        submit[num:], begin[num:], dependency[num:] = coming.submit, MISSING, -1
+        dependency[:num] = self.jobs.workload.dependency
+        workload = replace(
+            jobs.workload,
+            submit=submit,
+            begin=begin,
+            dependency=dependency,
+            runtime=np.concatenate([runtime, coming.runtime]),
+        )
+        return replace(jobs, workload=workload)
+
+    def _built(self, future: Fitted, coming: Coming) -> Simulator:
+        settings, store = self.settings, self.cluster.machine.store
+        dispatcher = build("dispatchers", self.dispatcher)
+        told = store.columns[: len(self), c.RANKING_ESTIMATE : c.NUM_SUBMIT]
+        predictor: RuntimePredictor = build("predictors", "requested")
+        more = store.quantiles is not None or store.ends_within is not None
+        if more or (told != self.table.requested_time[:, None]).any():
+            predictor = _AsBefore(store, coming.like, len(self))
+        return Simulator(
+            future,
+            dispatcher,
+            predictor,
+            overrun=settings.overrun,
+            correction=settings.correction,
+            dispatch_interval=settings.dispatch_interval or dispatcher.interval,
+            runtime_model=settings.runtime_model,
+            outages=_Known(self.outages),
+            seed=settings.seed,
+            # With these, and no others, the compiled loop can go on.
+            observers=(AllocationRecorder(len(future.system.resources)), DecisionRecorder()),
+        )
+
+    def _restored(self, future: Simulator, num_coming: int) -> dict[str, Any]:
+        """Return the present as the state of a simulation with a future."""
+        saved = dict(self.state)
+        for name in ("start_time", "end_time", "outcome"):
+            nothing = JobOutcome.NOT_ENDED if name == "outcome" else MISSING
+            more = np.full(num_coming, int(nothing), dtype=np.int64)
+            saved[name] = np.concatenate([saved[name], more])
+        work = future.work
+        if self.work is not None:
+            work = self.work.with_model(future.runtime_model, future.arrivals)
+        machine, table = self.cluster.machine, self.table
+        since, attempts = table.column(c.SINCE), table.column(c.ATTEMPTS)
+        ends = [
+            work.end(row, machine.allocation(row), int(since[row]), again=bool(attempts[row]))
+            for row in self.in_state(c.RUNNING).tolist()
+        ]
+        events = np.zeros((len(ends), 4), dtype=np.int64)
+        events[:, 0] = np.maximum(ends, self.now + 1)
+        events[:, 1], events[:, 3] = _END, self.in_state(c.RUNNING)
+        saved["events"] = events = np.concatenate([events, self.state["events"]])
+        events[:, 2] = np.arange(len(events))
+        saved["counter"] = len(events)
+        saved["work"] = work.state()
+        return saved
+
+
+def _taken(fitted: Fitted, rows: IntArray) -> Fitted:
+    """Return some of the jobs, none of them rejected."""
+    return replace(
+        fitted,
+        workload=fitted.workload.take(rows),
+        eligible_class=fitted.eligible_class[rows],
+        rejected=(),
+    )
+
+
+def _without_future(jobs: Fitted, saved: Mapping[str, Any]) -> Fitted:
+    """Hide what will become of the jobs that have not ended."""
+    workload, ended = jobs.workload, saved["outcome"] != JobOutcome.NOT_ENDED
+    never = np.full(len(workload), MISSING, dtype=np.int64)
+    nothing = np.zeros(len(workload), dtype=np.int64)
+    return replace(
+        jobs,
+        workload=replace(
+            workload,
+            runtime=np.where(ended, workload.runtime, 0),
+            status=np.where(ended, workload.status, int(Status.UNKNOWN)),
+            recorded_start=never,
+            # Nobody knows that a job will be cancelled, or ask for another size.
+            cancel=never,
+            evolve_after=nothing,
+            evolve_to=nothing,
+        ),
+    )
+
+
+def _memory(saved: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of a state what a future does not take up: nobody asks the predictor again."""
+    cluster = {k: v for k, v in saved["cluster"].items() if k not in ("jobs", "ids")}
+    saved.pop("observers", None)
+    return {**saved, "cluster": {**cluster, "predictor": {}}}
+
+
+def _held(states: IntArray, jobs: Fitted, now: int) -> tuple[IntArray, IntArray]:
+    """Return the events that release held jobs, and pairs of a job and one that waits for it."""
+    releases, dependents = [], []
+    begin, dependency = jobs.workload.begin, jobs.workload.dependency
+    for row in np.flatnonzero(states == c.HELD).tolist():
+        needed = int(dependency[row])
+        if needed >= 0 and states[needed] != c.ENDED:
+            dependents.append((needed, row))
+        else:
+            releases.append((max(int(begin[row]), now + 1), _RELEASE, 0, row))
+    return (
+        np.array(releases, dtype=np.int64).reshape(-1, 4),
+        np.array(dependents, dtype=np.int64).reshape(-1, 2),
+    )
+
+
+def _shorter(machine: Mapping[str, Any], row: int, before: int, limit: int) -> dict[str, Any]:
+    """Return a machine's state in which a job's estimates go with another requested time."""
+    columns = machine["columns"].copy()
+    estimates = columns[row, : c.NUM_SUBMIT - c.RANKING_ESTIMATE]
+    estimates[estimates == before] = limit
+    np.minimum(estimates, limit, out=estimates)
+    return {**machine, "columns": columns}
+
+
+def _known_by(outages: Outages, now: int) -> Outages:
+    """
+    Return the outages that are known by a second.
+
+    When one that was not announced will be over is not known: it is taken to last as long again.
+    """
+    keep = outages.known <= now
+    node, start, end, known = (
+        getattr(outages, name)[keep] for name in ("node", "start", "end", "known")
+    )
+    announced = (known < start) | (end <= now)
+    return Outages(
+        node=node,
+        start=start,
+        end=np.where(announced, end, 2 * now - start + 1),
+        known=known,
+    )
+
+
+class _Known:
+    """Outages as an outage model."""
+
+    def __init__(self, outages: Outages) -> None:
+        self._outages = outages
+
+    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
+        """Return them."""
+        return self._outages
+
+
+class _AsBefore(RuntimePredictor):
+    """Predicts for a job that comes again what was predicted for it before."""
+
+    name = "as-before"
+
+    def __init__(self, store: JobStore, like: IntArray, first: int) -> None:
+        self._store, self._like, self._first = store, like, first
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
+        """Return it."""
+        rows, store = self._like[jobs.handle - self._first], self._store
+        return Prediction(
+            store.columns[rows, c.RANKING_ESTIMATE],
+            store.columns[rows, c.RUNTIME_ESTIMATE],
+            store.columns[rows, c.RUNTIME_BOUND],
+            None if store.quantiles is None else store.quantiles[rows],
+            None if store.ends_within is None else store.ends_within[rows],
+        )
