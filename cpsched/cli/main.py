@@ -20,6 +20,7 @@ from cpsched.cli import (
     simulate,
     verify,
     what_if,
+    when,
     workload,
 )
 from cpsched.cli.errors import complain, guarded
@@ -41,6 +42,7 @@ app.command("compare")(compare.command)
 app.command("what-if")(what_if.command)
 app.command("report")(report_command.command)
 app.command("explain")(explain.command)
+app.command("when")(when.command)
 app.command("plan")(plan.command)
 app.command("verify")(verify.command)
 app.command("list")(list_command.command)

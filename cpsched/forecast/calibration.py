@@ -67,15 +67,14 @@ class Calibration:
         """Return a forecast with its scenarios moved; as it is where too little is known."""
         if len(self._errors) < _LEAST:
             return starts
-        num = len(starts.second)
-        level = (np.arange(num) + 0.5) / num
-        moved = (
-            _logarithm(starts.second - starts.now)
-            + np.interp(level, LEVELS, self._moves())[:, None]
+        second = starts.second
+        level = (np.arange(len(second)) + 0.5) / len(second)
+        moves = np.interp(level, LEVELS, self._moves())
+        wait = np.exp(_logarithm(second - starts.now) + moves[:, None]) - _SHORT
+        moved = starts.now + np.round(np.maximum(wait, 0)).astype(np.int64)
+        return replace(
+            starts, scenario=np.maximum.accumulate(np.where(second == NEVER, NEVER, moved), axis=0)
         )
-        wait = np.round(np.maximum(np.exp(moved) - _SHORT, 0)).astype(np.int64)
-        second = np.where(starts.second == NEVER, NEVER, starts.now + np.sort(wait, axis=0))
-        return replace(starts, second=np.maximum.accumulate(second, axis=0))
 
     def _moves(self) -> FloatArray:
         """Return by how much the logarithms of the waits at :data:`LEVELS` move."""

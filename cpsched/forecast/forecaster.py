@@ -93,9 +93,17 @@ class Forecaster:
                 simulator = present.future(runtime, coming)
                 found[number] = _played(simulator, handles, until, self._horizon)
         return [
-            Starts(first.now, handles, np.sort(found, axis=0), plan)
+            Starts(first.now, handles, found, plan)
             for found, plan in zip(seconds, planned, strict=True)
         ]
+
+    def ends_within(self, present: Present, handle: int, seconds: int) -> float:
+        """Return the probability that a waiting job runs for no longer than that."""
+        self._learn(present)
+        likely = self._history.of(JobTable(present.table.store, np.array([handle])))
+        size = int(likely.size[0])
+        inside = likely.runtime[0, :size] <= seconds
+        return float(likely.weight[0, :size][inside].sum())
 
     def _planned(self, present: Present, handles: IntArray) -> IntArray:
         runtime = np.maximum(present.jobs.workload.requested_time, 1)

@@ -124,10 +124,14 @@ class Prequential:
     def _start(self, one: Told) -> int:
         return int(self.simulator.start_time[one.handle])
 
-    def present(self) -> Present:
-        """Return the present."""
+    def present(self, now: int | None = None) -> Present:
+        """Return the present; ``now``: a second at which nothing has happened since."""
         return Present.of_simulator(
-            self.simulator, self._fitted, dispatcher=self._dispatcher, settings=self._settings
+            self.simulator,
+            self._fitted,
+            dispatcher=self._dispatcher,
+            settings=self._settings,
+            now=now,
         )
 
     def forecast(self, handle: int) -> Told:

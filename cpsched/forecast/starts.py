@@ -25,8 +25,9 @@ class Starts:
         The second of the forecast.
     handle
         Of the jobs, shape ``(n,)``.
-    second
-        Of their starts, sorted, shape ``(S, n)``; :data:`NEVER` where the scenarios end before.
+    scenario
+        The seconds at which they start, shape ``(S, n)``; :data:`NEVER` where a scenario ends
+        before.
     planned
         When they start if every job runs for as long as it asks for and no other comes, shape
         ``(n,)``; :data:`NEVER` as above.
@@ -34,16 +35,23 @@ class Starts:
 
     now: int
     handle: IntArray
-    second: IntArray
+    scenario: IntArray
     planned: IntArray
+
+    @property
+    def second(self) -> IntArray:
+        """The starts of each job, sorted, shape ``(S, n)``."""
+        found: IntArray = np.sort(self.scenario, axis=0)
+        return found
 
     def quantile(self, level: float) -> IntArray:
         """Return the second by which each job has started with a probability, shape ``(n,)``."""
-        last = len(self.second) - 1
+        second = self.second
+        last = len(second) - 1
         # Scenario i stands for the probabilities from i / S to (i + 1) / S.
         at = min(max(level * (last + 1) - 0.5, 0.0), float(last))
         low, share = int(at), at - int(at)
-        below, above = self.second[low], self.second[min(low + 1, last)]
+        below, above = second[low], second[min(low + 1, last)]
         between = below + np.round(share * (above - below)).astype(np.int64)
         never = (above == NEVER) & (share > 0) & (below != NEVER)
         found: IntArray = np.where(never, below if share < 0.5 else above, between)
@@ -51,5 +59,5 @@ class Starts:
 
     def chance_by(self, deadline: int) -> FloatArray:
         """Return the probability that each job has started by a second, shape ``(n,)``."""
-        chance: FloatArray = (self.second <= deadline).mean(axis=0)
+        chance: FloatArray = (self.scenario <= deadline).mean(axis=0)
         return chance

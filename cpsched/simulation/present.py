@@ -103,7 +103,13 @@ class Present:
 
     @classmethod
     def of_simulator(
-        cls, simulator: Simulator, fitted: Fitted, *, dispatcher: str, settings: Settings
+        cls,
+        simulator: Simulator,
+        fitted: Fitted,
+        *,
+        dispatcher: str,
+        settings: Settings,
+        now: int | None = None,
     ) -> Present:
         """
         Return the present of a simulation that is halted after an instant.
@@ -112,20 +118,24 @@ class Present:
         ----------
         fitted, dispatcher, settings
             What it was made of.
+        now
+            A second since, before the next instant; by default that of the last one.
         """
         saved = simulator.state()
+        saved["now"] = now = simulator.now if now is None else now
+        saved["cluster"]["now"] = now
         num = int(saved["next_submit"])
         for name in ("start_time", "end_time", "outcome"):
             saved[name] = saved[name][:num]
         events = saved["events"]
         saved["events"] = events[(events[:, 1] == _RELEASE) & (events[:, 3] < num)]
         return cls(
-            now=simulator.now,
+            now=now,
             jobs=_without_future(_taken(fitted, simulator.arrivals.workload_row[:num]), saved),
             cluster=simulator.cluster,
             dispatcher=dispatcher,
             settings=settings,
-            outages=_known_by(simulator.outages, simulator.now),
+            outages=_known_by(simulator.outages, now),
             state=_memory(saved),
             work=simulator.work,
         )

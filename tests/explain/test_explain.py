@@ -55,7 +55,7 @@ def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start, monk
     A plan of the whole queue is made of predictions, and rules reserve by requests.
     """
     monkeypatch.setattr(
-        "cpsched.explain.moment.build",
+        "cpsched.simulation.simulate.build",
         lambda group, spec, **more: (
             Foretold() if group == "predictors" else build(group, spec, **more)
         ),
@@ -80,7 +80,7 @@ def test_reservations_by_bounds(dispatcher, monkeypatch):
            0  3    8 10  14
     """
     monkeypatch.setattr(
-        "cpsched.explain.moment.build",
+        "cpsched.simulation.simulate.build",
         lambda group, spec, **more: (
             Foretold() if group == "predictors" else build(group, spec, **more)
         ),

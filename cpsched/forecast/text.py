@@ -1,0 +1,141 @@
+"""Forecasts as lines for a terminal."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from cpsched.tables import Column, Table
+from cpsched.words import brief, clock, counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.forecast.when import Answer, JobForecast
+
+#: A table shows no more jobs.
+_MOST_SHOWN = 40
+
+
+def text(answer: Answer, width: int = 120) -> str:
+    """Return an answer as lines, without a newline at the end."""
+    lines = list(_one(answer, width) if len(answer.jobs) == 1 else _many(answer, width))
+    lines += ["", *wrap(_basis(answer), width)]
+    return "\n".join(lines)
+
+
+def _one(answer: Answer, width: int) -> Iterator[str]:
+    job = answer.jobs[0]
+    yield from wrap(_summary(answer, job), width, break_long_words=False)
+    yield ""
+    rows = [
+        ("one in ten before", job.p10),
+        ("half before", job.p50),
+        ("nine in ten before", job.p90),
+        ("by requested times", job.planned),
+    ]
+    yield from (
+        Table(
+            "",
+            (
+                Column("starts", "", tuple(label for label, _ in rows)),
+                Column("in", "", tuple(_ahead(answer, second) for _, second in rows)),
+                Column("at", "", tuple(_at(answer, second) for _, second in rows)),
+            ),
+        )
+        .text(width)
+        .splitlines()
+    )
+    yield ""
+    if not answer.advice:
+        yield from wrap("Neither less time nor fewer nodes would start it earlier.", width)
+        return
+    yield "What would start it earlier"
+    yield ""
+    yield from (
+        Table(
+            "",
+            (
+                Column("ask for", "", tuple(one.change for one in answer.advice)),
+                Column("earlier by", "", tuple(duration(one.earlier) for one in answer.advice)),
+                Column("in futures", "", tuple(f"{one.share:.0%}" for one in answer.advice)),
+                Column(
+                    "long enough",
+                    "",
+                    tuple("-" if one.fits is None else f"{one.fits:.0%}" for one in answer.advice),
+                ),
+            ),
+        )
+        .text(width)
+        .splitlines()
+    )
+
+
+def _summary(answer: Answer, job: JobForecast) -> str:
+    who = f" of {brief(job.user)}" if job.user else ""
+    where = f" in {brief(job.queue)}" if job.queue else ""
+    waited = duration(answer.now - job.submit)
+    said = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}, and has waited {waited}. "
+    if job.p50 is None:
+        return said + "It starts later than the futures go that were looked at."
+    said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
+    if job.p10 is not None and job.p90 is not None:
+        said += (
+            f"; in eight cases out of ten in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
+        )
+    if job.chance is not None and answer.by is not None:
+        said += f". It has started by {clock(answer.by, answer.epoch)} with a probability of"
+        said += f" {job.chance:.0%}"
+    return f"{said}."
+
+
+def _asks(job: JobForecast) -> str:
+    nodes = f" on {counted(job.nodes_min, 'node')}" if job.nodes_min > 1 else ""
+    return f"{counted(job.units, 'unit')}{nodes} for {duration(job.requested_time)}"
+
+
+def _many(answer: Answer, width: int) -> Iterator[str]:
+    yield f"{counted(len(answer.jobs), 'job')} waiting at {clock(answer.now, answer.epoch)}"
+    yield ""
+    shown = answer.jobs[:_MOST_SHOWN]
+    columns = [
+        Column("job", "", tuple(brief(job.job, 20) for job in shown)),
+        Column("user", "", tuple(brief(job.user, 16) for job in shown)),
+        Column("asks for", "", tuple(_asks(job) for job in shown)),
+        Column("waited", "", tuple(duration(answer.now - job.submit) for job in shown)),
+        *(
+            Column(head, "", tuple(_ahead(answer, getattr(job, name)) for job in shown))
+            for head, name in (
+                ("10 %", "p10"),
+                ("starts in", "p50"),
+                ("90 %", "p90"),
+                ("by requested times", "planned"),
+            )
+        ),
+    ]
+    if answer.by is not None:
+        chances = tuple(f"{job.chance:.0%}" for job in shown)
+        columns.append(Column(f"by {clock(answer.by, None)}", "", chances))
+    yield from Table("", tuple(columns)).text(width).splitlines()
+    if len(answer.jobs) > len(shown):
+        yield f"and {counted(len(answer.jobs) - len(shown), 'more job')} (--json has all)"
+
+
+def _basis(answer: Answer) -> str:
+    judged = (
+        f"corrected by how far {answer.judged:,} earlier forecasts were off"
+        if answer.judged
+        else "not corrected: no earlier forecast has been judged"
+    )
+    return (
+        f"{answer.scenarios} futures under {answer.dispatcher}, {judged}. 'By requested times': if"
+        " every job ran for as long as it asks for and no other came."
+    )
+
+
+def _ahead(answer: Answer, second: int | None) -> str:
+    return "later" if second is None else duration(max(second - answer.now, 0))
+
+
+def _at(answer: Answer, second: int | None) -> str:
+    return "-" if second is None else clock(second, answer.epoch)

@@ -1,0 +1,179 @@
+"""Forecasts of starts: by hand, without the future, and corrected by what came of earlier ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import jobs, machine
+
+from cpsched.errors import ConfigError
+from cpsched.forecast.arrivals import PastDays
+from cpsched.forecast.calibration import Calibration
+from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.prequential import Prequential
+from cpsched.forecast.starts import NEVER, Starts
+from cpsched.forecast.text import text
+from cpsched.forecast.when import when
+from cpsched.mapping import fit
+from cpsched.simulation.simulate import Settings
+from cpsched.systems import parse
+
+_DAY = 86400
+
+
+def starts(*scenarios, now=0):
+    """Return a forecast of one job."""
+    return Starts(now, np.array([0]), np.array(scenarios)[:, None], np.array([NEVER]))
+
+
+def test_quantiles_are_of_scenarios_of_equal_probability():
+    """Ten scenarios stand for tenths: the median is between the fifth and the sixth."""
+    told = starts(*range(100, 0, -10))
+    assert told.quantile(0.5).tolist() == [55]
+    assert told.quantile(0.05).tolist() == [10]
+    assert told.quantile(0.999).tolist() == [100]
+    assert told.chance_by(30).tolist() == [0.3]
+    assert starts(10, 20, NEVER).quantile(0.9).tolist() == [NEVER]
+
+
+def test_days_of_the_past_come_again_at_their_time_of_day():
+    """Two days are known, with jobs at hours 1 and 2 of the first, 3 of the second."""
+    submit = np.array([0, 3600, 7200, _DAY + 10800])
+    past = PastDays(submit, 2 * _DAY, 7)
+    like, when_ = past.draw(6 * _DAY, np.random.default_rng(0))
+    assert set(like.tolist()) == {1, 2, 3}
+    assert ((when_ - submit[like]) % _DAY == 0).all()
+    assert (np.diff(when_) >= 0).all()
+    assert when_[0] > 2 * _DAY
+
+
+def test_less_than_a_day_comes_again_at_once():
+    """An hour is known: it repeats."""
+    like, when_ = PastDays(np.array([0, 1800]), 3600, 7).draw(10800, np.random.default_rng(0))
+    assert like.tolist() == [1, 1]
+    assert when_.tolist() == [5400, 9000]
+
+
+def _log(num=1500):
+    system = parse(
+        'name = "m"\ntitle = "m"\nsource = "made up"\nresources = ["core"]\n'
+        'default_expected_wait = 3600\n[[nodes]]\ngroup = "all"\ncount = 16\ncore = 1\n'
+    )
+    rng = np.random.default_rng(1)
+    submit = np.cumsum(rng.exponential(420, num)).astype(int)
+    runtime = np.exp(rng.normal(6.8, 1.2, num)).astype(int) + 1
+    rows = [
+        (int(s), int(u), int(r), int(r * f) + 60)
+        for s, u, r, f in zip(
+            submit, rng.integers(1, 9, num), runtime, rng.uniform(1, 8, num), strict=True
+        )
+    ]
+    users = [f"u{user}" for user in rng.integers(0, 6, num)]
+    return jobs(*rows, user=users), system
+
+
+def test_the_future_changes_no_forecast():
+    """Other runtimes of jobs that have not ended, and no more jobs: the answer is the same."""
+    workload, system = _log()
+    fitted = fit(workload, system)
+    now = int(workload.submit[900])
+    answer = when(fitted, time=now, judged=10)
+    assert answer.jobs
+    run = Prequential(
+        fitted, dispatcher="easy", predictor="requested", settings=Settings(),
+        forecaster=Forecaster(),
+    )  # fmt: skip
+    run.go_to(now)
+    ended = run.simulator.end_time < now
+    runtime = np.where(ended & (run.simulator.end_time >= 0), workload.runtime, 0)
+    longer = workload.runtime + 1 + (now - run.simulator.start_time).clip(0)
+    running = (run.simulator.start_time >= 0) & ~(ended & (run.simulator.end_time >= 0))
+    runtime = np.where(running, np.minimum(longer, workload.requested_time), runtime)
+    other = workload.with_columns(runtime=runtime).select(first=901)
+    again = when(fit(other, system), time=now, judged=10)
+    assert again == answer
+
+
+def test_a_forecast_is_the_same_every_time():
+    """Same log, moment and seed: the same answer."""
+    workload, system = _log(600)
+    fitted = fit(workload, system)
+    now = int(workload.submit[500])
+    assert when(fitted, time=now, judged=5) == when(fitted, time=now, judged=5)
+
+
+def test_corrected_intervals_hold_what_they_promise():
+    """Along a log, eight of ten jobs start inside; medians beat the plan by requested times."""
+    workload, system = _log()
+    run = Prequential(
+        fit(workload, system), dispatcher="easy", predictor="requested", settings=Settings(),
+        forecaster=Forecaster(scenarios=10),
+    )  # fmt: skip
+    run.run(range(200, 1500, 4))
+    run.finish()
+    assert len(run.told) > 150
+    start = np.array([one.start for one in run.told])
+    low, middle, high = (
+        np.array([one.starts.quantile(level)[0] for one in run.told]) for level in (0.1, 0.5, 0.9)
+    )
+    coverage = ((low <= start) & (start <= high)).mean()
+    assert 0.74 <= coverage <= 0.86
+    planned = np.array([one.raw.planned[0] for one in run.told])
+    assert np.median(abs(middle - start)) < 0.8 * np.median(abs(planned - start))
+
+
+def test_a_calibration_moves_quantiles_by_the_errors_seen():
+    """All waits are four times as long as said: so is the next one, when enough is known."""
+    calibration, start = Calibration(), np.array([4 * 6000])
+    told = starts(*[6000] * 10)
+    for seen in range(30):
+        corrected = calibration.corrected(told)
+        if seen < 20:
+            assert corrected is told
+        calibration.note(told, corrected, start)
+    moved = calibration.corrected(told).quantile(0.5)[0]
+    assert moved == pytest.approx(24000, rel=0.01)
+    again = Calibration()
+    again.restore(calibration.state())
+    assert again.corrected(told).second.tolist() == calibration.corrected(told).second.tolist()
+
+
+def test_a_shorter_or_smaller_job_starts_earlier():
+    """
+    One node of four cores, of which three are held for 100 s: job 2 cannot be backfilled.
+
+    With an eighth of the time, or a quarter of the cores, it can.
+    """
+    fitted = fit(
+        jobs((0, 3, 6000), (1, 4, 6000), (2, 2, 24000), user=["a", "b", "c"]), machine([4])
+    )
+    answer = when(fitted, time=2, job="2", by=7000, judged=0)
+    assert [one.job for one in answer.jobs] == ["2"]
+    assert answer.jobs[0].planned == 12000
+    assert all(one.earlier > 0 for one in answer.advice)
+    shown = text(answer, 100)
+    assert "Job 2 of c asks for 2 units" in shown
+    assert "not corrected" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 100
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"job": "9"}, "no job submitted by then has the id 9"),
+        ({"job": "0"}, "job 0 does not wait then: it started at second 0"),
+        ({"job": "1", "by": 2}, "must be after 2, the moment asked about"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(more, words):
+    """No such job, one that runs, a deadline that has passed."""
+    fitted = fit(jobs((0, 1, 10), (1, 1, 5)), machine([1]))
+    with pytest.raises(ConfigError, match=words):
+        when(fitted, time=2, judged=0, **more)
+
+
+def test_nobody_waits():
+    """An empty queue has no forecast."""
+    fitted = fit(jobs((0, 1, 10)), machine([1]))
+    with pytest.raises(ConfigError, match="no job waits then"):
+        when(fitted, time=2, judged=0)

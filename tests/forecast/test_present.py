@@ -1,0 +1,148 @@
+"""A simulation goes on from a present: the future it is given, and nothing of the real one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tiny import DISPATCHERS, jobs, machine, machines, workloads
+
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import Request
+from cpsched.mapping import fit
+from cpsched.model import columns as c
+from cpsched.model.schedule import Outages
+from cpsched.model.types import MISSING
+from cpsched.simulation.present import Coming, Present, _known_by
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+from cpsched.simulation.simulate import Settings, simulator_of
+
+
+def halted(fitted, dispatcher, until, predictor="requested", **more):
+    """Return a simulation halted after the last instant before a second."""
+    recorders = AllocationRecorder(len(fitted.system.resources)), DecisionRecorder()
+    simulator = simulator_of(fitted, dispatcher, predictor, Settings(**more), recorders)
+    simulator.run(until=until)
+    return simulator
+
+
+def present_of(simulator, fitted, dispatcher, **more):
+    """Return its present."""
+    return Present.of_simulator(simulator, fitted, dispatcher=dispatcher, settings=Settings(**more))
+
+
+@pytest.mark.slow
+@given(workload=workloads(), system=machines(), until=st.integers(0, 60))
+@settings(max_examples=15)
+@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, system, until):
+    """With the real runtimes of the jobs known, and no others to come, all starts are the same."""
+    fitted = fit(workload.select(end=until), system)
+    whole, simulator = halted(fitted, dispatcher, None), halted(fitted, dispatcher, until)
+    num = int(simulator.state()["next_submit"])
+    assume(num == len(simulator.arrivals) > 0)
+    present = present_of(simulator, fitted, dispatcher)
+    # A job that reaches its limit is known to run no longer; so is one that is cancelled.
+    assume((simulator.arrivals.cancel == MISSING).all())
+    assume(not simulator.arrivals.evolve_to.any())
+    future = present.future(simulator.arrivals.runtime, Coming.none())
+    future.run()
+    assert future.start_time.tolist() == whole.start_time.tolist()
+
+
+@given(workload=workloads(), system=machines(), until=st.integers(0, 60), data=st.data())
+@settings(max_examples=30)
+def test_nothing_of_the_real_future_is_in_a_present(workload, system, until, data):
+    """Other runtimes of jobs that have not ended, and other jobs to come: the present is equal."""
+    fitted = fit(workload, system)
+    simulator = halted(fitted, "easy", until)
+    present = present_of(simulator, fitted, "easy")
+    submitted = int(simulator.state()["next_submit"])
+    rows = simulator.arrivals.workload_row
+    open_rows = rows[:submitted][simulator.end_time[:submitted] == MISSING]
+    runtime = fitted.workload.runtime.copy()
+    for row in open_rows.tolist():
+        at_least = 0
+        handle = int(np.flatnonzero(rows == row)[0])
+        if simulator.start_time[handle] != MISSING:
+            at_least = until - int(simulator.start_time[handle])
+        runtime[row] = data.draw(st.integers(at_least, at_least + 50))
+    runtime[rows[submitted:]] = 7
+    other = replace(fitted, workload=fitted.workload.with_columns(runtime=runtime))
+    again = halted(other, "easy", until)
+    assume(again.start_time[:submitted].tolist() == simulator.start_time[:submitted].tolist())
+    assume(again.now == simulator.now)
+    second = present_of(again, other, "easy")
+    assert second.jobs.workload.digest() == present.jobs.workload.digest()
+    for name, value in present.state.items():
+        if isinstance(value, np.ndarray):
+            assert value.tolist() == second.state[name].tolist(), name
+
+
+def test_jobs_of_the_past_come_again():
+    """One core; job 0 runs. The job that comes like it waits for job 1, as in any queue."""
+    fitted = fit(jobs((0, 1, 10), (2, 1, 5)), machine([1]))
+    simulator = halted(fitted, "fifo", 3)
+    present = present_of(simulator, fitted, "fifo")
+    coming = Coming(like=np.array([0]), submit=np.array([4]), runtime=np.array([3]))
+    future = present.future(np.array([8, 5]), coming)
+    future.run()
+    assert future.start_time.tolist() == [0, 8, 13]
+    assert future.end_time.tolist() == [8, 13, 16]
+
+
+def test_a_waiting_job_that_asks_for_less_is_backfilled():
+    """
+    Two cores; job 0 holds one until 10, job 1 wants both.
+
+    Job 2 would hold job 1 up, and ends before with less time.
+    """
+    fitted = fit(jobs((0, 1, 10), (1, 2, 5), (2, 1, 20)), machine([2]))
+    simulator = halted(fitted, "easy", 3)
+    present = present_of(simulator, fitted, "easy")
+    runtime = np.array([10, 5, 6])
+    for changed, start in ((present, 15), (present.changed(2, requested_time=6), 4)):
+        coming = Coming(like=np.array([2]), submit=np.array([4]), runtime=np.array([1]))
+        future = changed.future(runtime, coming)
+        future.run()
+        assert future.start_time[2] == start
+
+
+def test_what_a_predictor_said_of_a_job_holds_when_it_comes_again():
+    """The job that comes like job 1 has its estimate, so that it fits in front of job 2."""
+    fitted = fit(jobs((0, 1, 10, 10), (1, 1, 4, 40), (6, 2, 5, 5)), machine([2]))
+    simulator = halted(fitted, "easy", 7, predictor="actual")
+    present = present_of(simulator, fitted, "easy")
+    coming = Coming(like=np.array([1]), submit=np.array([6]), runtime=np.array([4]))
+    future = present.future(np.array([10, 4, 5]), coming)
+    future.run()
+    assert future.start_time.tolist() == [0, 1, 10, 6]
+
+
+def test_a_machine_somebody_else_runs_goes_on_too():
+    """A cluster with a running and a waiting job, and one whose begin is to come."""
+    system = machine([1])
+    cluster = Cluster(system, "fifo")
+    ask = Request(requested_time=20)
+    running, waiting = cluster.submit(ask, 0), cluster.submit(ask, 1)
+    held = cluster.submit(ask, 2, held=True)
+    cluster.start(cluster.decide(2).actions, 2)
+    begin = [MISSING, MISSING, 30]
+    fitted = fit(jobs((0, 1, 0, 20), (1, 1, 0, 20), (2, 1, 0, 20), begin=begin), system)
+    present = Present.of_cluster(cluster, fitted, dispatcher="fifo", settings=Settings())
+    assert present.in_state(c.RUNNING).tolist() == [running]
+    assert present.in_state(c.WAITING, c.HELD).tolist() == [waiting, held]
+    future = present.future(np.array([9, 4, 4]), Coming.none())
+    future.run()
+    assert future.start_time.tolist() == [2, 11, 30]
+
+
+def test_how_long_a_node_stays_down_is_not_known():
+    """A failure is taken to last as long again; what was announced ends when it was said to."""
+    outages = Outages.of([(0, 100, 900), (1, 100, 900), (2, 500, 600)], [100, 50, 500])
+    known = _known_by(outages, 200)
+    assert known.node.tolist() == [0, 1]
+    assert known.end.tolist() == [301, 900]
