@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test test-quick check format bench clean
+.PHONY: demo slurm-demo test test-quick check format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,6 +24,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## Compare four dispatchers on the bundled log, with two ways to know runtimes.
 	@$(BIN)/cpsched compare demo --out demo-out --jobs 2
+
+slurm-demo: $(VENV)/.installed  ## Start a private Slurm of 16 nodes with a queue to decide on.
+	@$(BIN)/cpsched slurm demo
 
 test: $(VENV)/.installed-dev  ## Run the test suite.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup

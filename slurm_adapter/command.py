@@ -10,6 +10,7 @@ import typer
 from cpsched.cli import fidelity
 from cpsched.cli.options import Overwrite
 from cpsched.cli.output import counted, echo, escaped
+from slurm_adapter.live import commands as live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
-        help="Import a site's Slurm configuration; check how closely it is reproduced.",
+        help="Import a site's Slurm configuration; check how closely it is reproduced; decide on"
+        " a live Slurm.",
         no_args_is_help=True,
     )
     slurm.command("import")(import_command)
     slurm.command("fidelity")(fidelity.command)
+    slurm.command("demo")(live.demo_command)
     app.add_typer(slurm, name="slurm")
 
 

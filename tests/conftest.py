@@ -10,7 +10,10 @@ import pytest
 from hypothesis import settings
 from tiny import FOUR_CORES
 
+from cpsched import systems
 from cpsched.cli.main import main
+from slurm_adapter.live.private import PrivateSlurm, missing
+from slurm_adapter.live.site import site_of
 
 # The first example of a test may wait for imports, kernels or a busy machine: no test is timed.
 settings.register_profile("untimed", deadline=None)
@@ -40,7 +43,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the shared traces where they are absent."""
+    """Skip what needs the shared traces, or Slurm, where they are absent."""
+    lacking = missing(rest=True)
+    for item in items:
+        if "slurm_live" in item.keywords:
+            # One worker has the cluster: the tests share it.
+            item.add_marker(pytest.mark.xdist_group("slurm_live"))
+            if lacking is not None:
+                item.add_marker(pytest.mark.skip(reason=lacking))
     if SHARED.is_dir():
         return
     skip = pytest.mark.skip(reason="the shared traces are not beside this checkout")
@@ -67,6 +77,22 @@ def four_cores(tmp_path, monkeypatch):
     (tmp_path / "four.toml").write_text(FOUR_CORES)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def shared_slurm(tmp_path_factory):
+    """A private Slurm of 16 nodes of Eurora; use it together with the marker ``slurm_live``."""
+    site = site_of(systems.load("eurora"), nodes=16)
+    with PrivateSlurm(tmp_path_factory.mktemp("slurm") / "slurm", site) as slurm:
+        slurm.start_rest()
+        yield slurm
+
+
+@pytest.fixture
+def private_slurm(shared_slurm):
+    """The private Slurm, without jobs of other tests and with all nodes idle."""
+    yield shared_slurm
+    shared_slurm.clear()
 
 
 @pytest.fixture

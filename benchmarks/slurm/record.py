@@ -38,11 +38,14 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import queues
-from cluster import Cluster
+
+from slurm_adapter.live.private import PrivateSlurm
+from slurm_adapter.live.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,8 +117,8 @@ def main() -> None:
     try:
         with ExitStack() as held:
             held.enter_context(users({job.user for job in queue if job.user}))
-            site = _changed(HERE / arguments.site, folder / "site", arguments.set)
-            cluster = held.enter_context(Cluster(folder / "slurm", site))
+            site = _changed(Site.read(HERE / arguments.site), arguments.set)
+            cluster = held.enter_context(PrivateSlurm(folder / "slurm", site))
             record(cluster, queue, arguments)
     finally:
         if not arguments.keep:
@@ -145,24 +148,23 @@ class users:  # noqa: N801 - used as a function
             subprocess.run(["userdel", "--force", name], check=False)
 
 
-def _changed(site: Path, target: Path, changes: list[str]) -> Path:
-    """Copy a site, with parameters of slurm.conf set."""
-    shutil.copytree(site, target)
-    conf = target / "slurm.conf"
-    text = conf.read_text()
+def _changed(site: Site, changes: list[str]) -> Site:
+    """Return a site with parameters of slurm.conf set."""
+    text = site.conf
     for change in changes:
         key = change.split("=")[0]
         text = re.sub(rf"(?m)^{key}=.*\n", "", text)
         text = f"{change}\n{text}"
-    conf.write_text(text)
-    return target
+    return replace(site, conf=text)
 
 
-def record(cluster: Cluster, queue: list[Submission], arguments: argparse.Namespace) -> None:
+def record(cluster: PrivateSlurm, queue: list[Submission], arguments: argparse.Namespace) -> None:
     """Submit the queue, take snapshots, wait for the end, and write everything down."""
     clean = _cleaner(cluster)
-    for name in ("slurm.conf", "gres.conf", "accounts.txt"):
-        (arguments.out / name).write_text((cluster.site / name).read_text())
+    site = cluster.site
+    texts = {"slurm.conf": site.conf, "gres.conf": site.gres, "accounts.txt": site.accounts}
+    for name, text in texts.items():
+        (arguments.out / name).write_text(text or "")
     for name, command in SITE.items():
         (arguments.out / name).write_text(clean(cluster.run(*command)))
     day = START.split()[0]
@@ -211,7 +213,7 @@ def _events(
         yield number * arguments.every, 2, "snapshot", number
 
 
-def _submit(cluster: Cluster, job: Submission, ids: dict[int, str], speed: int) -> str:
+def _submit(cluster: PrivateSlurm, job: Submission, ids: dict[int, str], speed: int) -> str:
     """
     Submit a job and return its id; it sleeps on the machine's own clock.
 
@@ -230,13 +232,13 @@ def _submit(cluster: Cluster, job: Submission, ids: dict[int, str], speed: int) 
     return cluster.run("sbatch", *fixed, *options, f"--wrap={script}").strip()
 
 
-def _snapshot(cluster: Cluster, clean: Any) -> dict[str, Any]:
+def _snapshot(cluster: PrivateSlurm, clean: Any) -> dict[str, Any]:
     begin = time.time()
     output = {name: clean(cluster.run(*command)) for name, command in SNAPSHOT.items()}
     return {"time": begin, "end": time.time(), "output": output}
 
 
-def _cleaner(cluster: Cluster) -> Any:
+def _cleaner(cluster: PrivateSlurm) -> Any:
     """Return a function that takes names of this machine out of a text."""
     host = socket.gethostname()
     names = {str(cluster.folder): "/slurm", host: "head", host.split(".")[0]: "head"}

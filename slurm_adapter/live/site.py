@@ -1,0 +1,193 @@
+"""A site's slurm.conf and its like: read from a folder, or made of one of our system files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.systems.hostlist import compress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cpsched.model.system import System
+    from cpsched.model.types import IntArray
+
+#: Whatever is submitted is held, and marked: users cannot set an AdminComment themselves. Jobs
+#: that were submitted held are left to their users.
+HOLD_ALL = """\
+function slurm_job_submit(job_desc, part_list, submit_uid)
+   if job_desc.priority ~= 0 then
+      job_desc.priority = 0
+      job_desc.admin_comment = "cpsched"
+   end
+   return slurm.SUCCESS
+end
+function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
+   return slurm.SUCCESS
+end
+return slurm.SUCCESS
+"""
+#: What a site decides where the jobs are started from outside.
+FROM_OUTSIDE = """\
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+PriorityType=priority/basic
+SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000,sched_min_interval=0
+KillWait=2
+"""
+#: Everything but the nodes' own cores, memory and features is a generic resource.
+_OWN_KINDS = ("core", "mem")
+#: A generic resource of this name has files; others are counted.
+_GPU = "gpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """
+    What a site decides: nodes, partitions, priorities, scheduling.
+
+    Attributes
+    ----------
+    conf, gres
+        Texts of slurm.conf, without what makes a cluster private, and of gres.conf.
+    accounts
+        Lines for sacctmgr; None: no accounting, and no database.
+    job_submit
+        Text of job_submit.lua; None: there is none.
+    """
+
+    conf: str
+    gres: str = ""
+    accounts: str | None = None
+    job_submit: str | None = None
+
+    @classmethod
+    def read(cls, folder: Path) -> Site:
+        """Return the site of a folder with slurm.conf, gres.conf and accounts.txt."""
+        names = ("slurm.conf", "gres.conf", "accounts.txt")
+        conf, gres, accounts = ((folder / name).read_text() for name in names)
+        return cls(conf=conf, gres=gres, accounts=accounts)
+
+
+def site_of(
+    system: System, *, nodes: int | None = None, parameters: str = FROM_OUTSIDE, hold: bool = True
+) -> Site:
+    """
+    Return a site with the nodes and queues of a system.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes; of each kind its share, at least one. None: all.
+    parameters
+        Lines of slurm.conf for what is neither nodes nor partitions.
+    hold
+        Whether every job that is submitted is held, and marked with the AdminComment ``cpsched``.
+    """
+    chosen = np.arange(system.num_nodes) if nodes is None else _share(system, nodes)
+    generic = [kind for kind in system.resources if kind not in _OWN_KINDS]
+    lines = [parameters.rstrip()]
+    if generic:
+        lines.append(f"GresTypes={','.join(generic)}")
+    if hold:
+        lines.append("JobSubmitPlugins=lua")
+    if least := _memory_of_core(system):
+        lines.append(f"DefMemPerCPU={least}")
+    gres: list[str] = []
+    for members in _alike(system, chosen):
+        names = compress(system.node_names[node] for node in members)
+        lines.append(_node_line(system, members[0], names, generic))
+        gres += _gres_lines(system, members[0], names, generic)
+    lines += _partitions(system, chosen)
+    return Site(
+        conf="\n".join(lines) + "\n",
+        gres="".join(f"{line}\n" for line in gres),
+        job_submit=HOLD_ALL if hold else None,
+    )
+
+
+def _share(system: System, count: int) -> IntArray:
+    """Return so many nodes, of every kind its share and at least one, in their order."""
+    kinds = _alike(system, np.arange(system.num_nodes))
+    wanted = [max(len(members) * count // system.num_nodes, 1) for members in kinds]
+    wanted[int(np.argmax(wanted))] += count - sum(wanted)
+    return np.sort([node for own, most in zip(kinds, wanted, strict=True) for node in own[:most]])
+
+
+def _alike(system: System, nodes: IntArray) -> list[list[int]]:
+    """Return the nodes that are equal in everything but their names."""
+    found: dict[object, list[int]] = {}
+    for node in nodes.tolist():
+        kind = (
+            system.node_groups[node],
+            system.capacity[node].tobytes(),
+            system.features[node],
+            int(system.weights[node]),
+        )
+        found.setdefault(kind, []).append(node)
+    return list(found.values())
+
+
+def _amount(system: System, node: int, kind: str) -> int:
+    at = system.resource_index(kind)
+    return int(system.capacity[node, at]) if at >= 0 else 0
+
+
+def _memory_of_core(system: System) -> int:
+    """Return the MB of the node that has least for each of its cores, 0 where memory is unknown."""
+    at = system.resource_index("mem")
+    if at < 0:
+        return 0
+    return int((system.capacity[:, at] // 1024 // system.capacity[:, 0]).min())
+
+
+def _node_line(system: System, node: int, names: str, generic: list[str]) -> str:
+    cores = _amount(system, node, "core")
+    words = [f"NodeName={names} CPUs={cores} Sockets=1 CoresPerSocket={cores} ThreadsPerCore=1"]
+    if memory := _amount(system, node, "mem"):
+        words.append(f"RealMemory={memory // 1024}")
+    if features := sorted({system.node_groups[node], *system.features[node]}):
+        words.append(f"Feature={','.join(features)}")
+    held = [f"{kind}:{count}" for kind in generic if (count := _amount(system, node, kind))]
+    if held:
+        words.append(f"Gres={','.join(held)}")
+    if weight := int(system.weights[node]):
+        words.append(f"Weight={weight}")
+    return " ".join([*words, "State=UNKNOWN"])
+
+
+def _gres_lines(system: System, node: int, names: str, generic: list[str]) -> Iterator[str]:
+    for kind in generic:
+        count = _amount(system, node, kind)
+        if count and kind == _GPU:
+            yield f"NodeName={names} Name={kind} File=/dev/{kind}[0-{count - 1}]"
+        elif count:
+            yield f"NodeName={names} Name={kind} Count={count}"
+
+
+def _partitions(system: System, nodes: IntArray) -> Iterator[str]:
+    if not system.queues:
+        yield "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+        return
+    default = next((q.name for q in system.queues.values() if q.default), next(iter(system.queues)))
+    for queue in system.queues.values():
+        own = [
+            system.node_names[node]
+            for node in nodes.tolist()
+            if not queue.groups or system.node_groups[node] in queue.groups
+        ]
+        words = [f"PartitionName={queue.name} Nodes={compress(own)} State=UP"]
+        words.append(f"Default={'YES' if queue.name == default else 'NO'}")
+        for key, seconds in (("MaxTime", queue.max_time), ("DefaultTime", queue.default_time)):
+            if seconds is not None:
+                words.append(f"{key}={-(-seconds // 60)}")
+        if queue.exclusive:
+            words.append("OverSubscribe=EXCLUSIVE")
+        if queue.max_nodes:
+            words.append(f"MaxNodes={queue.max_nodes}")
+        yield " ".join(words)

@@ -1,0 +1,106 @@
+"""A private Slurm: what it is made of, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError
+from slurm_adapter.live import private
+from slurm_adapter.live.private import PrivateSlurm
+from slurm_adapter.live.site import Site, site_of
+
+
+def test_a_site_has_every_kind_of_node_of_a_system():
+    """Sixteen of Eurora's 64 nodes: each kind its share, at least one."""
+    site = site_of(systems.load("eurora"), nodes=16)
+    nodes = [line for line in site.conf.splitlines() if line.startswith("NodeName")]
+    assert nodes == [
+        "NodeName=node[001-009] CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1"
+        " RealMemory=15912 Feature=mic Gres=mic:2 State=UNKNOWN",
+        "NodeName=node[033-038] CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1"
+        " RealMemory=15912 Feature=gpu Gres=gpu:2 State=UNKNOWN",
+        "NodeName=node039 CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1"
+        " RealMemory=32071 Feature=gpu_bigmem Gres=gpu:2 State=UNKNOWN",
+    ]
+    assert "PartitionName=debug Nodes=node[001-009,033-039] State=UP Default=YES MaxTime=30" in (
+        site.conf.splitlines()
+    )
+    assert "NodeName=node[033-038] Name=gpu File=/dev/gpu[0-1]" in site.gres
+
+
+def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
+    """With the line that installs it, and nothing is written."""
+    monkeypatch.setattr(private, "_command", lambda name: None if "slurm" in name else name)
+    with pytest.raises(ConfigError, match="apt-get install .*slurmctld slurmd slurmdbd"):
+        PrivateSlurm(tmp_path / "slurm", Site(conf="", accounts="")).start()
+    assert not (tmp_path / "slurm").exists()
+
+
+@pytest.mark.slurm_live
+def test_nodes_have_what_the_system_says_and_jobs_are_held(private_slurm):
+    """GPUs count, and whatever is submitted waits with a mark that users cannot set."""
+    shown = private_slurm.run("sinfo", "-h", "-N", "-p", "R", "-O", "NodeList:|,Gres:|,Memory:|")
+    assert shown.splitlines()[0] == "node001|mic:2|15912|"
+    assert shown.splitlines()[-1] == "node039|gpu:2|32071|"
+    fixed = ("sbatch", "--parsable", "-o", "/dev/null", "-t", "1", "--wrap", "sleep 60")
+    job = private_slurm.run(*fixed).strip()
+    own = private_slurm.run(*fixed, "--hold").strip()
+    look = ("squeue", "-h", "-O", "StateCompact:|,Reason:|,admin_comment:|", "-j")
+    assert private_slurm.run(*look, job) == "PD|JobHeldUser|cpsched|\n"
+    assert private_slurm.run(*look, own) == "PD|JobHeldUser|(null)|\n"
+
+
+def processes_of(conf: Path) -> list[str]:
+    """Return the command lines of processes that know this slurm.conf."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(conf).encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.slurm_live
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_the_demo_leaves_nothing_behind(sign):
+    """Neither daemons nor jobs nor files."""
+    command = [sys.executable, "-m", "cpsched", "slurm", "demo", "--nodes", "4", "--jobs", "3"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+        lines = iter(demo.stdout)
+        conf = Path(next(line for line in lines if "SLURM_CONF" in line).split("=")[1].strip())
+        environment = os.environ | {"SLURM_CONF": str(conf)}
+        next(line for line in lines if "Ctrl-C" in line)
+        queue = subprocess.run(
+            ["squeue", "-h"], env=environment, capture_output=True, text=True, check=True
+        )
+        assert len(queue.stdout.splitlines()) == 3
+        assert len([line for line in processes_of(conf) if "slurmd" in line]) == 4
+        demo.send_signal(sign)
+        demo.wait(60)
+    assert demo.returncode == 0
+    assert processes_of(conf) == []
+    assert not conf.exists()
+
+
+@pytest.mark.slurm_live
+def test_jobs_of_a_killed_controller_end_with_the_cluster(tmp_path):
+    """Nobody can cancel them, so they are killed."""
+    site = site_of(systems.load("eurora"), nodes=3, hold=False)
+    with PrivateSlurm(tmp_path / "slurm", site) as slurm:
+        slurm.run("sbatch", "-o", "/dev/null", "--wrap", "exec sleep 300")
+        end = time.monotonic() + 20
+        while not any("sleep" in line for line in processes_of(slurm.conf)):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        slurm.kill_controller()
+    assert processes_of(slurm.conf) == []
