@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from slurm_adapter.live.site import Site
 
-#: Clocks of the daemons may run many times faster than the machine's: patience is measured on them.
 PRIVATE = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)
@@ -60,8 +59,8 @@ SlurmdTimeout=0
 InactiveLimit=0
 MinJobAge=3600
 UnkillableStepTimeout=36000
-MessageTimeout=1200
-TCPTimeout=300
+MessageTimeout={message_timeout}
+TCPTimeout={tcp_timeout}
 """
 ACCOUNTING = """\
 AccountingStorageType=accounting_storage/slurmdbd
@@ -91,6 +90,9 @@ StorageLoc=slurm
 """
 #: Without the plug-in for a database, which is not there.
 REST = "openapi/v0.0.38"
+#: Seconds that daemons wait for each other. Under a faster clock these pass many times faster, too.
+TIMEOUTS = {"message_timeout": 10, "tcp_timeout": 2}
+FASTER = {"message_timeout": 1200, "tcp_timeout": 300}
 #: How long a daemon may take to answer, in seconds of this process's clock.
 PATIENCE = 1800
 #: How long jobs and daemons may take to end before they are killed.
@@ -199,6 +201,10 @@ class PrivateSlurm:
             self._daemon("slurmd", "-D", "-N", node)
         states = ("sinfo", "-h", "-o", "%T")
         self._wait("slurmd", lambda: set(self.run(*states).split()) == {"idle"})
+        for words in _lines(self.site.limits):
+            self.run("sacctmgr", "-i", *words)
+        for words in _lines(self.site.reservations):
+            self.run("scontrol", "create", "reservation", *words)
 
     def start_controller(self) -> None:
         """Start slurmctld, for the first time or after :meth:`kill_controller`."""
@@ -289,6 +295,7 @@ class PrivateSlurm:
         values = {
             "host": host, "port": port, "sql_port": sql_port, "dbd_port": dbd_port,
             "user": getpass.getuser(), "folder": self.folder,
+            **(FASTER if "FAKETIME" in os.environ else TIMEOUTS),
         }  # fmt: skip
         lines = self.site.conf.splitlines()
         defined = [re.match(r"NodeName=(\S+)", line) for line in lines]
@@ -326,9 +333,8 @@ class PrivateSlurm:
         self._daemon("slurmdbd", "-D")
         added = ("sacctmgr", "-i", "add", "cluster", "private")
         self._wait("slurmdbd", lambda: "Adding Cluster" in self.run(*added))
-        for line in accounts.splitlines():
-            if line and not line.startswith("#"):
-                self.run("sacctmgr", "-i", *line.split())
+        for words in _lines(accounts):
+            self.run("sacctmgr", "-i", *words)
 
     def _database(self) -> None:
         data, socket_file = self.folder / "mysql", self.folder / "run" / "mysql.sock"
@@ -369,6 +375,11 @@ class PrivateSlurm:
                     return
             time.sleep(_LOOK_AGAIN)
         raise RuntimeError(f"{name} is not ready; see {self.folder}/log")
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    """Yield the words of each line that is not a comment."""
+    yield from (one.split() for one in text.splitlines() if one and not one.startswith("#"))
 
 
 def _name(daemon: subprocess.Popen[bytes]) -> str:

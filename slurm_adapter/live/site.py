@@ -37,7 +37,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 PriorityType=priority/basic
 SchedulerType=sched/builtin
-SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000,sched_min_interval=0
+SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000
 KillWait=2
 """
 #: Everything but the nodes' own cores, memory and features is a generic resource.
@@ -55,8 +55,11 @@ class Site:
     ----------
     conf, gres
         Texts of slurm.conf, without what makes a cluster private, and of gres.conf.
-    accounts
-        Lines for sacctmgr; None: no accounting, and no database.
+    accounts, limits
+        Lines for sacctmgr, before the controller starts and after; without ``accounts`` there is
+        no accounting, and no database.
+    reservations
+        Lines for ``scontrol create reservation``.
     job_submit
         Text of job_submit.lua; None: there is none.
     """
@@ -64,14 +67,20 @@ class Site:
     conf: str
     gres: str = ""
     accounts: str | None = None
+    limits: str = ""
+    reservations: str = ""
     job_submit: str | None = None
 
     @classmethod
     def read(cls, folder: Path) -> Site:
-        """Return the site of a folder with slurm.conf, gres.conf and accounts.txt."""
+        """Return the site of a folder with slurm.conf, gres.conf and accounts.txt, maybe more."""
         names = ("slurm.conf", "gres.conf", "accounts.txt")
         conf, gres, accounts = ((folder / name).read_text() for name in names)
-        return cls(conf=conf, gres=gres, accounts=accounts)
+        more = [folder / name for name in ("gpu-limits.txt", "reservations.txt")]
+        limits, reservations = (path.read_text() if path.exists() else "" for path in more)
+        return cls(
+            conf=conf, gres=gres, accounts=accounts, limits=limits, reservations=reservations
+        )
 
 
 def site_of(

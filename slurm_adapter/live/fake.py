@@ -1,0 +1,291 @@
+"""
+A Slurm that exists in memory, for trying what acts on one.
+
+Jobs are in the states that a real Slurm has them in: held until they are released, then pending
+until the nodes they are bound to have room, running, completing, gone. It refuses what a real one
+refuses, and it raises on what it does not know. Its clock stands still until :meth:`advance`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from cpsched.model.types import MISSING
+from slurm_adapter.live.backend import NotAllowedError, UnreachableError
+from slurm_adapter.live.fields import gres_of
+from slurm_adapter.live.snapshot import LiveJob, Placed, Snapshot, in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cpsched.model.system import System
+    from slurm_adapter.live.backend import Begin, TakeBack
+
+_INVALID_JOB = "Invalid job id specified"
+_INVALID_NODE = "Invalid node name specified"
+_NOT_PENDING = "Job is no longer pending execution"
+
+
+@dataclass(slots=True)
+class FakeSlurm:
+    """
+    A Slurm in memory.
+
+    Attributes
+    ----------
+    system
+        Its nodes.
+    now
+        Unix seconds.
+    completing
+        Seconds for which a job that has ended still holds its nodes.
+    reachable, allowed
+        Whether it answers, and whether it takes orders from us.
+    orders
+        Every order it has carried out, in words.
+    """
+
+    system: System
+    now: int = 1_700_000_000
+    completing: int = 1
+    reachable: bool = True
+    allowed: bool = True
+    orders: list[str] = field(default_factory=list)
+    name: str = "fake"
+    _jobs: dict[str, LiveJob] = field(default_factory=dict)
+    _seconds: dict[str, float] = field(default_factory=dict)
+    _gone: dict[str, LiveJob] = field(default_factory=dict)
+    _closed: set[str] = field(default_factory=set)
+    _free: dict[str, Counter[str]] = field(default_factory=dict)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        kinds = self.system.resources
+        self._free = {
+            name: Counter(dict(zip(kinds, map(int, row), strict=True)))
+            for name, row in zip(self.system.node_names, self.system.capacity, strict=True)
+        }
+
+    # --- as a backend ----------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Return the queue and the nodes."""
+        self._answer()
+        return Snapshot(self.now, in_order(list(self._jobs.values())), frozenset(self._closed))
+
+    def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
+        """Return what became of jobs."""
+        self._answer()
+        return {key: self._gone[key] for key in jobs if key in self._gone}
+
+    def expected_starts(self) -> dict[str, int]:
+        """Return nothing: it does not plan."""
+        self._answer()
+        return {}
+
+    def configuration(self) -> dict[str, str]:
+        """Raise: its system is what it was made of."""
+        raise NotImplementedError("the fake has no configuration; use its system")
+
+    def begin(self, orders: Sequence[Begin]) -> dict[str, str]:
+        """Bind jobs to nodes and release them."""
+        refused: dict[str, str] = {}
+        for order in orders:
+            self._take_order()
+            job = self._jobs.get(order.job)
+            if job is None:
+                refused[order.job] = _INVALID_JOB
+            elif not job.waits:
+                refused[order.job] = _NOT_PENDING
+            elif not set(order.nodes) <= self._free.keys():
+                refused[order.job] = _INVALID_NODE
+            else:
+                count = len(order.nodes)
+                self.orders.append(f"begin {order.job} {','.join(order.nodes)}")
+                self._jobs[order.job] = replace(
+                    job, required=order.nodes, nodes_min=count, nodes_max=count, held=False,
+                    reason="None",
+                )  # fmt: skip
+        return refused
+
+    def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
+        """Hold jobs and forget the nodes they were bound to."""
+        refused: dict[str, str] = {}
+        for order in orders:
+            self._take_order()
+            job = self._jobs.get(order.job)
+            if job is None or not job.waits:
+                refused[order.job] = _INVALID_JOB if job is None else _NOT_PENDING
+                continue
+            self.orders.append(f"take back {order.job}")
+            self._jobs[order.job] = replace(
+                job, required=order.required, nodes_min=order.nodes_min, held=True,
+                nodes_max=order.nodes_max, reason="JobHeldAdmin",
+            )  # fmt: skip
+        return refused
+
+    def _answer(self) -> None:
+        if not self.reachable:
+            raise UnreachableError("Slurm does not answer: Unable to contact slurm controller")
+
+    def _take_order(self) -> None:
+        self._answer()
+        if not self.allowed:
+            raise NotAllowedError("Slurm refuses orders: Access/permission denied")
+
+    # --- what happens ----------------------------------------------------------------------------
+
+    def submit(self, *, seconds: float = math.inf, **asked: Any) -> str:
+        """
+        Submit a job, held and marked unless something else is asked for; return its key.
+
+        Parameters
+        ----------
+        seconds
+            How long it runs.
+        asked
+            What a :class:`~slurm_adapter.live.snapshot.LiveJob` has.
+        """
+        self._count += 1
+        usual: dict[str, Any] = {
+            "key": str(self._count), "number": self._count, "state": "PENDING", "held": True,
+            "reason": "JobHeldUser", "admin_comment": "cpsched", "submit": self.now,
+            "time_limit": 3600, "mem_per_core": True,
+        }  # fmt: skip
+        job = LiveJob(**{**usual, **asked})
+        if job.key in self._jobs:
+            raise ValueError(f"job {job.key} is there already")
+        self._jobs[job.key] = job
+        self._seconds[job.key] = seconds
+        return job.key
+
+    def advance(self, seconds: int = 1) -> None:
+        """Let time pass, second by second: jobs end, and released ones start."""
+        for _ in range(seconds):
+            self.now += 1
+            for key, job in list(self._jobs.items()):
+                if job.state == "COMPLETING" and self.now >= job.end + self.completing:
+                    self._leave(key)
+                elif job.state == "RUNNING" and self.now >= min(
+                    job.start + self._seconds[key], job.end
+                ):
+                    timeout = self._seconds[key] > job.end - job.start
+                    self._end(key, "TIMEOUT" if timeout else "COMPLETED")
+            for key, job in self._jobs.items():
+                if job.waits and not job.held:
+                    self._try(key, job)
+
+    def cancel(self, key: str) -> None:
+        """Cancel a job as its user would."""
+        if self._jobs[key].waits:
+            self._gone[key] = replace(self._jobs.pop(key), state="CANCELLED", end=self.now)
+        else:
+            self._end(key, "CANCELLED")
+
+    def requeue(self, key: str) -> None:
+        """Put a running job back in the queue, released and bound as it was."""
+        self._give_back(self._jobs[key])
+        self._jobs[key] = replace(
+            self._jobs[key], state="PENDING", nodes=(), placed=(), start=MISSING, end=MISSING,
+            submit=self.now, reason="BeginTime",
+        )  # fmt: skip
+
+    def shrink(self, key: str, nodes: Sequence[str]) -> None:
+        """Leave a running job some of its nodes."""
+        job = self._jobs[key]
+        kept = tuple(one for one in job.placed if one.node in nodes)
+        self._give_back(replace(job, placed=tuple(one for one in job.placed if one not in kept)))
+        self._jobs[key] = replace(
+            job, nodes=tuple(one.node for one in kept), placed=kept, nodes_min=len(kept),
+            nodes_max=len(kept), cpus=sum(one.cores for one in kept),
+        )  # fmt: skip
+
+    def change(self, key: str, **changed: Any) -> None:
+        """Change what a job asks for, as scontrol update does."""
+        self._jobs[key] = replace(self._jobs[key], **changed)
+
+    def close(self, node: str, *, down: bool = False) -> None:
+        """Drain a node, or take it down: then its jobs are put back in the queue."""
+        if node not in self._free:
+            raise KeyError(node)
+        self._closed.add(node)
+        if down:
+            for key, job in list(self._jobs.items()):
+                if node in job.nodes:
+                    self.requeue(key)
+
+    def open(self, node: str) -> None:
+        """Let jobs start on a node again."""
+        self._closed.remove(node)
+
+    def _end(self, key: str, state: str) -> None:
+        self._gone[key] = replace(self._jobs[key], state=state, end=self.now)
+        self._jobs[key] = replace(self._jobs[key], state="COMPLETING", end=self.now)
+        if not self.completing:
+            self._leave(key)
+
+    def _leave(self, key: str) -> None:
+        self._give_back(self._jobs.pop(key))
+
+    def _give_back(self, job: LiveJob) -> None:
+        for one in job.placed:
+            self._free[one.node].update({"core": one.cores, "mem": one.mem, **one.gres})
+
+    def _try(self, key: str, job: LiveJob) -> None:
+        """Start a job if the nodes it is bound to have room; without such nodes, on the first."""
+        names = (
+            job.required
+            or tuple(name for name in self._free if name not in self._closed | set(job.excluded))[
+                : job.nodes_min
+            ]
+        )
+        if self._closed & set(names):
+            self._jobs[key] = replace(job, reason="ReqNodeNotAvail")
+            return
+        placed = self._place(job, names)
+        if placed is None:
+            self._jobs[key] = replace(job, reason="Resources")
+            return
+        for one in placed:
+            self._free[one.node].subtract({"core": one.cores, "mem": one.mem, **one.gres})
+        limit = 365 * 86400 if job.time_limit == MISSING else job.time_limit
+        self._jobs[key] = replace(
+            job, state="RUNNING", reason="None", nodes=tuple(one.node for one in placed),
+            placed=tuple(placed), start=self.now, end=self.now + limit,
+        )  # fmt: skip
+
+    def _place(self, job: LiveJob, names: Sequence[str]) -> list[Placed] | None:
+        """Fill nodes in their order, leaving a core for each of the rest, as Slurm does."""
+        gres = gres_of(job.gres_per_node)
+        left = job.cpus
+        placed: list[Placed] = []
+        order = sorted(names, key=self.system.node_names.index)
+        for at, name in enumerate(order):
+            free = self._free[name]
+            if job.exclusive and free != Counter(self._capacity(name)):
+                return None
+            cores = min(free["core"], left - (len(order) - at - 1))
+            mem = job.mem * (cores if job.mem_per_core else 1)
+            if job.mem_per_core and job.mem:
+                cores = min(cores, free["mem"] // job.mem)
+                mem = job.mem * cores
+            wanted = {"mem": mem, **gres}
+            if cores < 1 or any(free[kind] < count for kind, count in wanted.items()):
+                return None
+            placed.append(Placed(name, cores, mem, gres))
+            left -= cores
+        if left:
+            return None
+        return [self._whole(one) for one in placed] if job.exclusive else placed
+
+    def _whole(self, one: Placed) -> Placed:
+        held = self._capacity(one.node)
+        generic = {kind: n for kind, n in held.items() if n and kind not in ("core", "mem")}
+        return Placed(one.node, held["core"], held.get("mem", 0), generic)
+
+    def _capacity(self, name: str) -> Mapping[str, int]:
+        row = self.system.capacity[self.system.node_names.index(name)]
+        return dict(zip(self.system.resources, map(int, row), strict=True))

@@ -1,0 +1,221 @@
+"""Slurm's own commands as a backend: ``squeue``, ``sinfo``, and ``scontrol`` fed on its input."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
+from slurm_adapter.live.fields import (
+    JOB_FIELDS,
+    NODE_FIELDS,
+    Details,
+    closed_nodes,
+    details_of,
+    format_of,
+    job_of,
+    records,
+    separator,
+)
+from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from slurm_adapter.live.backend import Begin, TakeBack
+
+#: Seconds after which a command that has not answered is given up.
+_PATIENCE = 30
+_KEY = re.compile(r"[0-9]+(_[0-9]+)?")
+_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
+_UNREACHABLE = re.compile(
+    r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
+    r"|zero bytes were transmitted|slurmctld is in standby"
+)
+#: More jobs than fit into one command line.
+_AT_ONCE = 500
+
+
+class Scontrol:
+    """
+    Slurm's commands.
+
+    Parameters
+    ----------
+    environment
+        Of the commands; ``SLURM_CONF`` says which Slurm. None: that of this process.
+    """
+
+    name = "scontrol"
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        times = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+        own = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
+        self._environment = {**own, **(environment or {}), **times}
+        #: What does not change while a job is in its state: excluded nodes, and what it holds.
+        self._details: dict[tuple[str, str, int, int], Details] = {}
+
+    def snapshot(self) -> Snapshot:
+        """Return the queue and the nodes."""
+        now = int(time.time())
+        mark = separator()
+        text = self._run("squeue", "-h", "-a", "-r", "-O", format_of(JOB_FIELDS, mark))
+        jobs = [job for row in records(text, JOB_FIELDS, mark) if (job := job_of(row)) is not None]
+        nodes = self._run("sinfo", "-h", "-a", "-O", format_of(NODE_FIELDS, mark))
+        return Snapshot(now, in_order(self._detailed(jobs)), closed_nodes(nodes, mark))
+
+    def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
+        """Return what became of jobs that are no longer in the queue, where Slurm still knows."""
+        wanted = [key for key in jobs if _KEY.fullmatch(key)]
+        found: dict[str, LiveJob] = {}
+        for first in range(0, len(wanted), _AT_ONCE):
+            part = wanted[first : first + _AT_ONCE]
+            mark = separator()
+            # Of jobs that are all unknown it says that the first is invalid.
+            text = self._run(
+                *("squeue", "-h", "-a", "-r", "-t", "all", "-j", ",".join(part)),
+                *("-O", format_of(JOB_FIELDS, mark)),
+                check=False,
+            )
+            rows = (job_of(row) for row in records(text, JOB_FIELDS, mark))
+            found |= {job.key: job for job in rows if job is not None and job.key in part}
+        return found
+
+    def expected_starts(self) -> dict[str, int]:
+        """Return when Slurm expects waiting jobs to start."""
+        mark = separator()
+        fields = ("JobArrayID", "StartTime")
+        text = self._run("squeue", "-h", "-a", "-r", "-t", "PD", "-O", format_of(fields, mark))
+        return {
+            row["JobArrayID"]: int(row["StartTime"])
+            for row in records(text, fields, mark)
+            if row["StartTime"].isdigit()
+        }
+
+    def configuration(self) -> dict[str, str]:
+        """Return the output of ``scontrol show config``, ``node`` and ``partition``."""
+        words = ("config", "node", "partition")
+        environment = {"SLURM_TIME_FORMAT": "standard"}
+        return {word: self._run("scontrol", "-a", "show", word, more=environment) for word in words}
+
+    def begin(self, orders: Sequence[Begin]) -> dict[str, str]:
+        """Bind jobs to nodes and release them; a job that cannot be bound stays held."""
+        bound = {
+            order.job: f"update JobId={_key(order.job)} {_required(order.nodes)}"
+            f" NumNodes={len(order.nodes)}-{len(order.nodes)}"
+            for order in orders
+        }
+        # A job that is released without being bound would start anywhere.
+        refused = self._each(bound)
+        released = [job for job in bound if job not in refused]
+        if released:
+            refused |= self._each({job: f"release {job}" for job in released})
+        return refused
+
+    def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
+        """Hold jobs and forget the nodes they were bound to."""
+        return self._each(
+            {
+                order.job: f"hold {_key(order.job)}\nupdate JobId={order.job}"
+                f" {_required(order.required)} NumNodes={order.nodes_min}-{order.nodes_max}"
+                for order in orders
+            }
+        )
+
+    def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
+        """Give commands to one scontrol; only if there are complaints one by one to see whose."""
+        if not commands or not self._order("\n".join(commands.values())):
+            return {}
+        complaints = {job: self._order(command) for job, command in commands.items()}
+        return {job: complaint for job, complaint in complaints.items() if complaint}
+
+    def _order(self, commands: str) -> str:
+        """Give commands to scontrol; return its complaints."""
+        done = self._process(("scontrol",), given=f"{commands}\nquit\n")
+        complaint = " ".join(done.stderr.split())
+        if _NOT_ALLOWED.search(complaint):
+            raise NotAllowedError(f"Slurm refuses orders: {complaint}")
+        self._check_reached(complaint)
+        return complaint
+
+    def _detailed(self, jobs: list[LiveJob]) -> list[LiveJob]:
+        """Return jobs with what squeue does not tell; asked about once while nothing changes."""
+        about = {job.key: (job.key, job.state, job.start, job.cpus) for job in jobs}
+        new = [job for job in jobs if about[job.key] not in self._details]
+        lines = self._show(new)
+        known = {at: one for at in about.values() if (one := self._details.get(at)) is not None}
+        for job in new:
+            known[about[job.key]] = details_of(lines.get(job.key, ""), job)
+        self._details = known
+        return [
+            replace(job, **known[at]._asdict())
+            for job, at in zip(jobs, about.values(), strict=True)
+        ]
+
+    def _show(self, jobs: list[LiveJob]) -> dict[str, str]:
+        """Return the line of ``scontrol -d -o show job`` of each job, where there is one."""
+        # Tasks of an array that have not been split off have one record together.
+        numbers = dict.fromkeys(job.number for job in jobs)
+        if not numbers:
+            return {}
+        # It repeats each command, and so what nobody can have put into a name; it knows no such
+        # command, and goes on.
+        mark = separator()
+        commands = "".join(f"{mark}{number}\nshow job {number}\n" for number in numbers)
+        text = self._process(("scontrol", "-d", "-o"), given=f"{commands}quit\n").stdout
+        parts = text.split(mark)[1:]
+        lines = {
+            number: line for part in parts for number, _, line in (part.partition("\n"),)
+        }  # fmt: skip
+        return {job.key: lines[key] for job in jobs if (key := str(job.number)) in lines}
+
+    def _run(self, *command: str, check: bool = True, more: Mapping[str, str] | None = None) -> str:
+        done = self._process(command, more=more)
+        if check and done.returncode:
+            complaint = " ".join((done.stderr or done.stdout).split())
+            self._check_reached(complaint)
+            raise UnreadableError(f"{command[0]}: {complaint}")
+        self._check_reached(done.stderr)
+        return done.stdout
+
+    def _process(
+        self, command: Sequence[str], *, given: str = "", more: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(  # noqa: S603 - a list of arguments, without a shell
+                command,
+                env={**self._environment, **(more or {})},
+                input=given,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_PATIENCE,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise UnreachableError(f"there is no command {command[0]} here") from None
+        except subprocess.TimeoutExpired:
+            raise UnreachableError(f"{command[0]} does not answer within {_PATIENCE} s") from None
+
+    def _check_reached(self, complaint: str) -> None:
+        if _UNREACHABLE.search(complaint):
+            raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
+
+
+def _key(text: str) -> str:
+    """Return a job's key; nothing else goes into a command."""
+    if not _KEY.fullmatch(text):
+        raise UnreadableError(f"{text!r} is not the number of a job")
+    return text
+
+
+def _required(nodes: Sequence[str]) -> str:
+    wrong = next((name for name in nodes if not _NODE.fullmatch(name)), None)
+    if wrong is not None:
+        raise UnreadableError(f"{wrong!r} is not the name of a node")
+    return f"ReqNodeList={','.join(nodes)}"

@@ -1,0 +1,175 @@
+"""What every backend does, real or fake, and that the real ones agree."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+from live_slurm import Real, fake
+
+from slurm_adapter.live.backend import Begin, TakeBack
+from slurm_adapter.live.scontrol import Scontrol
+from slurm_adapter.live.snapshot import is_closed
+
+live = pytest.mark.slurm_live
+every = pytest.mark.parametrize(
+    "any_slurm",
+    ["fake", pytest.param("scontrol", marks=live), pytest.param("slurmrestd", marks=live)],
+    indirect=True,
+)
+#: What users may call their jobs.
+HOSTILE = "a|b,c\n;release 1\nJobId=1 Nodes=node001 CPU_IDs=0-15 Mem=1 GRES= --hold"
+
+
+def runs(key):
+    return lambda snapshot: snapshot.jobs[key].state == "RUNNING"
+
+
+@every
+def test_a_job_waits_held_until_it_begins_where_it_is_told(any_slurm):
+    """Not on the first nodes, which Slurm would take."""
+    slurm, backend = any_slurm, any_slurm.backend
+    key = slurm.submit(nodes=2, cores=20, gres="gpu:1", name=HOSTILE, comment="x\ny|")
+    job = backend.snapshot().jobs[key]
+    assert (job.waits, job.held, job.nodes, job.nodes_min, job.cpus) == (True, True, (), 2, 20)
+    assert (job.name, job.comment, job.admin_comment) == (HOSTILE, "x\ny|", "cpsched")
+    assert backend.begin([Begin(key, ("node034", "node035"))]) == {}
+    job = slurm.wait(runs(key)).jobs[key]
+    assert job.nodes == ("node034", "node035")
+    assert not job.held
+    assert job.start >= job.submit
+
+
+@every
+def test_what_a_job_holds_on_each_node_is_known(any_slurm):
+    """Slurm fills the first node, and leaves at least a core for each other one."""
+    slurm, backend = any_slurm, any_slurm.backend
+    key = slurm.submit(nodes=3, cores=20, gres="gpu:1", name="plain")
+    backend.begin([Begin(key, ("node033", "node034", "node035"))])
+    held = slurm.wait(runs(key)).jobs[key].placed
+    assert [(one.node, one.cores, one.gres) for one in held] == [
+        ("node033", 16, {"gpu": 1}),
+        ("node034", 3, {"gpu": 1}),
+        ("node035", 1, {"gpu": 1}),
+    ]
+    assert all(one.mem == held[-1].mem * one.cores for one in held)
+
+
+@every
+def test_a_job_whose_nodes_are_taken_waits_until_it_is_taken_back(any_slurm):
+    """Then it has the bounds and the nodes of its user again, and is held."""
+    slurm, backend = any_slurm, any_slurm.backend
+    first, second = (slurm.submit(cores=16) for _ in range(2))
+    backend.begin([Begin(first, ("node005",))])
+    slurm.wait(runs(first))
+    backend.begin([Begin(second, ("node005",))])
+    job = backend.snapshot().jobs[second]
+    assert (job.waits, job.held, job.required) == (True, False, ("node005",))
+    assert backend.take_back([TakeBack(second, (), 1, 1)]) == {}
+    job = backend.snapshot().jobs[second]
+    assert (job.waits, job.held, job.required) == (True, True, ())
+    assert backend.begin([Begin(second, ("node006",))]) == {}
+    assert slurm.wait(runs(second)).jobs[second].nodes == ("node006",)
+
+
+@every
+def test_orders_that_cannot_be_are_refused_and_the_others_carried_out(any_slurm):
+    """A job that could not be bound stays held: released, it would start anywhere."""
+    slurm, backend = any_slurm, any_slurm.backend
+    good, bad = slurm.submit(), slurm.submit()
+    orders = [Begin("999999", ("node001",)), Begin(bad, ("nowhere",)), Begin(good, ("node007",))]
+    assert backend.begin(orders).keys() == {"999999", bad}
+    assert slurm.wait(runs(good)).jobs[good].nodes == ("node007",)
+    assert backend.snapshot().jobs[bad].held
+    assert backend.take_back([TakeBack("999999", (), 1, 1)]).keys() == {"999999"}
+
+
+@every
+def test_a_job_that_was_cancelled_is_gone_and_its_end_is_known(any_slurm):
+    """Whether it ran or not."""
+    slurm, backend = any_slurm, any_slurm.backend
+    ran, waited = slurm.submit(), slurm.submit()
+    backend.begin([Begin(ran, ("node008",))])
+    slurm.wait(runs(ran))
+    slurm.cancel(ran)
+    slurm.cancel(waited)
+    slurm.wait(lambda snapshot: not snapshot.jobs)
+    ended = backend.ended([ran, waited, "999999"])
+    assert ended.keys() == {ran, waited}
+    assert {job.state for job in ended.values()} == {"CANCELLED"}
+    assert ended[ran].nodes == ("node008",)
+    assert ended[ran].end >= ended[ran].start
+
+
+@every
+def test_nothing_starts_on_a_node_that_is_drained(any_slurm):
+    """Such nodes are closed, however they are."""
+    slurm, backend = any_slurm, any_slurm.backend
+    assert backend.snapshot().closed == set()
+    slurm.close("node009")
+    try:
+        assert backend.snapshot().closed == {"node009"}
+        key = slurm.submit()
+        backend.begin([Begin(key, ("node009",))])
+        slurm.wait(lambda snapshot: snapshot.jobs[key].reason.startswith("ReqNodeNotAvail"))
+    finally:
+        slurm.open("node009")
+    # A node that is resumed does not answer at first.
+    slurm.wait(lambda snapshot: not snapshot.closed)
+
+
+@live
+def test_the_real_backends_tell_the_same(private_slurm, rest):
+    """Of every kind of job, field by field; known differences are Slurm 22.05's own."""
+    slurm = private_slurm
+    one = Scontrol(slurm.environment)
+    for options in (
+        ("-n4", "--gres=gpu:1", "-t5", "--comment=x\ny|z", "-J", "plain"),
+        ("-N2-4", "-n8", "-t5", "-C", "mic|gpu", "--exclusive", "-p", "debug,parallel"),
+        ("-N2", "--ntasks-per-node=3", "--mem-per-cpu=100", "-t5", "-x", "node001", "--nice=5"),
+        ("-n3", "-c2", "--mem=1G", "-w", "node035", "--contiguous", "-p", "R"),
+        ("-a", "1-5%2", "-n1", "--gpus-per-task=1", "-t5"),
+        ("-n1", "-t5", "--begin=now+600", "--dependency=afterany:1"),
+    ):
+        slurm.run("sbatch", "-o", "/dev/null", *options, "--wrap", "exec sleep 60")
+    first = next(iter(one.snapshot().jobs))
+    one.begin([Begin(first, ("node036",))])
+    Real(slurm, one).wait(runs(first))
+    for _ in range(3):
+        ours, theirs = one.snapshot(), rest.snapshot()
+        if [job.state for job in ours.jobs.values()] == [j.state for j in theirs.jobs.values()]:
+            break
+    assert ours.closed == theirs.closed
+    assert list(ours.jobs) == list(theirs.jobs)
+    for key, job in ours.jobs.items():
+        mine, its = asdict(job), asdict(theirs.jobs[key])
+        # slurmrestd of 22.05 says nothing of CPUs for each task.
+        differ = {name for name in mine if mine[name] != its[name]} - {"cpus_per_task"}
+        assert not differ, (key, {name: (mine[name], its[name]) for name in differ})
+
+
+@pytest.mark.parametrize(
+    ("state", "closed"),
+    [
+        ("idle", False), ("mixed", False), ("allocated", False), ("completing", False),
+        ("allocated+", False), ("planned", False), ("idle+drain", True), ("mixed+drain", True),
+        ("down", True), ("down*", True), ("idle*", True), ("idle~", True), ("idle#", True),
+        ("IDLE+DRAIN", True), ("IDLE+NOT_RESPONDING", True), ("MIXED+PLANNED", False),
+        ("reserved", False), ("maint", True), ("idle$", True), ("idle@", True), ("fail", True),
+        ("mixed-", False), ("unknown", True), ("ALLOCATED+COMPLETING", False),
+    ],
+)  # fmt: skip
+def test_states_of_nodes(state, closed):
+    """As sinfo and slurmrestd write them; what they mean is in sinfo's manual."""
+    assert is_closed(state) == closed
+
+
+def test_what_the_fake_does_not_know_is_an_error():
+    """It does not make anything up."""
+    slurm = fake()
+    with pytest.raises(KeyError):
+        slurm.close("nowhere")
+    with pytest.raises(TypeError):
+        slurm.backend.submit(colour="red")
+    with pytest.raises(NotImplementedError):
+        slurm.backend.configuration()
