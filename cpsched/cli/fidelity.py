@@ -12,6 +12,7 @@ from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     AsJson,
     Format,
+    MeasureFrom,
     Part,
     Rules,
     SkipBadLines,
@@ -19,6 +20,7 @@ from cpsched.cli.options import (
     Systems,
     WorkloadFile,
     grouped,
+    moment,
 )
 from cpsched.cli.output import echo, escaped
 from cpsched.cli.progress import study_bars
@@ -61,6 +63,15 @@ def command(
     examples: Annotated[
         int, typer.Option(min=0, help="Jobs that differ most, told from both sides.", metavar="N")
     ] = 3,
+    measure_from: MeasureFrom = None,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Simulations, all but one with submits moved by up to 5 s: how far chance goes.",
+            metavar="N",
+        ),
+    ] = 3,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", metavar="N")] = 1,
     *,
     part: Part,
@@ -86,6 +97,7 @@ def command(
         "systems": system,
         "dispatchers": [baseline_of(policy, dispatcher)],
         "predictors": [predictor],
+        "seeds": seeds,
         **vars(rules),
     }
     values = grid(fit or [])
@@ -93,7 +105,15 @@ def command(
     if not as_json:
         say_what_is_assumed(study)
     with study_bars() as (watch, display):
-        checked = check(study, out, values=values, jobs=jobs, watch=watch, display=display)
+        checked = check(
+            study,
+            out,
+            values=values,
+            start=moment("--measure-from", measure_from),
+            jobs=jobs,
+            watch=watch,
+            display=display,
+        )
         found = told(checked, study, examples)
     files = write_files(checked, found, out)
     if as_json:
@@ -119,7 +139,7 @@ def _lines(checked: Check) -> Iterator[str]:
     for reason, number in whole.left_out.items():
         yield f"left out: {counted(number, 'job')} that {reason}"
     yield ""
-    yield from map(escaped, statement(whole))
+    yield from map(escaped, statement(whole, checked.repeats))
     given = checked.given
     yield (
         f"Given what really ran until then, {given.same:.0%} of the jobs are started within a"

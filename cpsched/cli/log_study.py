@@ -27,8 +27,8 @@ def study_of_log(
     given
         Values by the name that a study's file has for them; those that are None are not given.
         ``systems``, ``dispatchers``, ``allocator``, ``predictors``, ``baseline`` (a dispatcher),
-        ``baseline_system``, ``seeds``, ``jitter``, ``format``, ``skip_bad_lines``, and those of the
-        table ``run``.
+        ``baseline_system``, ``seeds``, ``jitter``, ``measure_from``, ``format``,
+        ``skip_bad_lines``, and those of the table ``run``.
     part
         Which part of the log.
     several_systems
@@ -75,7 +75,7 @@ def study_of_log(
             *("malleable", "runtime_model", "outages"),
         ),
         "baseline": baseline,
-        **said("allocator", "seeds", "jitter"),
+        **said("allocator", "seeds", "jitter", "measure_from"),
     }
     return narrowed(parse_study(content, Path("command line")), part)
 

@@ -39,6 +39,14 @@ To = Annotated[
     str | None,
     typer.Option("--to", help="Only jobs submitted earlier: seconds or a date (UTC)."),
 ]
+MeasureFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--measure-from",
+        help="Compare jobs submitted from this time on, on a machine that is no longer empty:"
+        " seconds or a date (UTC).",
+    ),
+]
 SystemName = Annotated[
     str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
 ]

@@ -12,6 +12,7 @@ from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     Allocator,
     Format,
+    MeasureFrom,
     Part,
     Rules,
     SkipBadLines,
@@ -19,6 +20,7 @@ from cpsched.cli.options import (
     Systems,
     WorkloadFile,
     grouped,
+    moment,
 )
 from cpsched.errors import ConfigError
 
@@ -115,6 +117,7 @@ def command(
     jitter: Annotated[
         int | None, typer.Option(min=0, help="Seconds submits are delayed at most. [5]")
     ] = None,
+    measure_from: MeasureFrom = None,
     allocator: Allocator = None,
     *,
     part: Part,
@@ -140,6 +143,7 @@ def command(
         "allocator": allocator,
         "seeds": seeds,
         "jitter": jitter,
+        "measure_from": moment("--measure-from", measure_from),
         **vars(rules),
     }
     study = study_of_log(log, given, part)

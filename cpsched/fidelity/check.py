@@ -9,10 +9,10 @@ from cpsched.errors import ConfigError
 from cpsched.explain import explain
 from cpsched.fidelity import fitting
 from cpsched.fidelity.differences import Difference, differences
-from cpsched.fidelity.measures import Fidelity, measure
+from cpsched.fidelity.measures import Fidelity, Measured, measure
 from cpsched.fidelity.replay import Agreement, replay
 from cpsched.study import carry_out, load_run
-from cpsched.study.sources import prepare
+from cpsched.study.sources import prepare, second_of
 from cpsched.study.study import Choice
 from cpsched.study.task import tasks_of
 
@@ -52,6 +52,8 @@ class Check:
         Parameters that were fitted; None where none were to be.
     given
         How often the dispatcher would have started a job when it was, given what ran until then.
+    repeats
+        Of the whole, with submits moved by some seconds: how far chance goes.
     """
 
     run: Path
@@ -64,6 +66,7 @@ class Check:
     lag: int
     fit: Fit | None
     given: Agreement
+    repeats: tuple[Measured, ...] = ()
 
 
 def check(
@@ -71,6 +74,7 @@ def check(
     folder: Path,
     *,
     values: Mapping[str, Sequence[str]] | None = None,
+    start: int | str | None = None,
     jobs: int = 1,
     watch: Watch | None = None,
     display: Display | None = None,
@@ -81,11 +85,14 @@ def check(
     Parameters
     ----------
     study
-        Of one workload on one system, with one dispatcher and one predictor.
+        Of one workload on one system, with one dispatcher and one predictor. With more seeds than
+        one the simulation is repeated.
     folder
         Where runs go; those that are there are kept.
     values
         Values to try, by parameter of the dispatcher.
+    start
+        Jobs submitted from this second or date on are compared; None: all.
     jobs
         Processes.
 
@@ -95,17 +102,22 @@ def check(
         If a run fails, or the log has no recorded starts.
     """
 
-    def made(of: Study) -> dict[str, Path]:
+    def carried(of: Study) -> Sequence[Path]:
         outcome = carry_out(of, folder, jobs=jobs, watch=watch, display=display)
         if outcome.failed:
             raise ConfigError(outcome.failed[0].error, where=outcome.failed[0].name)
-        specs = [task.dispatcher for task in tasks_of(of)]
-        return dict(zip(specs, outcome.folders, strict=True))
+        return outcome.folders
 
+    def made(of: Study) -> dict[str, Path]:
+        return dict(zip([task.dispatcher for task in tasks_of(of)], carried(of), strict=True))
+
+    again = replace(study, seeds=study.seeds[1:])
+    study = replace(study, seeds=study.seeds[:1], jitter=0)
     base = study.dispatchers[0].spec
     folders = made(study)
     schedule = load_run(folders[base]).schedule
-    end = fitting.split(schedule)
+    start = second_of(schedule.workload, "--measure-from", start)
+    end = fitting.split(schedule, start)
     fit = None
     unfitted = None
     if values:
@@ -114,33 +126,42 @@ def check(
         part = study.narrowed(end=end)
         choices = tuple(Choice(f"tried {at}", spec) for at, spec in enumerate(tried, start=1))
         of_part = made(replace(part, dispatchers=choices))
-        measured = {spec: measure(load_run(path).schedule) for spec, path in of_part.items()}
-        fit = fitting.best(tried, measured.__getitem__, _measured(schedule, None, end))
+        measured = {
+            spec: _measured(load_run(path).schedule, start, None) for spec, path in of_part.items()
+        }
+        fit = fitting.best(tried, measured.__getitem__, _measured(schedule, start, end))
         base = next(spec for spec, own in tried.items() if own == fit.options)
-        folders = made(replace(study, dispatchers=(Choice(study.dispatchers[0].label, base),)))
+        chosen = (Choice(study.dispatchers[0].label, base),)
+        study, again = replace(study, dispatchers=chosen), replace(again, dispatchers=chosen)
+        folders = made(study)
         schedule = load_run(folders[base]).schedule
-    lag = fitting.lag(_measured(schedule, None, end))
+    lag = fitting.lag(_measured(schedule, start, end))
     return Check(
         run=folders[base],
         schedule=schedule,
-        whole=_measured(schedule, None, None, lag),
-        first=_measured(schedule, None, end, lag),
+        whole=_measured(schedule, start, None, lag),
+        first=_measured(schedule, start, end, lag),
         last=_measured(schedule, end, None, lag),
         unfitted=None if unfitted is None else _measured(unfitted, end, None),
         split=end,
         lag=lag,
         fit=fit,
-        given=_given(study, base),
+        given=_given(study, base, start),
+        repeats=tuple(
+            _measured(load_run(path).schedule, start, None, lag).overall
+            for path in (carried(again) if again.seeds else ())
+        ),
     )
 
 
-def _given(study: Study, dispatcher: str) -> Agreement:
+def _given(study: Study, dispatcher: str, start: int | None) -> Agreement:
     task = tasks_of(study)[0]
     return replay(
         prepare(task.made_of),
         dispatcher=dispatcher,
         predictor=task.predictor,
         settings=task.settings,
+        since=start,
     )
 
 

@@ -102,9 +102,9 @@ def _in_record(schedule: Schedule, row: int, moment: int, *, earlier: bool) -> s
     before = int((waiting & (workload.submit <= workload.submit[row])).sum())
     if not earlier:
         passed = f"; it overtook {counted(before, 'job')} submitted before it" if before else ""
-        return f"in the record it started: {state}{passed}"
+        return f"it started: {state}{passed}"
     return (
-        f"in the record it waited until {clock(int(start[row]), workload.epoch)}: {state},"
+        f"it waited until {clock(int(start[row]), workload.epoch)}: {state},"
         f" {counted(int(waiting.sum()), 'other job')} waited, {before:,} of them submitted before"
         f" it{_overtaken(workload, row, moment)}"
     )

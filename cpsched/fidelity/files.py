@@ -30,12 +30,13 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
     outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
     whole, workload = checked.whole, checked.schedule.workload
     about: dict[str, Any] = {
-        "statement": statement(whole),
+        "statement": statement(whole, checked.repeats),
         **whole.to_dict(),
         "split": checked.split,
         "lag": checked.lag,
         "given_what_ran": checked.given.to_dict(),
         "fit": None if checked.fit is None else asdict(checked.fit),
+        "repeats": [asdict(one) for one in checked.repeats],
         "first_part": asdict(checked.first.overall),
         "last_part": asdict(checked.last.overall),
         "last_part_unfitted": (

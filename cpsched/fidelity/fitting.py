@@ -47,9 +47,13 @@ class Fit:
     after: float
 
 
-def split(schedule: Schedule) -> int:
-    """Return the second at which the first part of a log ends."""
-    return int(np.quantile(schedule.workload.submit, FITTED_ON, method="inverted_cdf"))
+def split(schedule: Schedule, start: int | None = None) -> int:
+    """Return the second at which the first part of the jobs submitted from ``start`` on ends."""
+    submit = schedule.workload.submit
+    counted = submit if start is None else submit[submit >= start]
+    if not len(counted):
+        raise ConfigError("no job is submitted after that", key="--measure-from")
+    return int(np.quantile(counted, FITTED_ON, method="inverted_cdf"))
 
 
 def grid(texts: Iterable[str]) -> dict[str, list[str]]:

@@ -70,6 +70,9 @@ class Fidelity:
         Waits in seconds, shape ``(n,)``.
     overall
         All jobs together.
+    from_submit
+        The recorded and the simulated mean wait from the submit on, seconds; all others count from
+        when a job could start, where that is later.
     groups
         Kind and name of a group, and its jobs: queues, partitions, accounts, users, QOS,
         lengths, sizes, GPUs.
@@ -85,6 +88,7 @@ class Fidelity:
     recorded: IntArray
     simulated: IntArray
     overall: Measured
+    from_submit: tuple[float, float]
     groups: tuple[tuple[str, str, Measured], ...]
     quantiles: tuple[float, ...]
     left_out: dict[str, int]
@@ -114,6 +118,7 @@ class Fidelity:
         """Return everything but the single jobs as plain JSON types."""
         return {
             "overall": asdict(self.overall),
+            "mean_waits_from_submit": list(self.from_submit),
             "groups": [
                 {"kind": kind, "group": name, **asdict(one)} for kind, name, one in self.groups
             ],
@@ -166,6 +171,10 @@ def measure(
         recorded=real,
         simulated=ours,
         overall=_measured(real, ours),
+        from_submit=(
+            float((recorded - submit)[rows].mean()),
+            float((schedule.start - submit)[rows].mean() + lag),
+        ),
         groups=tuple(_groups(schedule, rows, real, ours)),
         quantiles=tuple(np.quantile(error, QUANTILES).tolist()),
         left_out={reason: number for reason, number in left_out.items() if number},

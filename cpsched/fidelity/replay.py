@@ -18,7 +18,7 @@ from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import frozen
 from cpsched.model.decision import Decision, Start
 from cpsched.model.jobtable import JobTable
-from cpsched.model.types import MISSING
+from cpsched.model.types import MISSING, DependencyType
 from cpsched.simulation.simulate import simulate
 from cpsched.spec import build
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
+    from cpsched.model.workload import Workload
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Settings
 
@@ -69,6 +70,7 @@ def replay(
     dispatcher: str,
     predictor: str,
     settings: Settings,
+    since: int | None = None,
     observers: Sequence[Observer] = (),
 ) -> Agreement:
     """
@@ -78,6 +80,11 @@ def replay(
     ask for one after the record as before it. Where a job does not fit then, for its nodes may be
     others than in the record, it starts as soon as it does.
 
+    Parameters
+    ----------
+    since
+        Starts of jobs submitted from this second on count; None: of all.
+
     Raises
     ------
     ValueError
@@ -86,9 +93,11 @@ def replay(
     fitted = _recorded(fitted)
     start = fitted.workload.recorded_start
     known = start != MISSING
+    asked = _Replay(dispatcher, np.where(known, start + SAME, MISSING))
+    if since is not None:
+        known &= fitted.workload.submit >= since
     if not known.any():
         raise ValueError("no job has a recorded start")
-    asked = _Replay(dispatcher, np.where(known, start + SAME, MISSING))
     simulate(fitted, dispatcher=asked, predictor=predictor, settings=settings, observers=observers)
     off = asked.wanted[known] - start[known]
     never = asked.wanted[known] == MISSING
@@ -115,10 +124,25 @@ def _recorded(fitted: Fitted) -> Fitted:
     # What a job waited for came about in the record: when it could start is known.
     return replace(
         fitted,
-        workload=jobs.with_columns(dependency=np.full(len(rows), -1)),
+        workload=jobs.with_columns(
+            dependency=np.full(len(rows), -1),
+            begin=np.maximum(workload.begin, _met(workload))[rows],
+        ),
         eligible_class=fitted.eligible_class[rows],
         rejected=(),
     )
+
+
+def _met(workload: Workload) -> IntArray:
+    """Return when what each job depends on came about in the record, ``MISSING`` where nothing."""
+    start = workload.recorded_start
+    begun = np.where(start == MISSING, workload.cancel, start)
+    ended = np.where(start == MISSING, workload.cancel, start + workload.runtime)
+    met = np.where(
+        workload.dependency_type == DependencyType.AFTER,
+        *(moment[workload.dependency] for moment in (begun, ended)),
+    )
+    return np.where(workload.dependency >= 0, met, MISSING)
 
 
 class _Replay(Dispatcher):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cpsched.fidelity.measures import Fidelity, Measured
 
@@ -40,12 +41,19 @@ class Grade:
         return cls(word="not")
 
 
-def statement(fidelity: Fidelity) -> list[str]:
-    """Return sentences on how closely waits are reproduced, and what that means for what-ifs."""
-    return list(_sentences(fidelity))
+def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> list[str]:
+    """
+    Return sentences on how closely waits are reproduced, and what that means for what-ifs.
+
+    Parameters
+    ----------
+    repeats
+        The same of other simulations, with submits moved by some seconds.
+    """
+    return list(_sentences(fidelity, repeats))
 
 
-def _sentences(fidelity: Fidelity) -> Iterator[str]:
+def _sentences(fidelity: Fidelity, repeats: Sequence[Measured]) -> Iterator[str]:
     one = fidelity.overall
     grade = Grade.of(one).word
     reproduced = "not reproduced" if grade == "not" else f"{grade} reproduced"
@@ -53,6 +61,9 @@ def _sentences(fidelity: Fidelity) -> Iterator[str]:
         f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
         f" {duration(one.simulated)} in the simulation ({_share(one)})."
     )
+    yield from _since(fidelity)
+    if repeats:
+        yield _repeated([one, *repeats])
     minute, ten, hour = one.within
     yield (
         f"{minute:.0%} of the jobs start within a minute of their recorded start, {ten:.0%} within"
@@ -66,7 +77,10 @@ def _sentences(fidelity: Fidelity) -> Iterator[str]:
             f"Use of the machine hour by hour: correlation {fidelity.use_correlation:.2f},"
             f" {100 * fidelity.use_difference:.1f} percentage points apart on average."
         )
-    resolution = max(abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5)
+    means = [one.simulated, *(again.simulated for again in repeats)]
+    resolution = max(
+        abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, max(means) - min(means)
+    )
     if grade == "closely":
         yield (
             "What-ifs: differences in mean wait larger than"
@@ -80,10 +94,37 @@ def _sentences(fidelity: Fidelity) -> Iterator[str]:
         )
     else:
         yield (
-            "What-ifs: do not trust them yet. See the jobs that differ most, and what of the"
-            " configuration is not modelled."
+            "What-ifs: do not trust them yet. What to look at next, the most frequent causes first:"
+            " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
+            " the empty machine at the beginning (--measure-from), parameters that have changed"
+            " since (--fit), a longer log; the jobs that differ most show where it begins."
         )
     yield from _warnings(fidelity)
+
+
+def _since(fidelity: Fidelity) -> Iterator[str]:
+    """Say from when waits count, where that makes a difference."""
+    recorded, simulated = map(duration, fidelity.from_submit)
+    one = fidelity.overall
+    if (recorded, simulated) != (duration(one.recorded), duration(one.simulated)):
+        yield (
+            "These waits count from when a job could start (Eligible); from its submit they are"
+            f" {recorded} and {simulated}."
+        )
+
+
+def _repeated(runs: Sequence[Measured]) -> str:
+    """Say how far chance goes: what runs with submits a few seconds later come to."""
+    means = sorted(one.simulated for one in runs)
+    words = Counter(Grade.of(one).word for one in runs)
+    said = (
+        f"Chance: over {len(runs)} simulations, with submits moved by seconds, the mean wait is"
+        f" {duration(means[0])} to {duration(means[-1])}"
+    )
+    if len(words) > 1:
+        each = ", ".join(f"{word} in {number}" for word, number in words.items())
+        said += f". The verdict depends on these seconds: {each}"
+    return f"{said}."
 
 
 def _share(one: Measured) -> str:
@@ -108,5 +149,5 @@ def _warnings(fidelity: Fidelity) -> Iterator[str]:
         )
         yield (
             f"{what}: {duration(one.recorded)} in the record, {duration(one.simulated)} in the"
-            " simulation; say nothing about them."
+            " simulation; a what-if says nothing about these."
         )

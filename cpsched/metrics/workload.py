@@ -53,7 +53,7 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     known = workload.recorded_start != MISSING
     if known.any():
         waits = (workload.recorded_start - workload.submit)[known]
-        rows.append(("recorded wait [s]", _spread(waits)))
+        rows.append(("recorded wait [s]", f"{_spread(waits)}, since submit"))
     else:
         rows.append(("recorded wait [s]", "unknown"))
     return rows

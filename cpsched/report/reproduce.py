@@ -38,7 +38,7 @@ def study_text(study: Mapping[str, Any]) -> str:
     lines = [
         *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
         *_pairs({"seeds": list(study["seeds"]), "jitter": study["jitter"]}),
-        *_pairs({"by_group": True} if study.get("by_group") else {}),
+        *_pairs({key: study[key] for key in ("by_group", "measure_from") if study.get(key)}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
         *_section("dispatchers", {one["label"]: one["spec"] for one in study["dispatchers"]}),

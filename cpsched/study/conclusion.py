@@ -41,7 +41,7 @@ def conclusions(tables: Tables) -> list[str]:
     over repetitions.
     """
     if tables.results.by_group:
-        return list(_scenarios(tables.gains.rows()))
+        return list(_scenarios(tables.gains.rows(), tables.results.measure_from))
     baseline = tables.results.baseline
     found: list[str] = []
     for (workload, system), group in groupby(
@@ -55,7 +55,7 @@ def conclusions(tables: Tables) -> list[str]:
     return found
 
 
-def _scenarios(gains: Iterable[Row]) -> Iterator[str]:
+def _scenarios(gains: Iterable[Row], start: int | str | None) -> Iterator[str]:
     """Say of each scenario in a sentence what it changes."""
     several = sure = False
     for (_, _, name, _), group in groupby(gains, key=lambda row: tuple(row[key] for key in _WHICH)):
@@ -64,6 +64,8 @@ def _scenarios(gains: Iterable[Row]) -> Iterator[str]:
         several = True
         sure |= whole["difference_low"] is not None
         yield f"{name}: {_changes(whole)}{_for_whom(rows)}."
+    if several and start is not None:
+        yield f"Of jobs submitted from {start} on; tables of whole runs have all."
     if several and not sure:
         yield "No intervals, which take eight days: small differences may be chance."
 

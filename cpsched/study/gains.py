@@ -20,6 +20,7 @@ from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import pairs, verdict
 from cpsched.study.reader import load_run
+from cpsched.study.sources import second_of
 from cpsched.study.weeks import FEWEST, WEEK, WeekSums, intervals
 from cpsched.study.workload_changes import asks_for_gpus
 
@@ -55,13 +56,20 @@ class _Jobs:
     codes: dict[str, tuple[IntArray, tuple[str, ...]]]
 
 
-def gains(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[str, Any]]:
+def gains(
+    repeated: Sequence[list[RunResult]], baseline: Baseline, start: int | str | None = None
+) -> list[dict[str, Any]]:
     """
     Return a row for each group of jobs of each run that is not the baseline.
 
     ``hours`` are those that all jobs of the group wait longer together (negative: shorter), the
     mean over repetitions; ``shorter`` and ``longer`` the shares of jobs that wait at least a minute
     less or more.
+
+    Parameters
+    ----------
+    start
+        Jobs submitted from this second or date on are compared; None: all.
     """
     by_labels = {tuple(of[0].labels.values()): of for of in repeated}
     known: dict[str, _Jobs] = {}
@@ -70,23 +78,25 @@ def gains(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[
         wanted = of[0].labels | {key: one for key, one in asdict(baseline).items() if one}
         base = by_labels.get(tuple(wanted.values()))
         if base is not None and base is not of:
-            both = [tuple(_jobs(run, known) for run in pair) for pair in pairs(of, base)]
+            both = [tuple(_jobs(run, known, start) for run in pair) for pair in pairs(of, base)]
             rows.extend({**of[0].labels, **row} for row in _rows(both))
     return rows
 
 
-def _jobs(run: RunResult, known: dict[str, _Jobs]) -> _Jobs:
+def _jobs(run: RunResult, known: dict[str, _Jobs], start: int | str | None) -> _Jobs:
     """Read the jobs of a run; of a baseline once."""
     key = str(run.path)
     if key not in known:
-        known[key] = _read(run)
+        known[key] = _read(run, start)
     return known[key]
 
 
-def _read(run: RunResult) -> _Jobs:
+def _read(run: RunResult, start: int | str | None) -> _Jobs:
     schedule = load_run(run.path).schedule
     workload = schedule.workload
-    rows = np.flatnonzero(finished(schedule))
+    counted = finished(schedule)
+    since = second_of(workload, "measure_from", start)
+    rows = np.flatnonzero(counted if since is None else counted & (workload.submit >= since))
     own = nominal(schedule)
     submit = workload.submit[rows]
     wait = job_metrics.wait(submit, schedule.start[rows])

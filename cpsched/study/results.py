@@ -148,6 +148,8 @@ class Results:
         Folders of runs that belong to it and are not there.
     by_group
         Whether it asks for whom runs are better or worse.
+    measure_from
+        Which jobs are asked about: those submitted from then on.
     """
 
     title: str
@@ -156,6 +158,7 @@ class Results:
     runs: tuple[RunResult, ...]
     missing: tuple[str, ...]
     by_group: bool = False
+    measure_from: int | str | None = None
 
 
 def collect(folder: str | Path) -> Results:
@@ -190,6 +193,7 @@ def collect(folder: str | Path) -> Results:
         runs=runs,
         missing=tuple(p["folder"] for p in places if p["folder"] not in there),
         by_group=bool(about.get("by_group")),
+        measure_from=about.get("measure_from"),
     )
 
 

@@ -185,6 +185,7 @@ class Store:
             "question": study.question,
             "baseline": asdict(study.baseline),
             "by_group": study.by_group,
+            "measure_from": study.measure_from,
             "jitter": study.jitter,
             "versions": versions_here(),
             "study": asdict(study),

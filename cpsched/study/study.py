@@ -158,6 +158,8 @@ class Study:
         What every run is compared with.
     by_group
         Whether tables say for whom it is better or worse than the baseline: by queue, account, ...
+    measure_from
+        Of jobs submitted from then on, seconds of the log's clock or a date; None: of all.
     """
 
     title: str
@@ -169,6 +171,7 @@ class Study:
     settings: Settings = field(default_factory=Settings)
     baseline: Baseline
     by_group: bool = False
+    measure_from: int | str | None = None
 
     def narrowed(
         self,
@@ -236,7 +239,7 @@ def as_label(text: str) -> str:
 
 def system_label(name_or_path: str) -> str:
     """Return what tables call a system: its name, or its file's."""
-    return as_label(Path(name_or_path).name.removesuffix(".toml"))
+    return as_label(Path(name_or_path).name.removesuffix(".toml").removesuffix(".system"))
 
 
 def alike(label: str) -> str:

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 
 #: Of logs, and of packed ones.
-_ENDINGS = (".swf", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
+_ENDINGS = (".swf", ".sacct", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
 #: At the top of a study.
 _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
-    *(*AXES, "seeds", "jitter", "run", "baseline", "by_group"),
+    *(*AXES, "seeds", "jitter", "run", "baseline", "by_group", "measure_from"),
 )
 #: Those that are settings of the mapping and not registered.
 _PARSERS: Mapping[str, Callable[[str], object]] = {
@@ -171,6 +171,7 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
         settings=_settings(top.table("run"), axes, file.parent),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
         by_group=top.flag("by_group"),
+        measure_from=top.moment("measure_from"),
     )
 
 

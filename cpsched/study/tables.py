@@ -144,7 +144,7 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     sizes = _group_rows(repeated, "size", "by_size")
     summary = [_summary_row(*each) for each in zip(repeated, fronts(repeated), strict=True)]
     differences = comparisons(repeated, results.baseline)
-    by_group = gains(repeated, results.baseline) if results.by_group else []
+    by_group = gains(repeated, results.baseline, results.measure_from) if results.by_group else []
     return Tables(
         results=results,
         runs=Rows.of([_run_row(run) for run in runs], kinds),

@@ -93,7 +93,7 @@ def test_errors_are_those_of_the_starts() -> None:
     waits = log.recorded_start - log.submit, schedule.start - log.submit
     assert found.overall.rank == pytest.approx(spearmanr(*waits).statistic)
     assert "not reproduced" in statement(found)[0]
-    assert any("do not trust them" in line for line in statement(found))
+    assert any("do not trust them" in line and "--outages" in line for line in statement(found))
 
 
 def test_use_is_of_what_jobs_take_hour_by_hour() -> None:
@@ -120,6 +120,8 @@ def test_a_held_job_waits_from_when_it_may_start() -> None:
     log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
     found = measure(run(log, machine((1,)), "easy").schedule)
     assert (found.recorded.tolist(), found.simulated.tolist()) == ([3], [0])
+    assert found.from_submit == (103, 100)
+    assert statement(found)[1].endswith("from its submit they are 1.72 min and 1.67 min.")
 
 
 def test_the_jobs_that_differ_most_are_told_from_both_sides() -> None:
@@ -181,6 +183,31 @@ def test_without_anything_to_fit_it_is_one_run(folder: Path) -> None:
     assert checked.fit is None
     assert checked.unfitted is None
     assert len(list((folder / "out" / "runs").iterdir())) == 1
+
+
+def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder: Path) -> None:
+    whole = check(study(folder), folder / "out")
+    late = check(study(folder), folder / "out", start=20_000)
+    assert late.run == whole.run
+    submit = whole.schedule.workload.submit
+    assert late.whole.overall.jobs == late.given.jobs == (submit >= 20_000).sum() < 400
+    assert late.first.overall.jobs == pytest.approx(0.75 * late.whole.overall.jobs, abs=2)
+    with pytest.raises(ConfigError, match="measure-from: no job is submitted after that"):
+        check(study(folder), folder / "out", start=10**9)
+
+
+def test_repeats_say_how_far_chance_goes(folder: Path) -> None:
+    checked = check(replace(study(folder), seeds=(0, 1, 2), jitter=5), folder / "out")
+    assert len(checked.repeats) == 2
+    said = statement(checked.whole, checked.repeats)
+    assert said[1].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
+    assert not any(line.startswith("Chance") for line in statement(checked.whole))
+    # What seconds can do a what-if must exceed.
+    far = replace(checked.repeats[0], simulated=checked.whole.overall.simulated + 7200, rank=0.0)
+    far = replace(far, within=(0.0, 0.0, 0.0))
+    said = statement(checked.whole, [far])
+    assert "The verdict depends on these seconds: " in said[1]
+    assert any("2 h" in line or "4 h" in line for line in said[2:])
 
 
 def test_a_log_without_starts_is_refused(folder: Path) -> None:

@@ -108,3 +108,15 @@ def test_jobs_that_never_started_are_left_out() -> None:
     assert found.jobs == 295
     with pytest.raises(ValueError, match="no job has a recorded start"):
         asked(workload(), "easy")
+
+
+def test_a_job_that_waited_for_another_is_not_asked_for_before() -> None:
+    """On an empty machine job 1 waits an hour for job 0, in the record as well."""
+    log = workload(2).with_columns(
+        submit=np.array([0, 10]),
+        runtime=np.array([3600, 5]),
+        requested_time=np.array([3600, 10]),
+        dependency=np.array([-1, 0]),
+        recorded_start=np.array([0, 3600]),
+    )
+    assert asked(log, "easy").same == 1

@@ -189,6 +189,16 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
     assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
 
 
+def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder: Path) -> None:
+    base = study(folder, measure_from=4 * DAY)
+    carry_out(what_if(base, [scenario(["scale-load 1.1"])], folder), folder / "out")
+    tables = make_tables(folder / "out")
+    assert {row["simulated"] for row in tables.summary.rows()} == {240, 264}
+    whole = next(row for row in tables.gains.rows() if row["kind"] == "all")
+    assert whole["jobs"] == int((traces.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
+    assert "Of jobs submitted from 345600 on; tables of whole runs have all." in conclusions(tables)
+
+
 def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
     workload = traces.read(folder / "log.parquet")
     cancel = np.full(len(workload), MISSING)
