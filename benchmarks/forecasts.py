@@ -19,9 +19,9 @@ from cpsched import systems, traces
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.starts import NEVER
-from cpsched.mapping import fit
+from cpsched.mapping import Fitted, fit
 from cpsched.model.types import MISSING
-from cpsched.simulation.simulate import Settings
+from cpsched.simulation.simulate import Settings, simulate
 from cpsched.tables import Column, Table
 
 #: Log, its machine, and of how many of its jobs, the first ones.
@@ -30,8 +30,8 @@ LOGS = (
     ("CTC-SP2-1996-3.1-cln", "ctc-sp2", 20_000),
     ("HPC2N-2002-2.2-cln", "hpc2n", 20_000),
     ("SDSC-BLUE-2000-4.2-cln", "sdsc-blue", 20_000),
-    ("ANL-Intrepid-2009-1", "anl-intrepid", 20_000),
-    ("LLNL-Atlas-2006-2.1-cln", "llnl-atlas", 20_000),
+    ("ANL-Intrepid-2009-1", "anl-intrepid", 40_000),
+    ("cerit-wagap-2013", "cerit-wagap", 17_900),
     ("CEA-Curie-2011-2.1-cln", "cea-curie", 30_000),
     ("RICC-2010-2", "ricc", 30_000),
 )
@@ -40,16 +40,18 @@ LOGS = (
 def judged(folder: Path, log: str, system: str, jobs: int, args: argparse.Namespace) -> list[str]:
     """Return one row of the table."""
     workload = traces.read(folder / f"{log}.swf.gz").select(first=jobs)
+    fitted = fit(workload, systems.load(system))
     run = Prequential(
-        fit(workload, systems.load(system)),
+        fitted,
         dispatcher=args.dispatcher,
         predictor=args.predictor,
         settings=Settings(),
         forecaster=Forecaster(scenarios=args.scenarios),
     )
     num = len(run.simulator.arrivals)
-    rng = np.random.default_rng(0)
-    drawn = rng.choice(np.arange(num // 10, num), min(args.sample, num // 2), replace=False)
+    candidates = np.arange(num // 10, num)
+    sample = min(int(args.forecasts / _waiting_share(fitted, args, num // 10)), len(candidates))
+    drawn = np.random.default_rng(0).choice(candidates, sample, replace=False)
     began = process_time()
     run.run(np.sort(drawn).tolist())
     spent = process_time() - began
@@ -87,6 +89,14 @@ def judged(folder: Path, log: str, system: str, jobs: int, args: argparse.Namesp
     ]
 
 
+def _waiting_share(fitted: Fitted, args: argparse.Namespace, first: int) -> float:
+    """Return which share of the jobs has to wait, so that about as many as wanted are asked."""
+    run = simulate(fitted, dispatcher=args.dispatcher, predictor=args.predictor)
+    started = run.schedule.start[run.schedule.start != MISSING]
+    waits = started > fitted.workload.submit[run.schedule.start != MISSING]
+    return max(float(waits[first:].mean()), 1e-3)
+
+
 _HEADS = (
     "log",
     "asked",
@@ -112,7 +122,7 @@ def main() -> None:
     parser.add_argument("--dispatcher", default="easy")
     parser.add_argument("--predictor", default="requested")
     parser.add_argument("--scenarios", type=int, default=20)
-    parser.add_argument("--sample", type=int, default=1500)
+    parser.add_argument("--forecasts", type=int, default=700, help="about so many of each log")
     args = parser.parse_args()
     rows = [
         judged(args.logs, log, system, jobs, args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ from cpsched.cli.options import (
     second_of,
 )
 from cpsched.cli.output import echo
+from cpsched.errors import ConfigError
 
 
 @grouped
@@ -32,6 +34,15 @@ def command(
         str | None,
         typer.Option("--job", help="Id of one job; by default all that wait.", metavar="ID"),
     ] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            "--script", help="A batch script, as if submitted at that moment.", metavar="FILE"
+        ),
+    ] = None,
+    user: Annotated[
+        str, typer.Option("--user", help="Who submits the script, as in the log.", metavar="NAME")
+    ] = "",
     by: Annotated[
         str | None,
         typer.Option("--by", help="Say how likely jobs are to have started by then; like --at."),
@@ -57,7 +68,7 @@ def command(
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
     from cpsched.forecast.when import when
-    from cpsched.mapping import fit
+    from cpsched.mapping import append, fit
     from cpsched.simulation.simulate import Settings
     from cpsched.spec import Spec, canonical
 
@@ -80,6 +91,14 @@ def command(
         restarts=settings.restarts,
         malleable=settings.malleable,
     )
+    if script is not None:
+        from cpsched.traces import batch_script
+
+        if job is not None:
+            raise ConfigError("asks for a job of the log; leave it out with --script", key="--job")
+        asked = batch_script.read(script, submit=now + (jobs.epoch or 0), user=user)
+        job = str(asked.job_id[0])
+        fitted = append(fitted, asked, now)
     with steps() as shown:
         answer = when(
             fitted,

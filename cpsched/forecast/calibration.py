@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 #: The quantiles that are corrected; the scenarios between them move with them.
 LEVELS = (0.1, 0.5, 0.9)
 #: So many forecasts are compared with what became of them, the last ones; fewer than that say
-#: nothing.
+#: nothing, and quantiles move by what was about right on eight logs.
 _REMEMBERED, _LEAST = 200, 20
+_AT_FIRST = (-0.3, 0.0, 0.3)
 #: How fast the tails adapt, at each job that starts; from the range that Gibbs and Candes try.
 _RATE = 0.02
 #: Waits are compared by logarithms, shorter ones than this by seconds.
@@ -64,9 +65,7 @@ class Calibration:
         return len(self._errors)
 
     def corrected(self, starts: Starts) -> Starts:
-        """Return a forecast with its scenarios moved; as it is where too little is known."""
-        if len(self._errors) < _LEAST:
-            return starts
+        """Return a forecast with its scenarios moved."""
         second = starts.second
         level = (np.arange(len(second)) + 0.5) / len(second)
         moves = np.interp(level, LEVELS, self._moves())
@@ -78,6 +77,8 @@ class Calibration:
 
     def _moves(self) -> FloatArray:
         """Return by how much the logarithms of the waits at :data:`LEVELS` move."""
+        if len(self._errors) < _LEAST:
+            return np.array(_AT_FIRST)
         below, median, above = np.array(self._errors).T
         return np.array(
             [

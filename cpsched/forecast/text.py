@@ -20,13 +20,16 @@ _MOST_SHOWN = 40
 def text(answer: Answer, width: int = 120) -> str:
     """Return an answer as lines, without a newline at the end."""
     lines = list(_one(answer, width) if len(answer.jobs) == 1 else _many(answer, width))
-    lines += ["", *wrap(_basis(answer), width)]
+    if answer.jobs[0].p90 != answer.now:
+        lines += ["", *wrap(_basis(answer), width)]
     return "\n".join(lines)
 
 
 def _one(answer: Answer, width: int) -> Iterator[str]:
     job = answer.jobs[0]
     yield from wrap(_summary(answer, job), width, break_long_words=False)
+    if job.p90 == answer.now:
+        return
     yield ""
     rows = [
         ("one in ten before", job.p10),
@@ -56,11 +59,11 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
         Table(
             "",
             (
-                Column("ask for", "", tuple(one.change for one in answer.advice)),
-                Column("earlier by", "", tuple(duration(one.earlier) for one in answer.advice)),
-                Column("in futures", "", tuple(f"{one.share:.0%}" for one in answer.advice)),
+                Column("change", "", tuple(one.change for one in answer.advice)),
+                Column("earlier", "", tuple(duration(one.earlier) for one in answer.advice)),
+                Column("futures", "", tuple(f"{one.share:.0%}" for one in answer.advice)),
                 Column(
-                    "long enough",
+                    "enough",
                     "",
                     tuple("-" if one.fits is None else f"{one.fits:.0%}" for one in answer.advice),
                 ),
@@ -75,7 +78,10 @@ def _summary(answer: Answer, job: JobForecast) -> str:
     who = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
     waited = duration(answer.now - job.submit)
-    said = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}, and has waited {waited}. "
+    said = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}"
+    if job.p90 == answer.now:
+        return f"{said}, and starts at once."
+    said += f", and has waited {waited}. " if answer.now > job.submit else ". "
     if job.p50 is None:
         return said + "It starts later than the futures go that were looked at."
     said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
@@ -125,7 +131,7 @@ def _basis(answer: Answer) -> str:
     judged = (
         f"corrected by how far {answer.judged:,} earlier forecasts were off"
         if answer.judged
-        else "not corrected: no earlier forecast has been judged"
+        else "widened as others were: no earlier forecast has been judged"
     )
     return (
         f"{answer.scenarios} futures under {answer.dispatcher}, {judged}. 'By requested times': if"

@@ -11,7 +11,7 @@ from cpsched.errors import ConfigError
 from cpsched.forecast.advice import Advice, advice_on
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
-from cpsched.forecast.starts import NEVER
+from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
 from cpsched.model.types import MISSING
 from cpsched.simulation.identity import Settings
@@ -20,7 +20,6 @@ from cpsched.words import brief
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.forecast.starts import Starts
     from cpsched.mapping import Fitted
     from cpsched.model.types import IntArray
     from cpsched.model.workload import Labels, Workload
@@ -162,11 +161,13 @@ def when(
     present = run.present(time)
     handles = _asked(present, job)
     advice: tuple[Advice, ...] = ()
-    if job is None:
+    if (present.state["start_time"][handles] == time).all():
+        starts = Starts(time, handles, np.full((1, len(handles)), time), np.array([time]))
+    elif job is None:
         starts = run.forecaster.forecast(present, handles)
     else:
         starts, advice = advice_on(run.forecaster, present, int(handles[0]))
-    told = run.calibration.corrected(starts)
+    told = starts if len(starts.scenario) == 1 else run.calibration.corrected(starts)
     return Answer(
         now=time,
         epoch=fitted.workload.epoch,
@@ -237,7 +238,7 @@ def _judge(
 
 
 def _asked(present: Present, job: str | None) -> IntArray:
-    """Return the handles of the jobs that are asked about and wait."""
+    """Return the handles of the jobs that are asked about: they wait, or one starts just now."""
     waiting = present.in_state(c.WAITING, c.HELD)
     if job is None:
         if not len(waiting):
@@ -251,8 +252,8 @@ def _asked(present: Present, job: str | None) -> IntArray:
             key="--job",
         )
     row = int(rows[-1])
-    if row not in waiting:
-        start = int(present.state["start_time"][row])
+    start = int(present.state["start_time"][row])
+    if row not in waiting and start != present.now:
         what = f"started at second {start:,}" if start != MISSING else "was cancelled"
         raise ConfigError(f"job {brief(job)} does not wait then: it {what}", key="--job")
     return np.array([row])

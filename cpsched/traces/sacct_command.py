@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 #: Long names of the short options that are read here.
 _SHORT = {
-    "a": "array", "b": "begin", "d": "dependency", "G": "gpus", "L": "licenses", "N": "nodes",
-    "p": "partition", "q": "qos",
+    "A": "account", "C": "constraint", "G": "gpus", "J": "job-name", "L": "licenses", "N": "nodes",
+    "a": "array", "b": "begin", "c": "cpus-per-task", "d": "dependency", "n": "ntasks",
+    "p": "partition", "q": "qos", "t": "time",
 }  # fmt: skip
 #: Options without a value: short ones, long ones. A value of a long one always follows a ``=``.
 _SHORT_FLAGS = "EHIKOQVXZhklsuv"
