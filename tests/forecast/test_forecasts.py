@@ -130,7 +130,7 @@ def test_a_calibration_moves_quantiles_by_the_errors_seen():
     for seen in range(30):
         corrected = calibration.corrected(told)
         if seen < 20:
-            assert corrected.quantile(0.5) == told.quantile(0.5)
+            assert corrected.quantile(0.5)[0] == pytest.approx(6000, rel=0.01)
             assert corrected.quantile(0.9) > told.quantile(0.9)
         calibration.note(told, corrected, start)
     moved = calibration.corrected(told).quantile(0.5)[0]
