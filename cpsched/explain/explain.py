@@ -215,6 +215,7 @@ def _explanation(
     if state is JobState.HELD:
         said["reason"] = _held(simulator, handle, workload, row)
     waits = state is JobState.WAITING
+    later = simulator.start_time[handle + 1 :]
     about = Explanation(
         decided=moment.decided,
         job=_asked(workload, row, int(simulator.machine.store.columns[handle, c.RUNTIME_ESTIMATE])),
@@ -224,6 +225,7 @@ def _explanation(
         start=start,
         end=end,
         places=_places(simulator, note),
+        overtaken=int((later != MISSING).sum()) if waits or state is JobState.HELD else None,
         **said,
         **common,
     )

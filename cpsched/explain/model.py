@@ -223,6 +223,8 @@ class Explanation:
         Of a job that is held or rejected, or that starts: why.
     waiting
         Of a job that waits: why it does not start.
+    overtaken
+        How many jobs have started that were submitted after one that waits or is held.
     epoch
         Unix time of second 0, or None.
     same_id
@@ -245,10 +247,11 @@ class Explanation:
     places: tuple[Place, ...] = ()
     reason: str | None = None
     waiting: Waiting | None = None
+    overtaken: int | None = None
     epoch: int | None = None
     same_id: int = 1
     stats: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types."""
-        return asdict(self)
+        """Return everything as plain JSON types; what is there stays under this schema."""
+        return {"schema": "cpsched.explain/1", **asdict(self)}

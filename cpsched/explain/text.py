@@ -56,6 +56,8 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     yield "job", ", ".join(filter(None, parts))
     if about.same_id > 1:
         yield "", f"the log has {about.same_id:,} jobs of this id; this one came last by then"
+    if about.overtaken:
+        yield "", f"overtaken by {counted(about.overtaken, 'job')} submitted later"
     yield "asks for", _request(job)
     by = f"{about.dispatcher}, runtime estimate: {estimate(about.predictor)}"
     if about.queue_length is not None:

@@ -429,3 +429,13 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
                 ("conserv", "cph")
             )
         assert text(about)
+
+
+def test_how_many_jobs_have_overtaken_it():
+    """Job 1 wants all cores; jobs 2 and 3 are backfilled, job 4 comes later and waits."""
+    workload = jobs((0, 1, 50), (1, 3, 10), (2, 1, 5), (3, 1, 5), (4, 2, 90))
+    about = ask(workload, machine([3]), 1, 6)
+    assert about.overtaken == 2
+    assert "overtaken by 2 jobs submitted later" in text(about)
+    assert about.to_dict()["schema"] == "cpsched.explain/1"
+    assert ask(workload, machine([3]), 0, 6).overtaken is None
