@@ -16,7 +16,7 @@ moments for priorities, shares and the queue, and writes to DIR:
     What each backfill pass plans: when jobs are to start, and where. Large.
 ``slurm.conf``, ``gres.conf``, ``accounts.txt``
     The site.
-``assoc*.txt``, ``qos.txt``, ``config.txt``, ``nodes.txt``, ``partitions.txt``
+``assoc*.txt``, ``qos.txt``, ``config.txt``, ``nodes.txt``, ``partitions.txt``, ``reservations.txt``
     The site as ``sacctmgr`` and ``scontrol`` show it.
 
 Names of the machine and its folders are replaced. Needs ``slurmctld``, ``slurmd``, ``slurmdbd``,
@@ -85,6 +85,7 @@ SITE = {
     "config.txt": ("scontrol", "show", "config"),
     "nodes.txt": ("scontrol", "show", "node"),
     "partitions.txt": ("scontrol", "show", "partition"),
+    "reservations.txt": ("scontrol", "show", "reservation"),
 }
 #: Lines of the controller that say what it decides.
 KEPT = re.compile(

@@ -13,7 +13,7 @@ from cpsched.model.system import Preempt, Queue
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.model.jobtable import JobTable
+    from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
@@ -67,9 +67,9 @@ class PreemptionRules(ABC):
         """Say whether jobs of one standing may preempt those of another."""
         return running < asking
 
-    def rank(self, jobs: JobTable) -> IntArray:
-        """Return in which order jobs are preempted, the lowest first, shape ``(n,)``."""
-        return self.tier(jobs)
+    def order(self, jobs: RunningTable) -> IntArray:
+        """Return in which order jobs are preempted, as positions: low tiers, then the youngest."""
+        return np.lexsort((-jobs.rows, -jobs.start, self.tier(jobs)))
 
 
 class QueueRules(PreemptionRules):
@@ -131,12 +131,12 @@ class Candidates:
         exempt = np.array([act.exempt for act in self._acts], dtype=np.int64)
         able &= (running.state == c.RUNNING) & (self._tier != rules.URGENT)
         able &= view.now - running.since >= exempt
-        order = np.lexsort((-running.rows, -running.start, rules.rank(running)))
-        #: Those that may leave for somebody: lowest rank first, then youngest.
+        order = rules.order(running)
+        #: Those that may leave for somebody, who had better go first.
         self._able: list[int] = order[able[order]].tolist()
 
     def below(self, level: int) -> list[int]:
-        """Return the jobs that may leave for one of a standing: lowest first, then youngest."""
+        """Return the jobs that may leave for one of a standing, in order."""
         return [at for at in self._able if self._rules.allows(level, int(self._tier[at]))]
 
     def __bool__(self) -> bool:

@@ -177,12 +177,16 @@ def charge(records, started, limits):
 
 
 @kernel
-def all_over_limit(records, first, count, limits):
-    """Say whether a limit holds a job in each of its partitions now."""
+def holding(records, first, count, limits):
+    """Return a counter that holds a job now, -1 if none does in one of its partitions."""
+    found = -1
     for record in range(first, first + count):
-        if over_limit(limits, records[record, TEMPLATE], record) < 0:
-            return False
-    return count > 0
+        over = over_limit(limits, records[record, TEMPLATE], record)
+        if over < 0:
+            return -1
+        if found < 0:
+            found = over
+    return found
 
 
 @kernel

@@ -36,11 +36,9 @@ from cpsched.kernels.slurm_records import (
     OF_BOTH,
     OF_PARTITION,
     OF_USER,
-    OVER_LIMIT,
     PARTITION,
     PARTITION_RESERVATIONS,
     PLANNED,
-    REASON,
     RESERVATION,
     RESOLUTION,
     ROW,
@@ -390,10 +388,8 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
         if records[record, BEGINS] > now or (task >= 0 and is_next and rejected):
             continue
         over = over_limit(limits, template, record)
-        if over >= 0:
-            records[record, REASON] = OVER_LIMIT + over
-            if not (numbers[LIMITS_STOP] and limits.stops[over]):
-                continue
+        if over >= 0 and not (numbers[LIMITS_STOP] and limits.stops[over]):
+            continue
         if _too_many(tallies, numbers, records, record):
             continue
         if own >= 0 and rules.kept_from[own] > now:

@@ -13,18 +13,14 @@ from cpsched.kernels.slurm_placed import append, has_started
 from cpsched.kernels.slurm_records import (
     ARRAY,
     BEGINS,
-    BEHIND,
     DEPTH,
     LIMITS_STOP,
     MOST_STARTS,
-    NO_NODES,
     NOW,
     NUM_PARTITIONS,
     NUM_RESERVATIONS,
-    OVER_LIMIT,
     PARTITION,
     PARTITION_DEPTH,
-    REASON,
     RESERVATION,
     ROW,
     SEVERAL,
@@ -122,7 +118,6 @@ def main_pass(order, records, rules, limits, cols, machine, placer, profile):
         if tried[partition] > numbers[PARTITION_DEPTH]:
             continue
         tested += 1
-        records[record, REASON] = BEHIND
         if full[own] if own >= 0 else blocked[partition]:
             continue
         if own >= 0 and rules.kept_from[own] > numbers[NOW]:
@@ -130,14 +125,11 @@ def main_pass(order, records, rules, limits, cols, machine, placer, profile):
         request = request_of_record(records, record, cols)
         over = over_limit(limits, records[record, TEMPLATE], record)
         if over >= 0:
-            records[record, REASON] = OVER_LIMIT + over
             if not (numbers[LIMITS_STOP] and limits.stops[over]):
                 continue
         elif some_blocked and not _has_nodes(profile, rules, partition - 1, request.nodes_min):
-            records[record, REASON] = NO_NODES
             continue
         else:
-            records[record, REASON] = NO_NODES
             level = profile.levels[0]
             if keeps:
                 if len(low) < len(profile.line):

@@ -35,14 +35,11 @@ SEVERAL, ARRAY, USER, ASSOCIATION = range(4, 8)
 RESERVATION, UNTIL = 8, 9
 #: The second from which on the job may hold up others, and its priority.
 RESERVES_FROM, PRIORITY = 10, 11
-#: Why it does not start, and for when the last backfill pass planned it (-1: not at all).
-REASON, PLANNED = 12, 13
+#: For when the last backfill pass planned it (-1: not at all).
+PLANNED = 12
 #: The second before which the job does not start.
-BEGINS = 14
-NUM_FIELDS = 15
-
-# Values of REASON; from ``OVER_LIMIT`` on the counter that is too high.
-UNKNOWN, BEHIND, NO_NODES, OVER_LIMIT = range(4)
+BEGINS = 13
+NUM_FIELDS = 14
 
 # Positions in ``Rules.numbers``.
 #: The present second; whether there is a main and a backfill pass.

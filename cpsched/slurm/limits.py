@@ -29,6 +29,8 @@ _PER_ACCOUNT = {"cpu": "CpuPerAccount", "mem": "MemoryPerAccount", "node": "Node
 _LEAST = {"cpu": "CpuNotSatisfied", "mem": "Memory", "node": "Node", "gres": "GRES"}
 #: Limits on single jobs.
 _OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MinTRES")
+#: In which order Slurm looks at limits, and names the first that holds a job.
+_ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = range(8)
 #: Flag of a QOS whose limits come before those of the partition's QOS.
 _OVER_PARTITION = "overpartqos"
 
@@ -118,6 +120,8 @@ class LimitBook:
         self._first.append(0)
         self._counter, self._kinds = _Column(np.int64), _Column(np.int64)
         self._factor, self._checked = _Column(np.int64), _Column(bool)
+        #: Of the template that is being made: rank, counter, kind, factor, whether it is checked.
+        self._entries: list[tuple[int, int, int, int, bool]] = []
         self._templates: dict[object, int] = {}
         self._made: Limits | None = None
 
@@ -150,15 +154,14 @@ class LimitBook:
             # Arrays may give way to longer ones.
             self._made = None
             for reason in held[:1]:
-                self._add(("job", reason), 0, reason, 0, 1, checked=True)
+                self._add(_rank(reason), ("job", reason), 0, reason, 0, 1, checked=True)
             if self._enforced:
                 self._charge(job)
             self._charge_licenses(job)
             if job.array_limit > 0:
-                self._add(
-                    ("array", job.array), job.array_limit, "JobArrayTaskLimit", 0, 1, checked=True
-                )
-            self._first.append(self._counter.size)
+                counter = "array", job.array
+                self._add(_ARRAY, counter, job.array_limit, "JobArrayTaskLimit", 0, 1, checked=True)
+            self._finish()
         return found
 
     def never_fits(self, template: int, amounts: Sequence[int]) -> bool:
@@ -171,7 +174,15 @@ class LimitBook:
         )
 
     def _add(
-        self, key: object, most: int, reason: str, kind: int, factor: int, *, checked: bool
+        self,
+        rank: int,
+        key: object,
+        most: int,
+        reason: str,
+        kind: int,
+        factor: int,
+        *,
+        checked: bool,
     ) -> None:
         """Let the template that is being made add to a counter."""
         counter = self._counters.get(key)
@@ -182,10 +193,17 @@ class LimitBook:
             # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
             self._stops.append(kind > 0)
             self.reasons.append(reason)
-        self._counter.append(counter)
-        self._kinds.append(kind)
-        self._factor.append(factor)
-        self._checked.append(checked)
+        self._entries.append((rank, counter, kind, factor, checked))
+
+    def _finish(self) -> None:
+        """End the template that is being made."""
+        for _, counter, kind, factor, checked in sorted(self._entries, key=lambda one: one[0]):
+            self._counter.append(counter)
+            self._kinds.append(kind)
+            self._factor.append(factor)
+            self._checked.append(checked)
+        self._entries.clear()
+        self._first.append(self._counter.size)
 
     # --- which limits -----------------------------------------------------------------------------
 
@@ -224,10 +242,9 @@ class LimitBook:
             own = set(by_qos)
             self._charge_tres(limits, "GrpTRES", ("assoc", at), _GROUP, "AssocGrp", own)
             self._charge_jobs(limits, "GrpJobs", ("assoc", at), "AssocGrpJobsLimit", own)
-        inherited = self._inherited(job, "MaxJobs")
-        if inherited:
-            key = ("assoc", job.associations[0])
-            self._charge_jobs(inherited, "MaxJobs", key, "AssocMaxJobsLimit", said)
+            if at == job.associations[0]:
+                inherited = self._inherited(job, "MaxJobs")
+                self._charge_jobs(inherited, "MaxJobs", ("assoc", at), "AssocMaxJobsLimit", said)
 
     def _charge_tres(
         self,
@@ -242,7 +259,9 @@ class LimitBook:
             if tres in self._kind:
                 reason = prefix + _named(tres, reasons)
                 checked = (limit, tres) not in said
-                self._add((limit, tres, *scope), most, reason, self._kind[tres], 1, checked=checked)
+                rank = _QOS if scope[0] == "qos" else _ASSOCIATION
+                key = limit, tres, *scope
+                self._add(rank, key, most, reason, self._kind[tres], 1, checked=checked)
                 said.add((limit, tres))
 
     def _charge_jobs(
@@ -255,7 +274,8 @@ class LimitBook:
     ) -> None:
         if limit in limits:
             checked = limit not in said
-            self._add((limit, *scope), limits[limit], reason, 0, 1, checked=checked)
+            rank = _QOS_JOBS if scope[0] == "qos" else _JOBS
+            self._add(rank, (limit, *scope), limits[limit], reason, 0, 1, checked=checked)
             said.add(limit)
 
     def _charge_licenses(self, job: Job) -> None:
@@ -264,7 +284,8 @@ class LimitBook:
             most = self._policy.licenses.get(name)
             if most is not None:
                 factor = int(count) if count.isdigit() else 1
-                self._add(("license", name), most, "Licenses", 0, factor, checked=True)
+                key = "license", name
+                self._add(_LICENSES, key, most, "Licenses", 0, factor, checked=True)
 
     def _inherited(self, job: Job, limit: str) -> Mapping[str, Any]:
         """Return the limits of the first association up the tree that has one of a name."""
@@ -330,6 +351,14 @@ class LimitBook:
 
     def _amount(self, tres: str, amounts: Sequence[int]) -> int:
         return int(amounts[self._kind[tres] - 1]) if tres in self._kind else 0
+
+
+def _rank(reason: str) -> int:
+    """Return when Slurm looks at a limit on single jobs."""
+    by_time = reason.endswith("WallDurationPerJobLimit")
+    if reason.startswith("Assoc"):
+        return _TIME if by_time else _ASSOCIATION
+    return _QOS_TIME if by_time else _QOS
 
 
 def _named(tres: str, reasons: Mapping[str, str]) -> str:

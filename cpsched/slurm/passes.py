@@ -386,15 +386,9 @@ class Passes(Dispatcher):
     def considered(self, view: View) -> IntArray:
         """Return the jobs that no limit holds."""
         records = self._records
-        limits = records.limits.limits(records.amounts)
         free = np.ones(len(view.waiting), dtype=np.bool_)
         if records.limits.reasons:
-            rows = view.waiting.rows
-            free[:] = [
-                row >= len(records.of_row)
-                or not slurm.all_over_limit(records.table, *records.of_row[row].tolist(), limits)
-                for row in rows.tolist()
-            ]
+            free[:] = [self._holding(row) < 0 for row in view.waiting.rows.tolist()]
         found: IntArray = immutable(view.waiting.rows[free])
         return found
 
@@ -412,13 +406,16 @@ class Passes(Dispatcher):
 
     def wait_note(self, row: int) -> str:
         """Return the limit that holds a job, as ``squeue`` names it."""
-        if row >= len(self._records.of_row) or self._records.of_row[row, 0] < 0:
-            return ""
-        reasons = self._records.table[list(self._records.records_of(row)), r.REASON]
-        over = reasons[reasons >= r.OVER_LIMIT]
-        if len(over) < len(reasons):
-            return ""
-        return self._records.limits.reasons[int(over[0]) - r.OVER_LIMIT]
+        over = self._holding(row)
+        return self._records.limits.reasons[over] if over >= 0 else ""
+
+    def _holding(self, row: int) -> int:
+        """Return a counter of the limits that holds a job now, -1 if none does."""
+        records = self._records
+        if row >= len(records.of_row) or records.of_row[row, 0] < 0:
+            return -1
+        limits = records.limits.limits(records.amounts)
+        return int(slurm.holding(records.table, *records.of_row[row].tolist(), limits))
 
     def never_starts(self, view: View) -> IntArray:
         """Return the jobs that no limit would ever let start, or whose reservation has passed."""
@@ -442,7 +439,6 @@ class Passes(Dispatcher):
         return {
             "rows": records.table[live, r.ROW],
             "partitions": records.table[live, r.PARTITION],
-            "reasons": records.table[live, r.REASON],
             "planned": records.table[live, r.PLANNED],
             "since": records.since[live],
             "priorities": records.table[live, r.PRIORITY],
@@ -477,7 +473,7 @@ class Passes(Dispatcher):
         # Whatever it is: jobs may have other shapes in this view.
         self._reordered = -1
         records, store = self._records, view.waiting.store
-        columns = ("rows", "partitions", "since", "priorities", "reasons", "planned", "begins")
+        columns = ("rows", "partitions", "since", "priorities", "planned", "begins")
         entries = zip(*(saved[name].tolist() for name in columns), strict=True)
         for place, (row, partition, since, priority, *seen) in enumerate(entries):
             numbers = records.add(store, row, since)
@@ -486,7 +482,7 @@ class Passes(Dispatcher):
             )
             records.since[record] = since
             records.table[record, r.PRIORITY] = priority
-            records.table[record, [r.REASON, r.PLANNED, r.BEGINS]] = seen
+            records.table[record, [r.PLANNED, r.BEGINS]] = seen
             if place < int(saved["waiting"]):
                 self._queue.insert(record)
             else:

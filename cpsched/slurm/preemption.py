@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.preemptable import Act, PreemptionRules, QueueRules
+from cpsched.model import columns as c
 from cpsched.model.system import Preempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.model.jobtable import JobTable
+    from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.slurm.policy import Policy
@@ -42,6 +43,13 @@ def make_rules(
     return PartitionRules(policy, system)
 
 
+def _order(jobs: RunningTable, rank: IntArray, *, youngest: bool) -> IntArray:
+    """Return jobs, as positions, in the order in which Slurm preempts them; small ones early."""
+    if youngest:
+        return np.lexsort((jobs.rows, -jobs.start))
+    return np.lexsort((jobs.rows, jobs.column(c.ALLOC_COUNT), rank))
+
+
 def _mode(policy: Policy, words: frozenset[str] | str) -> Preempt:
     named = words.split(",") if isinstance(words, str) else words
     return _possible(policy, next((_MODES[word] for word in named if word in _MODES), Preempt.OFF))
@@ -59,6 +67,7 @@ class QosRules(PreemptionRules):
 
     def __init__(self, policy: Policy, qos_of: Callable[[IntArray], IntArray]) -> None:
         self._qos_of = qos_of
+        self._youngest: bool = policy["preempt_youngest_first"]
         found = list(policy.qos.values())
         names = [one.name for one in found]
         cluster, exempt = _mode(policy, policy["PreemptMode"]), policy["PreemptExemptTime"]
@@ -89,9 +98,9 @@ class QosRules(PreemptionRules):
         """Say whether one QOS may preempt another."""
         return bool(self._allowed[asking, running])
 
-    def rank(self, jobs: JobTable) -> IntArray:
-        """Return the priorities of the jobs' QOS."""
-        return self._priority[self.tier(jobs)]
+    def order(self, jobs: RunningTable) -> IntArray:
+        """Return in which order jobs are preempted: by the priority of their QOS first."""
+        return _order(jobs, self._priority[self.tier(jobs)], youngest=self._youngest)
 
 
 class PartitionRules(QueueRules):
@@ -104,6 +113,11 @@ class PartitionRules(QueueRules):
         self._cluster = _mode(policy, policy["PreemptMode"])
         self._policy = policy
         self._exempt: int = policy["PreemptExemptTime"]
+        self._youngest: bool = policy["preempt_youngest_first"]
+
+    def order(self, jobs: RunningTable) -> IntArray:
+        """Return in which order jobs are preempted: those of low tiers first."""
+        return _order(jobs, self.tier(jobs), youngest=self._youngest)
 
     def acts(self, jobs: JobTable) -> list[Act]:
         """Return what each job's partition says, or the cluster where it says nothing."""

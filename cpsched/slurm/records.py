@@ -245,7 +245,7 @@ class Records:
         self.table[at] = (
             row, partition, self._shapes.asked(values[c.SHAPE], partition if several else -1, own),
             template, several, array, who.user, who.association, own, until,
-            since + self.policy["bf_min_age_reserve"], 0, r.UNKNOWN, -1, -1,
+            since + self.policy["bf_min_age_reserve"], 0, -1, -1,
         )  # fmt: skip
         self.amounts[at] = counted
         self.weighted[at] = weighted

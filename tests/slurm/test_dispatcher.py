@@ -11,6 +11,8 @@ from tiny import jobs, machine, run, starts
 
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
+from cpsched.explain import explain
+from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue, System
 from cpsched.slurm import policy_file
@@ -358,7 +360,7 @@ GraceTime = 30
 
 def test_a_qos_preempts_those_it_names_after_their_grace():
     """
-    Two nodes full of spare jobs; the youngest leaves 30 s after it is told.
+    Two nodes full of spare jobs; the one submitted first leaves 30 s after it is told.
 
     It rests for two minutes as Slurm has it, and runs again.
     """
@@ -370,13 +372,64 @@ def test_a_qos_preempts_those_it_names_after_their_grace():
         restartable=[True] * 3,
     )
     found = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
-    assert found.start.tolist() == [0, 161, 40]
+    assert found.start.tolist() == [161, 5, 40]
     assert verify(found) == []
+    youngest = slurm(BY_QOS, preempt_youngest_first="yes")
+    assert starts(workload, machine((1,), (1,)), youngest) == [0, 161, 40]
     # One of the same QOS, or of none, preempts nobody.
     workload = jobs(
         (0, 1, 200), (5, 1, 200), (10, 1, 50), qos=["spare"] * 3, restartable=[True] * 3
     )
     assert starts(workload, machine((1,), (1,)), slurm(BY_QOS)) == [0, 5, 200]
+
+
+def test_jobs_on_few_nodes_are_preempted_first():
+    """One on two nodes was there first; the one on one node leaves."""
+    workload = jobs(
+        (0, 2, 300),
+        (5, 1, 300),
+        (40, 1, 50),
+        nodes_min=[2, 1, 1],
+        qos=["spare", "spare", "high"],
+        restartable=[True] * 3,
+    )
+    found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
+    assert found[0] == 0
+    assert found[2] == 70
+
+
+def test_of_several_limits_the_one_is_named_that_slurm_looks_at_first():
+    """Numbers of jobs come before amounts, limits of QOS before those of associations."""
+    policy = """
+[[association]]
+Account = "lab"
+GrpTRES = "cpu=1"
+GrpJobs = 0
+[[association]]
+Account = "lab"
+User = "ann"
+MaxJobs = 0
+[[qos]]
+Name = "q"
+MaxTRESPU = "cpu=1"
+MaxWall = "00:01:00"
+"""
+
+    def named(text: str) -> str:
+        workload = jobs((0, 2, 90), qos=["q"], user=["ann"], group=["lab"])
+        fitted = fit(workload, machine((4,)))
+        about = explain(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
+        return about.waiting.note
+
+    for limit, gone in (
+        ("QOSMaxWallDurationPerJobLimit", 'MaxWall = "00:01:00"\n'),
+        ("AssocMaxJobsLimit", "MaxJobs = 0"),
+        ("AssocGrpJobsLimit", "GrpJobs = 0"),
+        ("QOSMaxCpuPerUserLimit", 'MaxTRESPU = "cpu=1"'),
+        ("AssocGrpCpuLimit", ""),
+    ):
+        assert named(policy) == limit
+        policy = policy.replace(gone, "")
 
 
 def test_jobs_run_for_a_while_before_they_are_preempted():

@@ -1,0 +1,105 @@
+"""Why jobs wait, and who is preempted, against what a real Slurm said at the same moments."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+RECORDINGS = TESTS / "data" / "slurm" / "22.05.8"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def moments(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The benchmark that plays recordings."""
+    monkeypatch.syspath_prepend(str(TESTS.parent / "benchmarks" / "slurm"))
+    yield import_module("moments")
+    sys.modules.pop("moments")
+
+
+#: By recording: how many jobs wait at its snapshots, and how many have which other reason here.
+#: Slurm names a limit only when it comes to the job, and lets a reason stand until it finds another.
+OTHERWISE = {
+    "fair-tree": (584, {
+        ("JobArrayTaskLimit", "nodes"): 8,
+        ("JobArrayTaskLimit", "starts"): 3,
+        ("nodes", "Licenses"): 5,
+        ("nodes", "QOSGrpCpuLimit"): 4,
+        ("nodes", "starts"): 3,
+    }),
+    "limits": (855, {
+        ("AssocGrpCpuLimit", "AssocMaxJobsLimit"): 3,
+        ("AssocGrpCpuLimit", "QOSGrpJobsLimit"): 1,
+        ("AssocMaxCpuPerJobLimit", "AssocGrpJobsLimit"): 1,
+        ("AssocMaxJobsLimit", "AssocGrpCpuLimit"): 3,
+        ("AssocMaxJobsLimit", "QOSMaxCpuPerNode"): 1,
+        ("AssocMaxJobsLimit", "nodes"): 1,
+        ("AssocMaxWallDurationPerJobLimit", "MaxJobsPerAccount"): 1,
+        ("BeginTime", "nodes"): 1,
+        ("JobArrayTaskLimit", "starts"): 1,
+        ("Licenses", "QOSGrpJobsLimit"): 2,
+        ("QOSMaxCpuPerJobLimit", "MaxJobsPerAccount"): 1,
+        ("QOSMaxCpuPerNode", "AssocMaxJobsLimit"): 1,
+        ("QOSMaxCpuPerUserLimit", "AssocMaxJobsLimit"): 2,
+        ("nodes", "AssocGrpCpuLimit"): 8,
+        ("nodes", "AssocGrpNodeLimit"): 3,
+        ("nodes", "AssocMaxCpuPerJobLimit"): 12,
+        ("nodes", "AssocMaxJobsLimit"): 3,
+        ("nodes", "MaxCpuPerAccount"): 1,
+        ("nodes", "QOSGrpJobsLimit"): 2,
+        ("nodes", "QOSMaxCpuPerUserLimit"): 1,
+        ("nodes", "QOSMinCpuNotSatisfied"): 1,
+        ("nodes", "starts"): 3,
+    }),
+    "tiers": (844, {
+        ("AssocGrpCpuLimit", "AssocGrpNodeLimit"): 8,
+        ("AssocGrpNodeLimit", "QOSGrpCpuLimit"): 1,
+        ("AssocMaxCpuPerJobLimit", "MaxCpuPerAccount"): 1,
+        ("BadConstraints", "AssocGrpNodeLimit"): 1,
+        ("BadConstraints", "QOSGrpJobsLimit"): 4,
+        ("Licenses", "AssocGrpCpuLimit"): 1,
+        ("Licenses", "AssocGrpJobsLimit"): 2,
+        ("Licenses", "QOSGrpJobsLimit"): 4,
+        ("Licenses", "nodes"): 1,
+        ("MaxJobsPerAccount", "AssocGrpCpuLimit"): 1,
+        ("nodes", "AssocGrpNodeLimit"): 3,
+        ("nodes", "Licenses"): 1,
+        ("nodes", "QOSGrpJobsLimit"): 2,
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["fair-tree", "limits", "tiers"])
+def test_jobs_wait_for_the_reasons_that_squeue_gives(moments: Any, name: str) -> None:
+    recording = moments.Recording.read(RECORDINGS / name)
+    found = [
+        one
+        for snapshot in recording.snapshots()
+        for one in moments.compared(recording, snapshot, before=())
+    ]
+    jobs, otherwise = OTHERWISE[name]
+    assert len(found) == jobs
+    assert Counter((o.theirs, o.ours) for o in found if o.theirs != o.ours) == otherwise
+
+
+@pytest.mark.parametrize(
+    ("name", "moments_", "same", "theirs", "both", "more"),
+    [("limits", 13, 4, 20, 12, 5), ("tiers", 21, 6, 43, 26, 7)],
+)
+def test_most_jobs_are_preempted_that_slurm_preempted(
+    moments: Any, name: str, moments_: int, same: int, theirs: int, both: int, more: int
+) -> None:
+    """Within a minute; a job that starts a second earlier leaves other nodes to be taken."""
+    found = moments.preempted(moments.Recording.read(RECORDINGS / name))
+    assert len(found) == moments_
+    assert sum(one.theirs == one.ours for one in found) == same
+    assert sum(len(one.theirs) for one in found) == theirs
+    assert sum(len(one.theirs & one.ours) for one in found) == both
+    assert sum(len(one.ours - one.theirs) for one in found) == more
