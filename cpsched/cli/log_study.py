@@ -13,7 +13,9 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.slurm.policy import Policy
     from cpsched.study import Outcome, Study
+    from cpsched.study.task import Task
 
 
 def study_of_log(
@@ -89,13 +91,14 @@ def say_what_is_assumed(study: Study) -> None:
     """
     Check all changes to the log, and say what Slurm's policy does not know of it.
 
+    Of scenarios it is said which limits come to count, or count no more, besides those changed.
+
     Raises
     ------
     CpschedError
         If the log cannot be read or does not have what is to be changed, before anything is run.
     """
-    from cpsched.slurm.dispatcher import Slurm
-    from cpsched.spec import build
+    from cpsched.slurm.policy_edit import overridden
     from cpsched.study.log_check import remarks
     from cpsched.study.sources import jobs_of, prepare
     from cpsched.study.task import tasks_of
@@ -104,10 +107,28 @@ def say_what_is_assumed(study: Study) -> None:
     fitted = prepare(first.made_of)
     for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
         jobs_of(inputs)
-    dispatcher = build("dispatchers", first.dispatcher)
-    if isinstance(dispatcher, Slurm):
-        for line in remarks(dispatcher.policy, fitted.system, fitted.workload):
-            echo(escaped(line))
+    policy = _policy(first)
+    if policy is None:
+        return
+    for line in remarks(policy, fitted.system, fitted.workload):
+        echo(escaped(line))
+    before = overridden(policy)
+    for task in others:
+        other = _policy(task)
+        after = before if other is None else overridden(other)
+        changed = [line for line in after if line not in before]
+        changed += [f"no longer: {line}" for line in before if line not in after]
+        for line in changed:
+            echo(escaped(f"{dict(task.labels)['dispatcher']}: {line}"))
+
+
+def _policy(task: Task) -> Policy | None:
+    """Return the policy that a run goes by; None where it goes by none of Slurm's."""
+    from cpsched.slurm.dispatcher import Slurm
+    from cpsched.spec import build
+
+    dispatcher = build("dispatchers", task.dispatcher)
+    return dispatcher.policy if isinstance(dispatcher, Slurm) else None
 
 
 def complain_about(outcome: Outcome) -> None:

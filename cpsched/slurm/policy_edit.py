@@ -24,6 +24,8 @@ _TABLES = {
     "reservation": ("reservation", "ReservationName"),
 }
 _LICENSES = "licenses"
+#: Limits of a QOS, and those of associations that they go before.
+_ABOVE = (("MaxJobsPU", "MaxJobs"), ("MaxJobsPA", "MaxJobs"), ("GrpJobs", "GrpJobs"))
 #: Keys of partitions that are not in the policy.
 _IN_SYSTEM = ("PriorityTier", "DefaultTime", "Nodes", "MinNodes", "MaxNodes", "OverSubscribe")
 
@@ -69,6 +71,30 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
             reason = str(error).partition(f"{error.key}: ")[2] or str(error)
             raise ConfigError(elsewhere(key, reason), where=text, key=key) from None
     return policy
+
+
+def overridden(policy: Policy) -> list[str]:
+    """
+    Say which limits of associations do not hold jobs of a QOS that has one of the same kind.
+
+    However high that is: see Slurm's page on resource limits.
+    """
+    found = []
+    for qos in policy.qos.values():
+        for one in policy.associations:
+            pairs = [
+                (above, limit)
+                for above, limit in _ABOVE
+                if above in qos.limits and limit in one.limits
+            ]
+            both = qos.limits.get("GrpTRES", {}).keys() & one.limits.get("GrpTRES", {}).keys()
+            pairs += [(f"GrpTRES={tres}", f"GrpTRES={tres}") for tres in sorted(both)]
+            whose = f"user {one.user}" if one.user else f"account {one.account}"
+            found += [
+                f"{above} of QOS {qos.name} goes before {limit} of {whose}"
+                for above, limit in pairs
+            ]
+    return found
 
 
 def elsewhere(key: str, reason: str) -> str:

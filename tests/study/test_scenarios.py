@@ -14,7 +14,7 @@ from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.slurm import policy_file
-from cpsched.slurm.policy_edit import edited
+from cpsched.slurm.policy_edit import edited, overridden
 from cpsched.study import carry_out, make_tables
 from cpsched.study.conclusion import conclusions
 from cpsched.study.readable import GAINS, main_table
@@ -291,6 +291,16 @@ def test_values_of_a_policy_are_changed() -> None:
     assert edited(policy, ["qos.normal.MaxJobsPU="]).qos["normal"].limits == {
         "GrpTRES": {"cpu": 100}
     }
+
+
+def test_limits_of_associations_that_a_qos_puts_out_of_force() -> None:
+    policy = edited(
+        policy_file.parse(POLICY), ["user.ann.MaxJobs=6", "account.physics.GrpTRES=cpu=9"]
+    )
+    assert overridden(policy) == ["MaxJobsPU of QOS normal goes before MaxJobs of user ann"]
+    assert overridden(edited(policy, ["qos.normal.MaxJobsPU=", "qos.normal.GrpTRES=cpu=99"])) == [
+        "GrpTRES=cpu of QOS normal goes before GrpTRES=cpu of account physics"
+    ]
 
 
 @pytest.mark.parametrize(
