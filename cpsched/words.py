@@ -85,8 +85,14 @@ def estimate(predictor: str) -> str:
 
 
 def amount(kind: str, number: int) -> str:
-    """Return an amount of a resource; memory is in KB."""
-    return f"{number:,} KB {kind}" if kind == "mem" else f"{number:,} {kind}"
+    """Return an amount of a resource; memory, given in KB, in its largest fitting unit."""
+    if kind != "mem":
+        return f"{number:,} {kind}"
+    for power, unit in ((3, "TB"), (2, "GB"), (1, "MB")):
+        # What is not told exactly in it is told in a smaller one.
+        if number >= 1024**power and number * 100 % 1024**power == 0:
+            return f"{number / 1024**power:,.6g} {unit} {kind}"
+    return f"{number:,} KB {kind}"
 
 
 def amounts(asked: Mapping[str, int]) -> str:

@@ -143,7 +143,7 @@ def _notes(site: Site, touched: Touched) -> Iterator[str]:
     if touched.jobs:
         hours = f"{touched.core_seconds / 3600:,.0f} core-hours"
         dash = "; -: a log does not tell" if touched.gaps else ""
-        yield f"the log has {counted(touched.jobs, 'job')} with {hours}{dash}"
+        yield f"the log has {counted(touched.jobs, 'line')} of jobs and attempts with {hours}{dash}"
     if touched.bad:
         yield f"{counted(touched.bad, 'line')} of the log cannot be read"
     yield from map(escaped, site.notes)

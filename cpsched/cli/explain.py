@@ -11,8 +11,8 @@ import typer
 
 from cpsched.cli.options import (
     AsJson,
-    Dispatcher,
     Log,
+    Policy,
     Predictor,
     Rules,
     Seed,
@@ -21,6 +21,7 @@ from cpsched.cli.options import (
     second_of,
 )
 from cpsched.cli.output import echo, escaped
+from cpsched.cli.what_if import baseline_of
 
 if TYPE_CHECKING:
     from cpsched.explain.dump import ModelDump
@@ -33,7 +34,11 @@ def command(
     at: Annotated[
         str, typer.Option("--at", help="When: seconds of the log's clock or a date (UTC).")
     ],
-    dispatcher: Dispatcher = "easy",
+    policy: Policy = None,
+    dispatcher: Annotated[
+        str | None,
+        typer.Option("--dispatcher", "-d", help="What decides. [slurm with --policy, else easy]"),
+    ] = None,
     predictor: Predictor = "requested",
     dump_model: Annotated[
         Path | None,
@@ -66,6 +71,7 @@ def command(
         runtime_model=canonical("runtime_models", settings.runtime_model),
         outages=canonical("outages", settings.outages),
     )
+    dispatcher = baseline_of(policy, dispatcher)
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
     machine = systems.load(system)
     jobs = log.read()

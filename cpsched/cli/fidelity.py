@@ -14,6 +14,7 @@ from cpsched.cli.options import (
     Format,
     MeasureFrom,
     Part,
+    Policy,
     Rules,
     SkipBadLines,
     StudyFolder,
@@ -44,7 +45,7 @@ def command(
     log: WorkloadFile,
     out: Annotated[Path, StudyFolder],
     system: Systems = None,
-    policy: Annotated[Path | None, typer.Option(help="The site's Slurm policy.")] = None,
+    policy: Policy = None,
     dispatcher: Annotated[
         str | None,
         typer.Option("--dispatcher", "-d", help="What decides. [slurm with --policy, else easy]"),

@@ -39,6 +39,10 @@ To = Annotated[
     str | None,
     typer.Option("--to", help="Only jobs submitted earlier: seconds or a date (UTC)."),
 ]
+Policy = Annotated[
+    Path | None,
+    typer.Option("--policy", help="A site's Slurm policy; the dispatcher is then slurm."),
+]
 MeasureFrom = Annotated[
     str | None,
     typer.Option(

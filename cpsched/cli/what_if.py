@@ -14,6 +14,7 @@ from cpsched.cli.options import (
     Format,
     MeasureFrom,
     Part,
+    Policy,
     Rules,
     SkipBadLines,
     StudyFolder,
@@ -44,10 +45,7 @@ def command(
     log: WorkloadFile,
     out: Annotated[Path, StudyFolder],
     system: Systems = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(help="The site's Slurm policy; the baseline is then dispatcher slurm."),
-    ] = None,
+    policy: Policy = None,
     base: Annotated[
         str | None,
         typer.Option(help="Dispatcher of the baseline. [slurm with --policy, else easy]"),

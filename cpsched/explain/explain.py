@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 #: So many ids are compared with one that is not in the log: comparing is slow.
 _MOST_COMPARED = 2000
+#: Tasks of an array that are named, and jobs of a chain in which each waits for the next.
+_MOST_TASKS, _MOST_CHAINED = 5, 5
 _OUTCOMES = {
     JobOutcome.COMPLETED: JobState.ENDED,
     JobOutcome.TIMEOUT: JobState.ENDED,
@@ -130,6 +132,15 @@ def _find_job(workload: Workload, job_id: str, time: int) -> tuple[int, int]:
         If there is none, or none is submitted by then.
     """
     rows = np.flatnonzero(workload.job_id == job_id)
+    if not len(rows) and job_id in workload.array.values:
+        tasks = np.flatnonzero(workload.array.codes == workload.array.values.index(job_id))
+        names = workload.job_id[tasks[:_MOST_TASKS]].tolist()
+        more = ", ..." if len(tasks) > len(names) else ""
+        raise ConfigError(
+            f"{brief(job_id)} is an array of {counted(len(tasks), 'task')}; ask about one of them:"
+            f" {', '.join(map(brief, names))}{more}",
+            key="--job",
+        )
     if not len(rows):
         near = ", ".join(brief(name) for name in _near(workload, job_id))
         hint = f" Near it: {near}." if near else ""
@@ -258,14 +269,22 @@ def _places(simulator: Simulator, note: _Note) -> tuple[Place, ...]:
 
 
 def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> str:
-    """Say what keeps a job out of the queue."""
-    needed = int(simulator.arrivals.dependency[handle])
-    if needed >= 0 and simulator.outcome[needed] == JobOutcome.NOT_ENDED:
+    """Say what keeps a job out of the queue: a time, or a job, and what keeps that."""
+    said = "it"
+    for _ in range(_MOST_CHAINED):
+        needed = int(simulator.arrivals.dependency[handle])
+        if needed < 0 or simulator.outcome[needed] != JobOutcome.NOT_ENDED:
+            begin = clock(int(workload.begin[row]), workload.epoch)
+            return f"{said} may not start before {begin}"
         started = simulator.arrivals.dependency_type[handle] == DependencyType.AFTER
-        fate = "started" if started else "ended"
-        name = brief(str(workload.job_id[simulator.arrivals.workload_row[needed]]))
-        return f"it may not start before job {name} has {fate}"
-    return f"it may not start before {clock(int(workload.begin[row]), workload.epoch)}"
+        handle, row = needed, int(simulator.arrivals.workload_row[needed])
+        name = brief(str(workload.job_id[row]))
+        said += f" may not start before job {name} has {'started' if started else 'ended'}"
+        state = int(simulator.machine.store.columns[handle, c.STATE])
+        if state != c.HELD:
+            return f"{said}, which {'waits' if state == c.WAITING else 'runs'}"
+        said += ", which"
+    return f"{said} waits for others"
 
 
 def _locality(workload: Workload, row: int) -> list[str]:

@@ -72,8 +72,12 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _request(job: Asked) -> str:
-    most = "" if job.nodes_max is None else f" to {job.nodes_max:,}"
-    bounds = f"on {job.nodes_min:,}{most} nodes" if job.nodes_max or job.nodes_min > 1 else ""
+    least, most = job.nodes_min, job.nodes_max
+    bounds = f"on {counted(least, 'node')}" if most == least else f"on {least:,} nodes or more"
+    if most is not None and most != least:
+        bounds = f"on {least:,} to {most:,} nodes"
+    if most is None and least <= 1:
+        bounds = ""
     besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
     time = f"for {seconds(job.requested_time)}"
     if job.predicted is not None:
@@ -111,14 +115,23 @@ def _resources(room: Room) -> Table:
     return Table(
         "",
         (
-            Column("resource", "", tuple(kind.resource for kind in kinds)),
-            Column("needed", "", tuple(kind.demand for kind in kinds)),
-            Column("free", "", tuple(kind.free for kind in kinds)),
-            Column("usable", "", tuple(kind.eligible for kind in kinds)),
-            Column("total", "", tuple(kind.capacity for kind in kinds)),
+            Column("resource", "", tuple(_called(kind.resource) for kind in kinds)),
+            Column("needed", "", tuple(-(-kind.demand // _unit(kind.resource)) for kind in kinds)),
+            Column("free", "", tuple(kind.free // _unit(kind.resource) for kind in kinds)),
+            Column("usable", "", tuple(kind.eligible // _unit(kind.resource) for kind in kinds)),
+            Column("total", "", tuple(kind.capacity // _unit(kind.resource) for kind in kinds)),
             Column("units", f"of {room.units + room.short:,}", tuple(kind.units for kind in kinds)),
         ),
     )
+
+
+def _unit(resource: str) -> int:
+    """Return how much is one in a table: of memory, which is in KB, a MB."""
+    return 2**10 if resource == "mem" else 1
+
+
+def _called(resource: str) -> str:
+    return "mem [MB]" if resource == "mem" else resource
 
 
 def _room(room: Room) -> str:

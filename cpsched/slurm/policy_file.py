@@ -421,11 +421,21 @@ def _text(kind: str, value: Any) -> Any:
     if kind == "words":
         return ",".join(sorted(value))
     if isinstance(value, Mapping):
-        unit = "K" if kind == "limit" else ""
+        memory = _memory if kind == "limit" else _weight
         return ",".join(
-            f"{name}={amount}{unit if name == 'mem' else ''}" for name, amount in value.items()
+            f"{name}={memory(amount) if name == 'mem' else amount}"
+            for name, amount in value.items()
         )
     return value
+
+
+def _memory(kilobytes: int) -> str:
+    return f"{kilobytes}K"
+
+
+def _weight(of_megabyte: float) -> str:
+    """Return the weight of a MB, or of a GB where that is shorter: 0.1G and not 9.765625e-05."""
+    return min(str(of_megabyte), f"{of_megabyte * 2**10}G", key=len)
 
 
 def toml(value: Any) -> str:

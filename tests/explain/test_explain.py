@@ -16,6 +16,7 @@ from cpsched.explain.moment import halt
 from cpsched.explain.text import text
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision, PlannedStarts
+from cpsched.model.types import MISSING, DependencyType
 from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulate import Settings
 from cpsched.spec import build
@@ -229,7 +230,24 @@ def test_running_since_an_earlier_decision():
 def test_held_by_another_job():
     workload = jobs((0, 1, 10), (1, 1, 4), job_id=["A", "B"], dependency=[-1, 0])
     about = ask(workload, machine((4,)), "B", 5)
-    assert (about.state, about.reason) == (JobState.HELD, "it may not start before job A has ended")
+    assert about.state is JobState.HELD
+    assert about.reason == "it may not start before job A has ended, which runs"
+
+
+def test_held_in_a_chain():
+    """D waits for C, which waits for B, which waits for its turn; E waits for F, held until 90."""
+    names = ["A", "B", "C", "D", "F", "E"]
+    workload = jobs(
+        (0, 1, 50), *[(1, 1, 4)] * 5, job_id=names, dependency=[-1, -1, 1, 2, -1, 4],
+        dependency_type=[0, 0, 0, DependencyType.AFTER, 0, 0], begin=[MISSING] * 4 + [90, MISSING],
+    )  # fmt: skip
+    assert ask(workload, machine((1,)), "D", 5).reason == (
+        "it may not start before job C has started, which may not start before job B has ended,"
+        " which waits"
+    )
+    assert ask(workload, machine((1,)), "E", 5).reason == (
+        "it may not start before job F has ended, which may not start before 90 s"
+    )
 
 
 def test_not_asked_since_it_came():
@@ -371,6 +389,9 @@ def test_ids_that_are_not_there_and_times_too_early():
         ask(workload, machine((4,)), "1003", 6)
     with pytest.raises(ConfigError, match="job 1002 is submitted at second 5 only"):
         ask(workload, machine((4,)), "1002", 4)
+    tasks = jobs((0, 1, 3), (0, 1, 3), job_id=["5_1", "5_2"], array=["5", "5"])
+    with pytest.raises(ConfigError, match=r"5 is an array of 2 tasks.*: 5_1, 5_2$"):
+        ask(tasks, machine((4,)), "5", 6)
 
 
 def test_hostile_names_are_escaped():

@@ -127,6 +127,8 @@ def test_every_key_is_read() -> None:
 def test_a_policy_reads_back_equal() -> None:
     policy = policy_file.parse(FULL)
     assert policy_file.parse(policy_file.to_toml(policy)) == policy
+    # A person can read it: not 0.000244140625 for a MB.
+    assert "mem=0.25G" in policy_file.to_toml(policy)
     assert policy_file.parse(policy_file.to_toml(Policy())) == Policy()
 
 
