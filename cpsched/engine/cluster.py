@@ -160,6 +160,7 @@ class Cluster:
         job_id: str = "",
         predicted: Sequence[Any] | None = None,
         held: bool = False,
+        submitted: int | None = None,
     ) -> int:
         """
         Put a job at the end of the queue.
@@ -174,6 +175,9 @@ class Cluster:
             quantiles and its chances to end within each horizon. Then the predictor is not asked.
         held
             Whether it may not start before :meth:`release`.
+        submitted
+            Since when it waits, where that is earlier than now; it is at the end of the queue all
+            the same.
 
         Returns
         -------
@@ -192,7 +196,7 @@ class Cluster:
             self._tick(now)
         answers = None if predicted is None else checked_prediction(predicted)
         try:
-            row = self._encoder.add(request, now)
+            row = self._encoder.add(request, now if submitted is None else min(submitted, now))
         except InfeasibleRequestError as error:
             raise InfeasibleRequestError(job_id or f"of {request.user}", error.reason) from None
         self._ids.append(job_id or str(row))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
+from cpsched.mapping.constraint import Constraint, NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
@@ -17,10 +18,10 @@ from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobTyp
 from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.model.jobstore import JobStore
-    from cpsched.model.system import System
+    from cpsched.model.system import Queue, System
     from cpsched.model.types import BoolArray, IntArray
 
 _WHERE = "Request"
@@ -68,8 +69,12 @@ class Request:
         each change of size.
     urgent, deadline
         Whether it is to start at once, and the second by which it should have ended.
+    constraint
+        Which nodes it may use, as in :func:`cpsched.mapping.constraint.parse`: ``a&b|c&^n7``; ''
+        for any.
     queue, user, name, group
-        As text, '' where unknown.
+        As text, '' where unknown. Of several queues, with commas between, those that take the job
+        count.
     qos, reservation, licenses, array, array_limit, nice
         What policies of Slurm go by, as in :class:`~cpsched.model.workload.Workload`.
     """
@@ -96,6 +101,7 @@ class Request:
     resize_cost: int = RESIZE_COST
     urgent: bool = False
     deadline: int | None = None
+    constraint: str = ""
     queue: str = ""
     user: str = ""
     name: str = ""
@@ -162,7 +168,9 @@ class JobEncoder:
         self._store = store
         self._any_queue = any_queue
         self._kinds = {kind: index for index, kind in enumerate(system.resources)}
-        self._class_of: dict[tuple[str, ...], int] = {}
+        #: Classes by the groups and the constraint that their nodes follow from.
+        self._class_of: dict[tuple[tuple[str, ...], str], int] = {}
+        self._features = NodeFeatures(system)
         self._classes: BoolArray = np.zeros((0, system.num_nodes), dtype=np.bool_)
         self._shape_of: dict[tuple[int, ...], int] = {}
         self._codes: dict[str, dict[str, int]] = {label: {} for label in LABELS}
@@ -181,12 +189,12 @@ class JobEncoder:
         Raises
         ------
         InfeasibleRequestError
-            If no placement on the empty machine satisfies it, or the rules of its queue keep it
-            out.
+            If no placement on the empty machine satisfies it, or its constraint or the rules of
+            its queues keep it out.
         ConfigError
             If the system has queues and this is none of them.
         """
-        self._check_queue(request)
+        request = self._in_queues(request)
         shape = self._shape(request)
         relaxed = _without_switches(shape) if request.switch_wait is not None else shape
         bounds = (request.units, request.nodes_min, request.nodes_max)
@@ -232,10 +240,17 @@ class JobEncoder:
         """Return the nodes of each class of jobs, shape ``(C, N)``."""
         if len(self._classes) != len(self._class_of):
             of_node = self._system.node_groups
-            self._classes = np.array(
-                [[not groups or own in groups for own in of_node] for groups in self._class_of]
-            )
+            masks = [
+                [not groups or own in groups for own in of_node] for groups, _ in self._class_of
+            ]
+            having = [self._having(parse(text))[0] for _, text in self._class_of]
+            self._classes = np.array(masks) & np.array(having)
         return self._classes
+
+    def _having(self, constraint: Constraint) -> tuple[BoolArray, str | None]:
+        """Return the nodes that satisfy a constraint, and why none ever can."""
+        mask, problem = self._features.mask(constraint)
+        return mask, constraint.problem or problem
 
     def state(self) -> dict[str, Any]:
         """Return the requests so far, as arrays and lists."""
@@ -244,7 +259,8 @@ class JobEncoder:
             "submitted": store.columns[: store.size, : c.RANKING_ESTIMATE].copy(),
             "shapes": store.shapes.copy(),
             "labels": {label: list(strings) for label, strings in store.labels.items()},
-            "groups": [list(groups) for groups in self._class_of],
+            "groups": [list(groups) for groups, _ in self._class_of],
+            "constraints": [constraint for _, constraint in self._class_of],
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -259,8 +275,12 @@ class JobEncoder:
         shapes, submitted = saved["shapes"], saved["submitted"]
         labels = {label: [str(text) for text in saved["labels"][label]] for label in LABELS}
         groups = [tuple(map(str, names)) for names in saved["groups"]]
-        _check_saved(shapes, submitted, [len(groups), *map(len, labels.values())], len(self._kinds))
-        self._class_of = {names: number for number, names in enumerate(groups)}
+        constraints = map(str, saved.get("constraints", [""] * len(groups)))
+        classes = list(zip(groups, constraints, strict=True))
+        _check_saved(
+            shapes, submitted, [len(classes), *map(len, labels.values())], len(self._kinds)
+        )
+        self._class_of = {known: number for number, known in enumerate(classes)}
         self._shape_of = {tuple(shape): at for at, shape in enumerate(shapes.tolist())}
         for label, texts in labels.items():
             self._store.add_strings(label, texts)
@@ -271,36 +291,48 @@ class JobEncoder:
         }
         self._store.append(submit_rows(len(submitted), known))
 
-    def _check_queue(self, request: Request) -> None:
-        name, queues = request.queue, self._system.queues
+    def _in_queues(self, request: Request) -> Request:
+        """Return a request in those of its queues alone that take it."""
+        queues = self._system.queues
+        names = request.queue.split(",")
         if not queues:
-            return
-        queue = queues.get(name)
-        if queue is None:
-            if name and not self._any_queue:
-                raise ConfigError(
-                    f"is {name!r}, the system has: {', '.join(queues)}", where=_WHERE, key="queue"
-                )
-            return
-        if queue.max_time is not None and request.requested_time > queue.max_time:
-            raise InfeasibleRequestError(
-                "",
-                f"asks for {request.requested_time} s, queue {name} allows {queue.max_time} s",
+            return request
+        unknown = next((name for name in names if name and name not in queues), None)
+        if unknown is not None and not self._any_queue:
+            raise ConfigError(
+                f"is {unknown!r}, the system has: {', '.join(queues)}", where=_WHERE, key="queue"
             )
-        if queue.users and not {request.user, request.group} & set(queue.users):
-            raise InfeasibleRequestError("", f"its user and group may not use queue {name}")
+        reasons = {queue.name: _kept_out(request, queue) for queue in self._queues(request.queue)}
+        taking = [name for name in names if reasons.get(name) is None]
+        if not taking:
+            raise InfeasibleRequestError("", next(filter(None, reversed(reasons.values()))))
+        return request if len(taking) == len(names) else replace(request, queue=",".join(taking))
+
+    def _queues(self, names: str) -> tuple[Queue, ...]:
+        return self._system.queues_of(names)
 
     def _shape(self, request: Request) -> tuple[int, ...]:
+        constraint = self._constraint(request.constraint)
+        queues = self._queues(request.queue)
+        alone = constraint.exclusive or (bool(queues) and all(one.exclusive for one in queues))
         return (
-            self._class(request.queue),
+            self._class(queues, request.constraint),
             _SPLITS[request.split],
             int(request.contiguous),
-            int(request.exclusive),
+            int(request.exclusive or alone),
             *(request.segment, request.max_switches, _packed(request.box)),
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
             *self._amounts(self._ranges(request)),
         )
+
+    def _constraint(self, text: str) -> Constraint:
+        """Return what a constraint asks for if any node has that."""
+        constraint = parse(text)
+        _, problem = self._having(constraint)
+        if problem is not None:
+            raise InfeasibleRequestError("", problem)
+        return constraint
 
     def _ranges(self, request: Request) -> dict[str, int]:
         """Return the most of each kind that a job can use; of a kind the system lacks, none."""
@@ -316,11 +348,11 @@ class JobEncoder:
                 raise InfeasibleRequestError("", f"asks for {amount} {kind}, the system has none")
         return found
 
-    def _class(self, queue: str) -> int:
-        """Return the number of the nodes that the jobs of a queue may use."""
-        queues = self._system.queues
-        groups = queues[queue].groups if queue in queues else ()
-        return self._class_of.setdefault(groups, len(self._class_of))
+    def _class(self, queues: Sequence[Queue], constraint: str) -> int:
+        """Return the number of the nodes that jobs of queues may use, with a constraint."""
+        every = not all(queue.groups for queue in queues)
+        groups = () if every else tuple({g: None for queue in queues for g in queue.groups})
+        return self._class_of.setdefault((groups, constraint), len(self._class_of))
 
     def _number(self, shape: tuple[int, ...]) -> int:
         found = self._shape_of.get(shape)
@@ -370,6 +402,15 @@ class JobEncoder:
         return infeasible(
             job, self._system, own, self.classes(), rows=np.zeros(1, dtype=np.int64)
         ).get(0)
+
+
+def _kept_out(request: Request, queue: Queue) -> str | None:
+    """Return why a queue does not take a job."""
+    if queue.max_time is not None and request.requested_time > queue.max_time:
+        return f"asks for {request.requested_time} s, queue {queue.name} allows {queue.max_time} s"
+    if queue.users and not {request.user, request.group} & set(queue.users):
+        return f"its user and group may not use queue {queue.name}"
+    return None
 
 
 _JOB_TYPES = {kind.name.lower(): int(kind) for kind in JobType}

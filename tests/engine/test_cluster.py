@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tiny import DISPATCHERS, machine
 
+from cpsched import systems
 from cpsched.api import (
     Cluster,
     ConfigError,
@@ -24,6 +25,7 @@ from cpsched.archive import flattened, unflattened
 from cpsched.check_sample import sample
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import RunError
+from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Kill, Start
 from cpsched.simulation.simulate import Settings, simulate
@@ -485,3 +487,33 @@ def test_a_rigid_request_has_one_size_and_others_their_bounds():
     waiting = cluster.view(0).waiting
     assert waiting.units_min.tolist() == [2, 1]
     assert waiting.units_max.tolist() == [2, 4]
+
+
+def test_a_constraint_says_which_nodes_a_job_may_use():
+    """Features, and nodes that it must not have."""
+    cluster = Cluster(systems.load("eurora"), "prb")
+    names = cluster.system.node_names
+    wanted = Request(requested_time=60, constraint="node034|node035&^node034", queue="debug")
+    row = cluster.submit(wanted, 0)
+    (start,) = cluster.decide(0).actions
+    assert start.handle == row
+    assert [names[node] for node in start.allocation.node] == ["node035"]
+    with pytest.raises(InfeasibleRequestError, match="no node has the feature 'tape'"):
+        cluster.submit(Request(requested_time=60, constraint="tape"), 0)
+    state = cluster.state()
+    again = Cluster(systems.load("eurora"), "prb")
+    again.restore(state)
+    assert again.machine.eligible.tolist() == cluster.machine.eligible.tolist()
+    assert again.decide(0).actions[0].allocation.node == start.allocation.node
+
+
+def test_a_job_of_several_queues_is_in_those_that_take_it():
+    """Half an hour is the most that debug allows."""
+    cluster = Cluster(systems.load("eurora"), "prb")
+    row = cluster.submit(Request(requested_time=3600, queue="debug,parallel"), 0)
+    store = cluster.machine.store
+    assert store.labels["queue"][store.columns[row, c.QUEUE]] == "parallel"
+    with pytest.raises(InfeasibleRequestError, match="queue debug allows 1800 s"):
+        cluster.submit(Request(requested_time=3600, queue="debug"), 0)
+    with pytest.raises(ConfigError, match="is 'tape'"):
+        cluster.submit(Request(requested_time=3600, queue="debug,tape"), 0)

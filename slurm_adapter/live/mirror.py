@@ -1,0 +1,540 @@
+"""A live queue followed from snapshot to snapshot in a cluster of ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.engine.cluster import Cluster
+from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError, RunError, taking_up
+from cpsched.model import columns as c
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Start
+from cpsched.model.types import MISSING, Status
+from cpsched.simulation import checkpoint
+from slurm_adapter.live.fields import gres_of
+from slurm_adapter.live.placing import as_slurm_fills
+from slurm_adapter.live.requests import YEAR, holding, request_of
+from slurm_adapter.live.snapshot import LiveJob, Placed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from cpsched.model.system import System
+    from slurm_adapter.live.snapshot import Snapshot
+
+#: ``afterok:7_2+5(unfulfilled)``: what a job waits for.
+_WAITS_FOR = re.compile(r"([a-z]+):([0-9]+)(?:_([0-9]+|\*))?(?:\+[0-9]+)?")
+_STATUS = {
+    "COMPLETED": Status.COMPLETED,
+    "TIMEOUT": Status.TIMEOUT,
+    "CANCELLED": Status.CANCELLED,
+    "PREEMPTED": Status.PREEMPTED,
+}
+#: What a waiting job asks for: if any of it changes, the job is asked about anew.
+_ASKED = tuple(
+    item.name
+    for item in fields(LiveJob)
+    if item.name not in ("state", "reason", "number", "eligible", "start", "end", "held", "placed")
+    and item.name not in ("nodes", "comment", "admin_comment", "dependency")
+)
+
+
+class Stage(StrEnum):
+    """Where a job is, as far as the mirror goes."""
+
+    HELD = "held"
+    """It waits for its begin or for other jobs."""
+    WAITING = "waiting"
+    ORDERED = "ordered"
+    """It holds its nodes here, and has not been seen running there."""
+    RUNNING = "running"
+    UNFIT = "unfit"
+    """It can never run on the system, or asks for what is not modelled."""
+
+
+@dataclass(slots=True)
+class Known:
+    """
+    What is known of a job.
+
+    Attributes
+    ----------
+    row
+        Its handle; -1 where it has none.
+    why
+        Why it is unfit.
+    """
+
+    job: LiveJob
+    stage: Stage
+    row: int = -1
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A job that is to start, and on which nodes."""
+
+    key: str
+    nodes: tuple[str, ...]
+
+
+class Mirror:
+    """
+    Keeps a cluster in step with a live Slurm.
+
+    Jobs of which ``mine`` says that we decide wait here. All others appear when they run.
+
+    Parameters
+    ----------
+    system
+        The nodes, by the names that Slurm has for them, and the partitions.
+    dispatcher, predictor, seed
+        As for :class:`~cpsched.engine.cluster.Cluster`.
+    mine
+        Whether a waiting job is ours to start.
+
+    Attributes
+    ----------
+    known
+        Every job that is in the queue, or holds nodes, and has a place here.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        dispatcher: str,
+        predictor: str = "requested",
+        *,
+        mine: Callable[[LiveJob], bool],
+        seed: int = 0,
+    ) -> None:
+        self.system = system
+        self._specs = (dispatcher, predictor)
+        self._seed = seed
+        self._mine = mine
+        self._node_of = {name: node for node, name in enumerate(system.node_names)}
+        self._closed: frozenset[int] = frozenset()
+        self._cluster: Cluster | None = None
+        self._epoch = 0
+        self.known: dict[str, Known] = {}
+        #: Jobs that were not started though the dispatcher wanted to: ask again.
+        self._left = False
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster; there is one from the first snapshot on."""
+        assert self._cluster is not None
+        return self._cluster
+
+    @property
+    def epoch(self) -> int:
+        """Unix time of its second 0."""
+        return self._epoch
+
+    # --- what has happened -----------------------------------------------------------------------
+
+    def follow(self, snapshot: Snapshot, ended: Mapping[str, LiveJob] | None = None) -> None:
+        """
+        Take note of everything that differs from the last snapshot.
+
+        Parameters
+        ----------
+        ended
+            What became of jobs that are gone, where that is known.
+        """
+        if self._cluster is None:
+            times = [job.submit for job in snapshot.jobs.values()]
+            self._begin(min([snapshot.now, *times]))
+        self._forget_gone(snapshot, ended or {})
+        new: list[tuple[int, int, LiveJob]] = []
+        for job in snapshot.jobs.values():
+            if (at := self._follow_known(job, snapshot)) is not None:
+                new.append((at, len(new), job))
+        for at, _, job in sorted(new):
+            self._enter(job, at, snapshot)
+        down = {self._node_of[name] for name in snapshot.closed if name in self._node_of}
+        self._set_closed(frozenset(down), self._second(snapshot.now))
+
+    def gone(self, snapshot: Snapshot) -> list[str]:
+        """Return the jobs that held nodes and are not in a snapshot any more."""
+        stages = (Stage.RUNNING, Stage.ORDERED)
+        return [
+            key
+            for key, known in self.known.items()
+            if key not in snapshot.jobs and known.stage in stages
+        ]
+
+    def _begin(self, epoch: int) -> None:
+        self._epoch = epoch
+        dispatcher, predictor = self._specs
+        self._cluster = Cluster(
+            self.system, dispatcher, predictor, any_queue=True, seed=self._seed, epoch=epoch,
+            may_change=False,
+        )  # fmt: skip
+
+    def _second(self, unix: int) -> int:
+        """Return a second of the cluster, no earlier than the last one."""
+        return max(unix - self._epoch, self.cluster.now)
+
+    def _set_closed(self, closed: frozenset[int], now: int) -> None:
+        if closed != self._closed:
+            self.cluster.set_down(closed, now)
+            self._closed = closed
+
+    def _forget_gone(self, snapshot: Snapshot, ended: Mapping[str, LiveJob]) -> None:
+        gone = [key for key in self.known if key not in snapshot.jobs]
+        ends = {
+            key: min(ended[key].end if key in ended and ended[key].end > 0 else snapshot.now,
+                     snapshot.now)
+            for key in gone
+        }  # fmt: skip
+        for key in sorted(gone, key=ends.__getitem__):
+            known = self.known.pop(key)
+            second = self._second(ends[key])
+            if known.row >= 0 and self.cluster.machine.is_in(known.row, c.RUNNING):
+                state = ended[key].state if key in ended else "COMPLETED"
+                status = _STATUS.get(state, Status.FAILED)
+                self.cluster.end(known.row, second, status=status, killed=state == "TIMEOUT")
+            else:
+                self._leave(known, second)
+
+    def _leave(self, known: Known, now: int) -> None:
+        """Take a job that has not ended out of the cluster; nothing is learnt of it."""
+        if known.row >= 0:
+            if self.cluster.machine.is_in(known.row, c.RUNNING):
+                self.cluster.failed(known.row, now)
+            self.cluster.cancel(known.row, now)
+            known.row = -1
+
+    def _follow_known(self, job: LiveJob, snapshot: Snapshot) -> int | None:
+        """Take note of what became of a job; return when it enters, if it has to (again)."""
+        known = self.known.get(job.key)
+        if known is None:
+            if job.holds or self._mine(job):
+                return job.start if job.holds and job.start != MISSING else job.submit
+            return None
+        old, now = known.job, self._second(snapshot.now)
+        known.job = job
+        if job.holds:
+            if known.stage is Stage.RUNNING:
+                if _held(old) == _held(job):
+                    return None
+            elif self._confirm(known):
+                return None
+            self._drop(known, now)
+            return job.start
+        if known.stage is Stage.ORDERED:
+            return None
+        mine = self._mine(job)
+        if known.stage is Stage.RUNNING or not mine or _asked(old) != _asked(job):
+            # Queued again, released by somebody else, or changed.
+            self._drop(known, now)
+            return job.submit if mine else None
+        self._wake(known, snapshot, now)
+        return None
+
+    def _drop(self, known: Known, now: int) -> None:
+        self._leave(known, now)
+        del self.known[known.job.key]
+
+    def _wake(self, known: Known, snapshot: Snapshot, now: int) -> None:
+        """Let a job into the queue that waited for its begin or for other jobs."""
+        if known.stage is Stage.HELD and is_ready(known.job, snapshot):
+            self.cluster.release(known.row, now)
+            known.stage = Stage.WAITING
+
+    def _enter(self, job: LiveJob, at: int, snapshot: Snapshot) -> None:
+        now = min(self._second(at), self._second(snapshot.now))
+        if job.holds:
+            self.known[job.key] = Known(job, Stage.RUNNING, self._run(job, now))
+            return
+        ready = is_ready(job, snapshot)
+        try:
+            row = self.cluster.submit(
+                request_of(job, self.system),
+                now,
+                job_id=job.key,
+                held=not ready,
+                submitted=job.submit - self._epoch,
+            )
+        except InfeasibleRequestError as error:
+            self.known[job.key] = Known(job, Stage.UNFIT, why=error.reason)
+        except CpschedError as error:
+            self.known[job.key] = Known(job, Stage.UNFIT, why=str(error))
+        else:
+            self.known[job.key] = Known(job, Stage.WAITING if ready else Stage.HELD, row)
+
+    # --- what jobs hold --------------------------------------------------------------------------
+
+    def _run(self, job: LiveJob, now: int) -> int:
+        """Enter a job that runs, with what it holds; return its handle, -1 if that is nothing."""
+        everywhere = _placed(job)
+        if any(self._node_of.get(one.node) in self._closed for one in everywhere):
+            # What runs on a closed node goes on; it is closed again when all has entered.
+            self._set_closed(frozenset(), now)
+        placed = self._within_free(everywhere)
+        kinds = self.system.resources
+        if _total(placed, kinds) != _total(everywhere, kinds):
+            # What runs there for sure counts before what was told to.
+            self._displace({one.node for one in everywhere}, now)
+            placed = self._within_free(everywhere)
+        if not placed:
+            return -1
+        left = (job.end if job.end > job.start >= 0 else job.start + YEAR) - self._epoch - now
+        job = replace(job, time_limit=max(left, 1))
+        beside = [kind for kind in kinds if kind != "core"]
+        row = self.cluster.submit(holding(job, placed, beside), now, job_id=job.key)
+        self.cluster.start([Start(row, self._allocation(placed))], now)
+        return row
+
+    def _displace(self, nodes: set[str], now: int) -> None:
+        """Take jobs off nodes on which they have not been seen running."""
+        places = {self._node_of[name] for name in nodes if name in self._node_of}
+        for known in self.known.values():
+            if known.stage is Stage.ORDERED and known.row >= 0:
+                held = self.cluster.machine.allocation(known.row).node
+                if not places.isdisjoint(held.tolist()):
+                    self._leave(known, now)
+
+    def _within_free(self, placed: Sequence[Placed]) -> list[Placed]:
+        """Return what a job holds, no more than is free here, on nodes of the system."""
+        found = []
+        free, kinds = self.cluster.machine.free, self.system.resources
+        for one in placed:
+            node = self._node_of.get(one.node)
+            if node is None:
+                continue
+            left = dict(zip(kinds, free[node].tolist(), strict=True))
+            cores = min(one.cores, left["core"])
+            if cores > 0:
+                gres = {kind: min(n, left[kind]) for kind, n in one.gres.items() if kind in left}
+                found.append(Placed(one.node, cores, min(one.mem, left.get("mem", 0)), gres))
+        return found
+
+    def _allocation(self, placed: Sequence[Placed]) -> Allocation:
+        """Return what a job holds; a core is a unit."""
+        held = sorted(placed, key=lambda one: self._node_of[one.node])
+        amounts = [{"core": one.cores, "mem": one.mem, **one.gres} for one in held]
+        kinds = self.system.resources
+        return Allocation(
+            np.array([self._node_of[one.node] for one in held], dtype=np.int64),
+            np.array([one.cores for one in held], dtype=np.int64),
+            np.array(
+                [[amount.get(kind, 0) for kind in kinds] for amount in amounts], dtype=np.int64
+            ),
+        )
+
+    def _confirm(self, known: Known) -> bool:
+        """Take note that a waiting or ordered job runs; say whether it does as it was to."""
+        if known.stage is not Stage.ORDERED or known.row < 0:
+            return False
+        mine = self.cluster.machine.allocation(known.row)
+        job = known.job
+        nodes = [self._node_of.get(name, -1) for name in job.nodes]
+        if sorted(nodes) != mine.node.tolist():
+            return False
+        placed = sorted(job.placed, key=lambda one: self._node_of[one.node])
+        cores = mine.amount[:, self.system.resource_index("core")].tolist()
+        if placed and not job.exclusive and [one.cores for one in placed] != cores:
+            return False
+        known.stage = Stage.RUNNING
+        return True
+
+    # --- what follows ----------------------------------------------------------------------------
+
+    def decide(self, now: int, *, most: int | None = None) -> list[Chosen]:
+        """
+        Ask the dispatcher, and let what it starts hold its nodes here.
+
+        Parameters
+        ----------
+        now
+            Unix seconds.
+        most
+            Most jobs to start, None: any number.
+
+        Raises
+        ------
+        DispatchError
+            If the dispatcher breaks an invariant.
+        """
+        second, cluster = self._second(now), self.cluster
+        if not (cluster.is_due(second) or self._left):
+            return []
+        self._left = False
+        key_of = {known.row: key for key, known in self.known.items() if known.row >= 0}
+        chosen: list[Chosen] = []
+        # It may change nothing that runs: all actions are starts.
+        starts: list[Start] = list(cluster.decide(second).actions)  # type: ignore[arg-type]
+        for number, start in enumerate(starts):
+            if most is not None and number >= most:
+                self._left = True
+                break
+            known = self.known[key_of[start.handle]]
+            if not self._start(start, second, first=not number):
+                # Those before it lie a little differently from what was decided.
+                self._left = True
+                continue
+            known.stage = Stage.ORDERED
+            nodes = start.allocation.node.tolist()
+            names = tuple(self.system.node_names[node] for node in nodes)
+            chosen.append(Chosen(known.job.key, names))
+        return chosen
+
+    def _start(self, start: Start, now: int, *, first: bool) -> bool:
+        """Start a job on its nodes as Slurm will fill them; say whether there is room."""
+        machine = self.cluster.machine
+        shape = machine.store.shapes[machine.store.columns.item(start.handle, c.SHAPE)]
+        filled = as_slurm_fills(start.allocation, shape, machine.free)
+        try:
+            self.cluster.start([Start(start.handle, filled)], now)
+        except DispatchError:
+            if first:
+                raise
+            return False
+        return True
+
+    def returned(self, key: str, now: int) -> None:
+        """Say that an ordered job did not start, and waits again."""
+        known = self.known[key]
+        if known.stage is not Stage.ORDERED:
+            return
+        if known.row < 0:
+            # It enters anew with the next snapshot.
+            del self.known[key]
+        else:
+            self.cluster.failed(known.row, self._second(now))
+            known.stage = Stage.WAITING
+
+    def adopt(self, key: str, job: LiveJob, nodes: Sequence[str], now: int) -> None:
+        """Say that a job has been ordered to nodes before, and has not been seen running."""
+        known = self.known.pop(key, None)
+        if known is not None:
+            self._leave(known, self._second(now))
+        placed = _estimate(replace(job, nodes=tuple(nodes)))
+        start = replace(job, start=now, end=now + (YEAR if job.time_limit < 0 else job.time_limit))
+        row = self._run(replace(start, placed=tuple(placed), nodes=tuple(nodes)), self._second(now))
+        self.known[key] = Known(job, Stage.ORDERED, row)
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """Write everything that a mirror made in the same way needs to go on, or nothing."""
+        saved = {
+            "cluster": self.cluster.state(),
+            "epoch": self._epoch,
+            "closed": sorted(self._closed),
+            "known": [[key, str(one.stage), one.row, one.why, _plain(one.job)]
+                      for key, one in self.known.items()],
+        }  # fmt: skip
+        checkpoint.write(path, self._identity(), saved)
+
+    def load(self, path: Path) -> None:
+        """
+        Take up what :meth:`save` wrote.
+
+        Raises
+        ------
+        RunError
+            If it is damaged, or of another system, dispatcher or predictor.
+        """
+        saved = checkpoint.read(path, self._identity())
+        with taking_up("the followed queue"):
+            self._begin(int(saved["epoch"]))
+            self._closed = frozenset(int(node) for node in saved["closed"])
+            for key, stage, row, why, job in saved["known"]:
+                self.known[str(key)] = Known(_job(job), Stage(stage), int(row), str(why))
+        cluster = saved["cluster"]
+        for name in ("dispatcher", "predictor"):
+            cluster.setdefault(name, {})
+        try:
+            self.cluster.restore(cluster)
+        except RunError:
+            self._cluster, self.known = None, {}
+            raise
+
+    def _identity(self) -> str:
+        return f"live {self._specs} seed {self._seed} system {self.system.digest()}"
+
+
+def is_ready(job: LiveJob, snapshot: Snapshot) -> bool:
+    """
+    Say whether a held job may start: its begin has come, and what it waits for has happened.
+
+    Slurm itself looks at dependencies of held jobs only when they are released. Then it keeps
+    the job back if another one has failed that should not have.
+    """
+    if job.eligible != MISSING and job.eligible > snapshot.now:
+        return False
+    return not any(_is_in_the_way(*item, job, snapshot) for item in _dependencies(job.dependency))
+
+
+def _dependencies(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a job waits for: the word, and the jobs' key or array."""
+    if "singleton" in text:
+        yield "singleton", ""
+    for word, number, task in _WAITS_FOR.findall(text):
+        yield word, f"{number}_{task}" if task and task != "*" else number
+
+
+def _is_in_the_way(word: str, key: str, job: LiveJob, snapshot: Snapshot) -> bool:
+    if word == "singleton":
+        same = (one for one in snapshot.jobs.values() if one.name == job.name)
+        return any(one.user == job.user and one.number < job.number for one in same)
+    others = [one for one in snapshot.jobs.values() if key in (one.key, one.array, str(one.number))]
+    if word == "after":
+        return any(one.waits for one in others)
+    return any(one.state != "COMPLETING" for one in others)
+
+
+def _total(placed: Sequence[Placed], kinds: Sequence[str]) -> list[int]:
+    held = [{"core": one.cores, "mem": one.mem, **one.gres} for one in placed]
+    return [sum(amounts.get(kind, 0) for amounts in held) for kind in kinds]
+
+
+def _asked(job: LiveJob) -> tuple[object, ...]:
+    return tuple(getattr(job, name) for name in _ASKED)
+
+
+def _held(job: LiveJob) -> tuple[object, ...]:
+    return job.nodes, job.cpus, job.start, job.time_limit
+
+
+def _placed(job: LiveJob) -> Sequence[Placed]:
+    """Return what a job holds on each node, estimated where Slurm does not say."""
+    return job.placed or _estimate(job)
+
+
+def _estimate(job: LiveJob) -> list[Placed]:
+    """Share a job's cores out evenly over its nodes."""
+    if not job.nodes:
+        return []
+    gres = gres_of(job.gres_per_node)
+    share, more = divmod(job.cpus, len(job.nodes))
+    cores = [max(share + (at < more), 1) for at in range(len(job.nodes))]
+    return [
+        Placed(node, own, job.mem * (own if job.mem_per_core else 1), gres)
+        for node, own in zip(job.nodes, cores, strict=True)
+    ]
+
+
+def _plain(job: LiveJob) -> dict[str, Any]:
+    """Return a job as JSON can hold it."""
+    found = {item.name: getattr(job, item.name) for item in fields(job)}
+    found["placed"] = [[one.node, one.cores, one.mem, dict(one.gres)] for one in job.placed]
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+
+
+def _job(saved: Mapping[str, Any]) -> LiveJob:
+    known: dict[str, Any] = {}
+    for key, value in saved.items():
+        known[key] = tuple(value) if isinstance(value, list) else value
+    known["placed"] = tuple(Placed(*one) for one in saved["placed"])
+    return LiveJob(**known)

@@ -1,0 +1,221 @@
+"""
+What a live job asks for, as jobs of ours.
+
+The rules are those of accounting (:mod:`cpsched.traces.sacct_request`), which
+:func:`cpsched.traces.sacct_request.shape` follows. Beyond them: a task of several cores does not
+span nodes; ``--ntasks-per-node`` spreads tasks evenly; nodes that a job must or must not have are
+part of its constraint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.engine.encoder import Request
+from cpsched.errors import InfeasibleRequestError
+from cpsched.model.system import MemoryMapping
+from cpsched.model.types import MISSING, UNBOUNDED, Split, Status
+from cpsched.traces.collect import Job, Jobs
+from cpsched.traces.sacct_request import shape
+from cpsched.traces.text import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cpsched.model.system import System
+    from cpsched.model.workload import Workload
+    from cpsched.traces.collect import Shape
+    from slurm_adapter.live.snapshot import LiveJob, Placed
+
+#: What Slurm plans with where there is no limit of time, seconds.
+YEAR = 365 * 86400
+_QUEUE = Path("queue")
+_COUNT = re.compile(r"(?:^|[:=])([0-9]+)$")
+
+
+def shape_of(job: LiveJob, *, memory: bool) -> Shape:
+    """
+    Return how a waiting job is to lie on nodes.
+
+    Parameters
+    ----------
+    memory
+        Whether jobs use up memory.
+
+    Raises
+    ------
+    TraceError
+        If what it asks for cannot be read.
+    InfeasibleRequestError
+        If it asks for what is not modelled.
+    """
+    place = Place(_QUEUE, item=f"job {job.key}")
+    row = {
+        "reqtres": f"cpu={job.cpus},node={job.nodes_min}",
+        "constraints": _constraint(job),
+    }
+    options: dict[str, str] = {}
+    if memory and job.mem:
+        row["reqmem"] = f"{job.mem}k{'c' if job.mem_per_core else 'n'}"
+    elif memory:
+        options["mem"] = "0"
+    if job.exclusive:
+        options["exclusive"] = ""
+    if job.contiguous:
+        options["contiguous"] = ""
+    if job.nodes_max > job.nodes_min:
+        options["nodes"] = f"{job.nodes_min}-{job.nodes_max}"
+    if gres := ",".join(_gres_on_node(job)):
+        options["gres"] = gres
+    found = shape(row, options, place)
+    if found.nodes_max == UNBOUNDED:
+        found = replace(found, nodes_max=job.nodes_max)
+    each = job.cpus_per_task
+    if each > 1 and found.units % each == 0:
+        request = {kind: each * amount for kind, amount in found.request.items()}
+        found = replace(found, units=found.units // each, request=request)
+    return found
+
+
+def _gres_on_node(job: LiveJob) -> Iterable[str]:
+    """Yield generic resources for each node: what is for tasks or the job is shared out."""
+    if job.gres_per_node:
+        yield job.gres_per_node
+    for text, times in ((job.gres_per_job, 1), (job.gres_per_task, job.tasks)):
+        for item in text.split(",") if text else ():
+            count = _COUNT.search(item)
+            total = times * int(count[1] if count else 1)
+            name = item[: count.start()] if count else item
+            yield f"{name}:{-(-total // job.nodes_min)}"
+
+
+def _constraint(job: LiveJob) -> str:
+    """Return features and nodes that a job must and must not have."""
+    parts = [job.features] if job.features else []
+    if job.required:
+        if len(job.required) < job.nodes_max:
+            raise InfeasibleRequestError(
+                job.key, f"must have {len(job.required)} of its nodes, which is not modelled"
+            )
+        parts.append("|".join(job.required))
+    parts += (f"^{name}" for name in job.excluded)
+    return "&".join(parts)
+
+
+def consumes_memory(system: System) -> bool:
+    """Say whether jobs use up memory on a system."""
+    return system.log.memory is not MemoryMapping.IGNORED and "mem" in system.resources
+
+
+def requested_time(job: LiveJob) -> int:
+    """Return a job's limit in seconds; a year where it has none."""
+    return YEAR if job.time_limit == MISSING else max(job.time_limit, 1)
+
+
+def request_of(job: LiveJob, system: System) -> Request:
+    """Return what a waiting job asks for; raises as :func:`shape_of`."""
+    asked = shape_of(job, memory=consumes_memory(system))
+    return Request(
+        requested_time=requested_time(job),
+        units=asked.units,
+        resources=dict(asked.request),
+        per_node=dict(asked.per_node),
+        nodes_min=asked.nodes_min,
+        nodes_max=asked.nodes_max,
+        split=_split(job).name.lower(),
+        contiguous=asked.contiguous,
+        exclusive=asked.exclusive,
+        constraint=asked.constraint or "",
+        queue=job.partition,
+        **_labels(job),
+    )
+
+
+def _split(job: LiveJob) -> Split:
+    even = job.tasks_per_node and job.tasks == job.nodes_min * job.tasks_per_node
+    return Split.EVEN if even and job.nodes_min == job.nodes_max else Split.ANY
+
+
+def _labels(job: LiveJob) -> dict[str, Any]:
+    return {
+        "user": job.user,
+        "name": job.name,
+        "group": job.account,
+        "qos": job.qos,
+        "reservation": job.reservation,
+        "licenses": job.licenses,
+        "array": job.array,
+        "array_limit": job.array_limit,
+        "nice": job.nice,
+    }
+
+
+def holding(job: LiveJob, placed: Sequence[Placed], kinds: Iterable[str]) -> Request:
+    """Return a request that what a job holds satisfies, wherever its nodes are."""
+    least: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+    amounts = [{"mem": one.mem, **one.gres} for one in placed]
+    for kind in kinds:
+        held = [amount.get(kind, 0) for amount in amounts]
+        least[kind], most[kind] = min(held), max(held)
+    return Request(
+        requested_time=requested_time(job),
+        units=sum(one.cores for one in placed),
+        per_node={kind: amount for kind, amount in least.items() if amount},
+        per_node_max={kind: amount for kind, amount in most.items() if amount},
+        nodes_min=len(placed),
+        nodes_max=len(placed),
+        **_labels(job),
+    )
+
+
+def workload_of(jobs: Sequence[LiveJob], *, memory: bool) -> Workload:
+    """
+    Return live jobs as a workload, in the order of their submits; runtimes are 0.
+
+    Parameters
+    ----------
+    memory
+        Whether jobs use up memory.
+
+    Raises
+    ------
+    TraceError
+        If there are none, or what one asks for cannot be read.
+    InfeasibleRequestError
+        If one asks for what is not modelled.
+    """
+    gathered = Jobs(_QUEUE, skip_bad_lines=False)
+    for job in jobs:
+        gathered.add(
+            Job(
+                job_id=job.key,
+                submit=job.submit,
+                start=job.start,
+                runtime=0,
+                requested_time=requested_time(job),
+                status=Status.UNKNOWN,
+                shape=shape_of(job, memory=memory),
+                queue=job.partition or None,
+                partition=job.partition or None,
+                user=job.user or None,
+                name=job.name or None,
+                group=job.account or None,
+                qos=job.qos or None,
+                reservation=job.reservation or None,
+                licenses=job.licenses or None,
+                array=job.array or None,
+                array_limit=job.array_limit,
+                nice=job.nice,
+                begin=job.eligible if job.eligible > job.submit else MISSING,
+            ),
+            Place(_QUEUE, item=f"job {job.key}"),
+        )
+
+    return gathered.workload(split=np.array([int(_split(job)) for job in jobs]))

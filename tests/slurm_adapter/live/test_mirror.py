@@ -1,0 +1,305 @@
+"""A live queue followed in a cluster: after each snapshot both hold the same."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cpsched import systems
+from cpsched.errors import RunError
+from cpsched.model import columns as c
+from cpsched.model.types import MISSING
+from slurm_adapter.live.backend import Begin, TakeBack
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.mirror import Mirror, Stage, is_ready
+from slurm_adapter.live.requests import request_of, workload_of
+from slurm_adapter.live.snapshot import LiveJob, Snapshot
+
+EURORA = systems.load("eurora")
+KB = 1024
+
+
+def ours(job):
+    return job.held and job.admin_comment == "cpsched"
+
+
+@pytest.fixture
+def slurm():
+    return FakeSlurm(EURORA)
+
+
+@pytest.fixture
+def mirror():
+    return Mirror(EURORA, "prb", mine=ours)
+
+
+def submit(slurm, **asked):
+    usual = {"cpus": 4, "tasks": 4, "mem": 500 * KB, "partition": "R"}
+    return slurm.submit(**{**usual, **asked})
+
+
+def same(mirror, slurm):
+    """Check that the cluster has free what Slurm has."""
+    free = np.array(
+        [[slurm._free[name][kind] for kind in EURORA.resources] for name in EURORA.node_names]
+    )
+    closed = [name in slurm._closed for name in EURORA.node_names]
+    free[closed] = 0
+    assert mirror.cluster.machine.free.tolist() == free.tolist()
+
+
+def begin(mirror, slurm):
+    chosen = mirror.decide(slurm.now)
+    assert slurm.begin([Begin(one.key, one.nodes) for one in chosen]) == {}
+    return chosen
+
+
+def test_a_job_starts_where_the_dispatcher_says_and_ends(slurm, mirror):
+    """Held, ordered, running, gone."""
+    key = submit(slurm, nodes_min=2, nodes_max=2, cpus=20, tasks=20, seconds=5)
+    mirror.follow(slurm.snapshot())
+    assert mirror.known[key].stage is Stage.WAITING
+    (chosen,) = begin(mirror, slurm)
+    assert (chosen.key, len(chosen.nodes)) == (key, 2)
+    assert mirror.known[key].stage is Stage.ORDERED
+    slurm.advance()
+    mirror.follow(slurm.snapshot())
+    assert mirror.known[key].stage is Stage.RUNNING
+    assert slurm.snapshot().jobs[key].nodes == chosen.nodes
+    same(mirror, slurm)
+    slurm.advance(10)
+    mirror.follow(snapshot := slurm.snapshot(), slurm.ended(mirror.gone(snapshot)))
+    assert not mirror.known
+    assert not mirror.cluster.machine.num_running
+    same(mirror, slurm)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_happens_both_hold_the_same(seed, slurm, mirror):
+    """Jobs of others, cancelled, queued again, shrunk ones; nodes drained and down."""
+    chance = random.Random(seed)
+    wide = chance.random() < 0.5
+    for _ in range(120):
+        for _ in range(chance.randrange(3)):
+            nodes = chance.choice((1, 1, 2, 4) if wide else (1,))
+            cores = nodes * chance.choice((1, 3, 8, 16))
+            submit(
+                slurm, nodes_min=nodes, nodes_max=nodes, cpus=cores, tasks=cores,
+                seconds=chance.randrange(1, 60), exclusive=chance.random() < 0.1,
+                gres_per_node=chance.choice(("", "", "gres:gpu:1", "gres:mic:1")),
+                held=chance.random() < 0.8, time_limit=chance.choice((30, 60, 3600, MISSING)),
+            )  # fmt: skip
+        running = [key for key, job in slurm.snapshot().jobs.items() if job.state == "RUNNING"]
+        what = chance.random()
+        if running and what < 0.1:
+            slurm.cancel(chance.choice(running))
+        elif running and what < 0.15:
+            slurm.requeue(chance.choice(running))
+        elif running and what < 0.2:
+            key = chance.choice(running)
+            slurm.shrink(key, slurm.snapshot().jobs[key].nodes[:1])
+        elif what < 0.3:
+            node = chance.choice(EURORA.node_names)
+            if node in slurm._closed:
+                slurm.open(node)
+            else:
+                slurm.close(node, down=what < 0.25)
+        slurm.advance(chance.randrange(1, 4))
+        snapshot = slurm.snapshot()
+        mirror.follow(snapshot, slurm.ended(mirror.gone(snapshot)))
+        # Others have taken the nodes of such jobs.
+        late = [key for key, one in mirror.known.items() if one.stage is Stage.ORDERED]
+        assert slurm.take_back([TakeBack(key, (), 1, 1) for key in late]) == {}
+        for key in late:
+            mirror.returned(key, slurm.now)
+        mirror.follow(slurm.snapshot())
+        same(mirror, slurm)
+        begin(mirror, slurm)
+    assert len(slurm.orders) > 30
+
+
+def test_what_runs_already_appears_with_what_is_left_of_its_time(slurm, mirror):
+    """On a node that is drained by now, too."""
+    key = submit(slurm, held=False, time_limit=1000)
+    slurm.advance(100)
+    node = slurm.snapshot().jobs[key].nodes[0]
+    slurm.close(node)
+    waiting = submit(slurm)
+    slurm.advance(50)
+    mirror.follow(slurm.snapshot())
+    same(mirror, slurm)
+    cluster = mirror.cluster
+    row, waits = mirror.known[key].row, mirror.known[waiting].row
+    columns = cluster.machine.store.columns
+    assert columns[row, c.EXPECTED_END] - cluster.now == slurm.snapshot().jobs[key].end - slurm.now
+    assert cluster.now - columns[waits, c.SUBMIT] == 50
+    slurm.open(node)
+    mirror.follow(slurm.snapshot())
+    same(mirror, slurm)
+
+
+def test_a_job_that_does_not_start_waits_again(slurm, mirror):
+    """With one more attempt; what it held is free."""
+    key = submit(slurm)
+    mirror.follow(slurm.snapshot())
+    (chosen,) = begin(mirror, slurm)
+    slurm.close(chosen.nodes[0])
+    slurm.advance(3)
+    mirror.follow(slurm.snapshot())
+    slurm.take_back([TakeBack(key, (), 1, 1)])
+    mirror.returned(key, slurm.now)
+    mirror.follow(slurm.snapshot())
+    assert mirror.known[key].stage is Stage.WAITING
+    same(mirror, slurm)
+    (again,) = begin(mirror, slurm)
+    assert again.nodes != chosen.nodes
+
+
+def test_a_job_that_was_changed_is_asked_about_anew(slurm, mirror):
+    """It keeps its place in time, and is what it is now."""
+    key = submit(slurm, cpus=40, tasks=40)
+    mirror.follow(slurm.snapshot())
+    assert mirror.known[key].stage is Stage.UNFIT
+    assert "node" in mirror.known[key].why
+    slurm.advance(30)
+    slurm.change(key, cpus=16, tasks=16)
+    mirror.follow(slurm.snapshot())
+    row = mirror.known[key].row
+    assert mirror.known[key].stage is Stage.WAITING
+    submitted = mirror.cluster.machine.store.columns[row, c.SUBMIT]
+    assert mirror.epoch + submitted == slurm.now - 30
+
+
+def test_jobs_of_others_only_appear_when_they_run(slurm, mirror):
+    """Nor does one that somebody else released wait here any longer."""
+    other = submit(slurm, admin_comment="", comment="mine")
+    taken = submit(slurm)
+    mirror.follow(slurm.snapshot())
+    assert list(mirror.known) == [taken]
+    slurm.change(taken, held=False)
+    mirror.follow(slurm.snapshot())
+    assert not mirror.known
+    slurm.advance(2)
+    mirror.follow(slurm.snapshot())
+    assert list(mirror.known) == [taken]
+    assert other in slurm.snapshot().jobs
+    same(mirror, slurm)
+
+
+def test_no_more_start_than_are_allowed_at_once(slurm, mirror):
+    """The others are asked about again, though nothing has happened."""
+    for _ in range(5):
+        submit(slurm)
+    mirror.follow(slurm.snapshot())
+    assert len(mirror.decide(slurm.now, most=3)) == 3
+    assert len(mirror.decide(slurm.now, most=3)) == 2
+    assert mirror.decide(slurm.now, most=3) == []
+
+
+def snapshot_of(*jobs, now=1000):
+    return Snapshot(now, {job.key: job for job in jobs}, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("dependency", "others", "ready"),
+    [
+        ("", (), True),
+        ("afterany:5(unfulfilled)", (LiveJob(key="5", state="RUNNING", submit=0),), False),
+        ("afterany:5(unfulfilled)", (LiveJob(key="5", state="COMPLETING", submit=0),), True),
+        ("afterok:5(unfulfilled)", (), True),
+        ("after:5(unfulfilled)", (LiveJob(key="5", state="RUNNING", submit=0),), True),
+        ("after:5+10(unfulfilled)", (LiveJob(key="5", state="PENDING", submit=0),), False),
+        (
+            "afterok:4_*(unfulfilled)",
+            (LiveJob(key="4_7", array="4", state="PENDING", submit=0),),
+            False,
+        ),
+        (
+            "afterok:4_2(unfulfilled)",
+            (LiveJob(key="4_7", array="4", state="PENDING", submit=0),),
+            True,
+        ),
+        (
+            "singleton(unfulfilled)",
+            (LiveJob(key="5", number=5, name="x", user="u", state="PENDING", submit=0),),
+            False,
+        ),
+    ],
+)
+def test_dependencies_of_held_jobs(dependency, others, ready):
+    """Slurm does not look at them while a job is held."""
+    job = LiveJob(
+        key="9", number=9, state="PENDING", submit=0, dependency=dependency, name="x", user="u"
+    )
+    assert is_ready(job, snapshot_of(*others, job)) == ready
+
+
+def test_a_job_with_a_begin_waits_for_it(slurm, mirror):
+    """Then it is let into the queue."""
+    key = submit(slurm, eligible=slurm.now + 60)
+    mirror.follow(slurm.snapshot())
+    assert mirror.known[key].stage is Stage.HELD
+    assert begin(mirror, slurm) == []
+    slurm.advance(61)
+    mirror.follow(slurm.snapshot())
+    assert [one.key for one in begin(mirror, slurm)] == [key]
+
+
+def test_it_goes_on_after_a_restart(slurm, mirror, tmp_path):
+    """What a predictor has learnt is there, and the same is decided."""
+    mirror = Mirror(EURORA, "easy", "user-history", mine=ours)
+    for at in range(12):
+        submit(slurm, user="ann", name="x", cpus=16, tasks=16, seconds=20 + at, exclusive=True)
+    for _ in range(10):
+        mirror.follow(snapshot := slurm.snapshot(), slurm.ended(mirror.gone(snapshot)))
+        begin(mirror, slurm)
+        slurm.advance(5)
+    mirror.save(tmp_path / "state")
+    again = Mirror(EURORA, "easy", "user-history", mine=ours)
+    again.load(tmp_path / "state")
+    submit(slurm, user="ann", name="x", seconds=20)
+    snapshot = slurm.snapshot()
+    for one in (mirror, again):
+        one.follow(snapshot)
+    assert again.known == mirror.known
+    assert again.decide(slurm.now) == mirror.decide(slurm.now)
+    stores = [one.cluster.machine.store for one in (mirror, again)]
+    columns = [store.columns[: store.size, : c.ALLOC_FIRST] for store in stores]
+    assert columns[0].tolist() == columns[1].tolist()
+    assert columns[0][-1, c.RUNTIME_ESTIMATE] < 100
+    with pytest.raises(RunError):
+        Mirror(EURORA, "prb", "user-history", mine=ours).load(tmp_path / "state")
+
+
+def test_requests_say_what_slurm_was_asked_for():
+    """Tasks of several cores, GPUs for the job, nodes that must not be there."""
+    job = LiveJob(
+        key="1", state="PENDING", submit=0, cpus=12, tasks=6, cpus_per_task=2, nodes_min=3,
+        nodes_max=3, mem=100 * KB, mem_per_core=True, gres_per_job="gres:gpu:3", tasks_per_node=2,
+        excluded=("node033",), features="gpu|mic", partition="parallel,debug", time_limit=60,
+    )  # fmt: skip
+    request = request_of(job, EURORA)
+    assert (request.units, request.resources) == (6, {"core": 2, "mem": 200 * KB})
+    assert (request.per_node, request.split) == ({"gpu": 1}, "even")
+    assert request.constraint == "gpu|mic&^node033"
+    assert (request.nodes_min, request.nodes_max, request.queue) == (3, 3, "parallel,debug")
+    range_of = request_of(replace(job, nodes_max=5, tasks_per_node=0), EURORA)
+    assert (range_of.nodes_min, range_of.nodes_max, range_of.split) == (3, 5, "any")
+    assert request_of(replace(job, mem=0), EURORA).exclusive
+
+
+def test_jobs_as_a_workload(slurm):
+    """In the columns of an accounting log, for forecasts."""
+    ran = submit(slurm, held=False, user="ann")
+    slurm.advance(10)
+    waits = submit(slurm, user="bob", gres_per_node="gres:gpu:2")
+    jobs = list(slurm.snapshot().jobs.values())
+    found = workload_of(jobs, memory=True)
+    assert found.job_id.tolist() == [ran, waits]
+    assert found.submit.tolist() == [0, 10]
+    assert found.recorded_start.tolist() == [1, MISSING]
+    assert found.user.decode() == ["ann", "bob"]
+    assert found.per_node[:, found.resources.index("gpu")].tolist() == [0, 2]
