@@ -11,6 +11,7 @@ from cpsched.cli import fidelity
 from cpsched.cli.options import Overwrite
 from cpsched.cli.output import counted, echo, escaped
 from slurm_adapter.live import commands as live
+from slurm_adapter.live import twin_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     slurm.command("import")(import_command)
     slurm.command("fidelity")(fidelity.command)
     slurm.command("demo")(live.demo_command)
+    slurm.command("twin")(twin_command.command)
     app.add_typer(slurm, name="slurm")
 
 

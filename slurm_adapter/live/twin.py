@@ -1,0 +1,184 @@
+"""
+A twin: it follows a Slurm, and says what other dispatchers would have made of the same jobs.
+
+It reads and never acts. What it has seen is a :class:`~slurm_adapter.live.record.Record`; each week
+of it becomes a log, on which ``cpsched compare`` runs the dispatchers beside the site's own policy,
+in a process of its own, so that nothing is missed meanwhile.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cpsched.errors import RunError
+from cpsched.model.types import MISSING
+from cpsched.words import counted, duration
+from slurm_adapter.live.backend import UnreachableError
+from slurm_adapter.live.log_of import lines, outages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.record import Record
+
+_DAY = 86400
+#: Jobs of so many days before a week are simulated with it, so that it does not begin empty.
+_BEFORE = 3
+#: Seconds between two tries while Slurm does not answer, at most.
+_LONGEST_PAUSE = 300
+
+
+@dataclass(kw_only=True)
+class Twin:
+    """
+    Follows a Slurm.
+
+    Attributes
+    ----------
+    record
+        What it has seen.
+    system
+        Name or file of the machine.
+    baseline
+        Dispatcher that stands for the site's own policy.
+    dispatchers
+        Those that are compared with it.
+    interval
+        Seconds between two snapshots.
+    """
+
+    record: Record
+    system: str
+    baseline: str
+    dispatchers: Sequence[str]
+    interval: int = 30
+    say: Callable[[str], None] = print
+    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def follow(self, backend: Backend, stop: Callable[[float], bool]) -> None:
+        """
+        Follow until told to stop.
+
+        Parameters
+        ----------
+        stop
+            Waits so many seconds; True: stop.
+        """
+        pause = float(self.interval)
+        while True:
+            try:
+                self.record.see(backend.snapshot(), backend)
+                pause = float(self.interval)
+            except UnreachableError as error:
+                if pause == self.interval:
+                    self.say(f"{error}; trying again")
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            self._statements(int(time.time()))
+            if stop(pause):
+                break
+        for process in self._running.values():
+            process.terminate()
+
+    def _statements(self, now: int) -> None:
+        """Begin the statement of the last week that is over, if there is none; tell of others."""
+        for week, process in list(self._running.items()):
+            if process.poll() is not None:
+                del self._running[week]
+                path = self.record.folder / "weeks" / f"{week}.txt"
+                if process.returncode == 0:
+                    self.say(f"the statement of {week} is in {path}")
+                else:
+                    self.say(f"the statement of {week} failed: see {path.with_suffix('.err')}")
+        began = first_seen(self.record)
+        if began is None:
+            return
+        end = monday(now)
+        week, start = name_of(end - 7 * _DAY), max(end - 7 * _DAY, began)
+        done = any((self.record.folder / "weeks").glob(f"{week}.*"))
+        if end - start >= _DAY and not done and week not in self._running:
+            self._running[week] = self.begin_statement(week, start, end)
+
+    def begin_statement(self, name: str, start: int, end: int) -> subprocess.Popen[bytes]:
+        """
+        Let a process of its own write a statement.
+
+        Parameters
+        ----------
+        start, end
+            Of the jobs submitted in ``[start, end)``, Unix seconds.
+        """
+        folder = self.record.folder / "weeks"
+        command = self.prepare(name, start, end)
+        out, err = (folder / f"{name}.{ending}" for ending in ("txt", "err"))
+        with out.open("wb") as told, err.open("wb") as wrong:
+            told.write("\n".join([*self.facts(start, end), "", ""]).encode())
+            told.flush()
+            return subprocess.Popen(command, stdout=told, stderr=wrong)  # noqa: S603
+
+    def prepare(self, name: str, start: int, end: int) -> list[str]:
+        """Write the log of some time, and return the command that compares dispatchers on it."""
+        folder = self.record.folder / "weeks" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = [row for row in self.record.jobs() if start - _BEFORE * _DAY <= row["submit"] < end]
+        if not any(row["submit"] >= start and row["start"] != MISSING for row in rows):
+            raise RunError(f"{self.record.folder}: no job has started that was submitted in {name}")
+        rows.sort(key=lambda row: (row["submit"], row["number"]))
+        log = folder / "log.sacct"
+        log.write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
+        epoch = rows[0]["submit"]
+        closed = list(outages(self.record.outages(), epoch, end))
+        command = [sys.executable, "-m", "cpsched", "compare", str(log), "--system", self.system]
+        command += ["--out", str(folder / "runs"), "--baseline", self.baseline]
+        for dispatcher in dict.fromkeys((self.baseline, *self.dispatchers)):
+            command += ["--dispatcher", dispatcher]
+        if len(closed) > 1:
+            table = folder / "outages.csv"
+            table.write_text("\n".join([*closed, ""]), encoding="utf-8")
+            command += ["--outages", f"table:file={table}"]
+        return command
+
+    def facts(self, start: int, end: int) -> Iterator[str]:
+        """Yield lines on what really happened to the jobs submitted in ``[start, end)``."""
+        rows = [row for row in self.record.jobs() if start <= row["submit"] < end]
+        began = [row for row in rows if row["start"] != MISSING and row["state"] != "PENDING"]
+        waits = sorted(max(row["start"] - max(row["submit"], row["eligible"]), 0) for row in began)
+        first, last = (datetime.fromtimestamp(second, UTC) for second in (start, end))
+        yield f"Jobs submitted from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} (UTC)"
+        yield f"{counted(len(rows), 'job')}, {len(began):,} of them started"
+        if waits:
+            mean = duration(sum(waits) / len(waits))
+            yield f"as it was: mean wait {mean}, longest {duration(waits[-1])}"
+        unknown = sum(row["gone"] and not row["end_known"] for row in rows)
+        if unknown:
+            yield f"of {counted(unknown, 'job')} the end is only known to the next snapshot"
+        missed = [
+            min(until, end) - max(since, start)
+            for since, until in self.record.gaps()
+            if since < end and until > start
+        ]
+        if missed:
+            yield f"nothing was seen for {duration(sum(missed))}: jobs may be missing"
+
+
+def first_seen(record: Record) -> int | None:
+    """Return when the twin began, Unix seconds; None if it has not."""
+    return min((row["first_seen"] for row in record.jobs()), default=None)
+
+
+def monday(now: int) -> int:
+    """Return when the week of a moment began, Unix seconds (UTC)."""
+    date = datetime.fromtimestamp(now, UTC)
+    midnight = date.replace(hour=0, minute=0, second=0, microsecond=0)
+    return int((midnight - timedelta(days=date.weekday())).timestamp())
+
+
+def name_of(start: int) -> str:
+    """Return what a week is called: ``2026-W47``."""
+    year, week, _ = datetime.fromtimestamp(start, UTC).isocalendar()
+    return f"{year}-W{week:02}"

@@ -1,0 +1,91 @@
+"""``cpsched slurm twin``: follow a Slurm, and say what other dispatchers would have gained."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cpsched.cli.options import SystemName  # noqa: TC001  (typer reads it)
+from cpsched.cli.output import echo
+from cpsched.errors import ConfigError, RunError
+
+
+def command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="What it has seen; it goes on where it was.")
+    ],
+    system: SystemName,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            help="What stands for the site's own policy: slurm:policy=FILE of cpsched slurm import."
+        ),
+    ] = "easy",
+    dispatcher: Annotated[
+        list[str] | None,
+        typer.Option("--dispatcher", "-d", help="To compare with it; repeat for several."),
+    ] = None,
+    every: Annotated[
+        int, typer.Option(min=1, help="Seconds between two looks.", metavar="SECONDS")
+    ] = 30,
+    report: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=366,
+            help="Do not follow: write the statement of the last so many days.",
+            metavar="DAYS",
+        ),
+    ] = None,
+    socket: Annotated[
+        Path | None,
+        typer.Option(help="Read by slurmrestd at this socket. [squeue, sinfo]", metavar="FILE"),
+    ] = None,
+) -> None:
+    """
+    Follow a live Slurm, reading only, and state each week what other dispatchers would have gained.
+
+    It survives being stopped: call it again with the same folder.
+    """
+    from cpsched import systems
+    from cpsched.spec import build
+    from slurm_adapter.live.record import Record
+    from slurm_adapter.live.scontrol import Scontrol
+    from slurm_adapter.live.slurmrestd import Slurmrestd
+    from slurm_adapter.live.twin import Twin
+
+    # What is wrong with names shall be known now, not after a week.
+    systems.load(system)
+    names = dispatcher or ["rollout"]
+    for name in (baseline, *names):
+        build("dispatchers", name)
+    if report is not None and not (folder / "open.parquet").exists():
+        raise ConfigError("has no record of a twin", where=folder)
+    twin = Twin(
+        record=Record(folder, patience=max(10 * every, 600)),
+        system=system if not Path(system).exists() else str(Path(system).absolute()),
+        baseline=baseline,
+        dispatchers=names,
+        interval=every,
+        say=echo,
+    )
+    if report is not None:
+        end = int(time.time())
+        name = f"last-{report}-days"
+        process = twin.begin_statement(name, end - report * 86400, end)
+        if process.wait():
+            wrong = (folder / "weeks" / f"{name}.err").read_text(encoding="utf-8")
+            raise RunError(wrong.strip() or "the comparison failed")
+        echo((folder / "weeks" / f"{name}.txt").read_text(encoding="utf-8"))
+        return
+    stop = threading.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: stop.set())
+    backend = Scontrol() if socket is None else Slurmrestd(socket)
+    echo(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
+    twin.follow(backend, stop.wait)

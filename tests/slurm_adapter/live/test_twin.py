@@ -1,0 +1,224 @@
+"""A twin sees every job of a Slurm, goes on after it was stopped, and states what it saw."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from pyarrow import parquet
+
+from cpsched import systems, traces
+from cpsched.errors import RunError
+from cpsched.mapping import fit
+from cpsched.model.types import MISSING, Status
+from slurm_adapter.live import record as records
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.log_of import lines, outages
+from slurm_adapter.live.record import Record
+from slurm_adapter.live.twin import Twin, monday, name_of
+
+
+@pytest.fixture
+def slurm():
+    """A Slurm in memory with the nodes of Eurora."""
+    return FakeSlurm(systems.load("eurora"))
+
+
+def submit(slurm, seconds, **asked):
+    """Submit a job that Slurm may start."""
+    usual = {"held": False, "user": "ada", "partition": "parallel"}
+    # The fake starts a job on the nodes it is bound to, or else on the first.
+    usual["required"] = (f"node{slurm._count % 64 + 1:03}",)
+    return slurm.submit(seconds=seconds, **{**usual, **asked})
+
+
+def test_a_job_is_seen_from_its_submit_to_its_end(slurm, tmp_path):
+    """It starts a second after its submit, and runs for 100 s."""
+    record = Record(tmp_path)
+    key = submit(slurm, 100, cpus=4, time_limit=7200)
+    assert record.see(slurm.snapshot(), slurm)
+    slurm.advance(50)
+    assert record.see(slurm.snapshot(), slurm)
+    assert not record.see(slurm.snapshot(), slurm)
+    slurm.advance(100)
+    record.see(slurm.snapshot(), slurm)
+    (row,) = record.jobs()
+    assert (row["key"], row["state"], row["gone"], row["end_known"]) == (
+        key,
+        "COMPLETED",
+        True,
+        True,
+    )
+    assert row["start"] - row["submit"] == 1
+    assert row["end"] - row["start"] == 100
+    assert (row["held_cores"], row["user"]) == (4, "ada")
+
+
+def test_it_goes_on_after_a_stop_and_loses_nothing(slurm, tmp_path, monkeypatch):
+    """
+    Parts of three jobs; a new record at every look, as after a kill.
+
+    Jobs come and go between two looks, too: those that come later tell of them.
+    """
+    monkeypatch.setattr(records, "_PART", 3)
+    chance = random.Random(1)
+    keys = []
+    for _ in range(25):
+        keys.append(submit(slurm, chance.randint(1, 60), cpus=chance.randint(1, 16)))
+        slurm.advance(10)
+        keys.append(submit(slurm, 50))
+        Record(tmp_path).see(slurm.snapshot(), slurm)
+    slurm.advance(100)
+    Record(tmp_path).see(slurm.snapshot(), slurm)
+    rows = list(Record(tmp_path).jobs())
+    assert sorted(row["key"] for row in rows) == sorted(keys)
+    assert all(row["gone"] and row["state"] == "COMPLETED" for row in rows)
+    assert len(list(tmp_path.glob("jobs-*.parquet"))) == 16
+    assert parquet.read_table(tmp_path / "jobs-000001.parquet").num_rows == 3
+    assert not list(tmp_path.glob(".partial*"))
+
+
+def test_a_stop_between_two_files_gives_no_job_twice(slurm, tmp_path, monkeypatch):
+    """The part is written, and the rest is as it was before."""
+    monkeypatch.setattr(records, "_PART", 2)
+    submit(slurm, 5)
+    submit(slurm, 5)
+    Record(tmp_path).see(slurm.snapshot(), slurm)
+    slurm.advance(2)
+    record = Record(tmp_path)
+    record.see(slurm.snapshot(), slurm)
+    slurm.advance(20)
+
+    def killed(self, name, *rest):
+        write(self, name, *rest)
+        if name.startswith("jobs-"):
+            raise KeyboardInterrupt
+
+    write = Record._write
+    with monkeypatch.context() as patched:
+        patched.setattr(Record, "_write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            record.see(slurm.snapshot(), slurm)
+    again = Record(tmp_path)
+    again.see(slurm.snapshot(), slurm)
+    assert sorted(row["key"] for row in again.jobs()) == ["1", "2"]
+
+
+def test_a_job_that_is_queued_again_is_two_attempts(slurm, tmp_path):
+    """The first one ends where the second is submitted."""
+    record = Record(tmp_path)
+    key = submit(slurm, 500)
+    slurm.advance(10)
+    record.see(slurm.snapshot(), slurm)
+    slurm.requeue(key)
+    record.see(slurm.snapshot(), slurm)
+    slurm.advance(600)
+    record.see(slurm.snapshot(), slurm)
+    first, second = record.jobs()
+    assert (first["state"], second["state"]) == ("REQUEUED", "COMPLETED")
+    assert first["end"] <= second["start"]
+
+
+def test_jobs_that_slurm_forgets_end_where_they_were_last_seen(slurm, tmp_path):
+    """Nobody knows how a job ended: it is said to have completed, its end to be unsure."""
+    record = Record(tmp_path)
+    submit(slurm, 30)
+    slurm.advance(10)
+    record.see(slurm.snapshot(), slurm)
+    gone = replace(slurm.snapshot(), jobs={}, now=slurm.now + 60)
+    slurm._gone.clear()
+    record.see(gone, slurm)
+    (row,) = record.jobs()
+    assert (row["state"], row["end"], row["end_known"]) == ("COMPLETED", gone.now, False)
+
+
+def test_nodes_out_of_service_and_times_without_a_look(slurm, tmp_path):
+    """A node is closed for 300 s; later nothing is seen for an hour."""
+    record = Record(tmp_path)
+    record.see(slurm.snapshot(), slurm)
+    slurm.close("node007")
+    record.see(slurm.snapshot(), slurm)
+    began = slurm.now
+    slurm.advance(300)
+    slurm.open("node007")
+    record.see(slurm.snapshot(), slurm)
+    assert record.outages() == [("node007", began, began + 300)]
+    slurm.advance(3600)
+    again = Record(tmp_path)
+    again.see(slurm.snapshot(), slurm)
+    assert again.gaps() == [(began + 300, began + 3900)]
+    assert list(outages(again.outages(), began - 50, slurm.now)) == [
+        "node,from,to",
+        "node007,50,350",
+    ]
+
+
+def test_the_record_is_a_log(slurm, tmp_path):
+    """What users wrote is not taken for columns; GPUs, limits and states are as they were."""
+    record = Record(tmp_path / "twin")
+    submit(slurm, 100, cpus=8, gres_per_node="gres:gpu:1", required=("node040",), nodes_min=1,
+           time_limit=1800, name="a|b\nc", account="chem", qos="high", mem=1024)  # fmt: skip
+    cancelled = submit(slurm, 100, held=True)
+    record.see(slurm.snapshot(), slurm)
+    slurm.advance(30)
+    record.see(slurm.snapshot(), slurm)
+    slurm.cancel(cancelled)
+    slurm.advance(200)
+    record.see(slurm.snapshot(), slurm)
+    path = tmp_path / "log.sacct"
+    path.write_text("\n".join([*lines(record.jobs()), ""]))
+    workload = traces.read(path)
+    fitted = fit(workload, systems.load("eurora"))
+    assert not fitted.rejected
+    row = workload.job_id.tolist().index("1")
+    assert (workload.runtime[row], workload.requested_time[row]) == (100, 1800)
+    assert workload.recorded_start[row] - workload.submit[row] == 1
+    assert workload.per_node[row][workload.resources.index("gpu")] == 1
+    assert (workload.qos.decode()[row], workload.group.decode()[row]) == ("high", "chem")
+    other = 1 - row
+    assert workload.cancel[other] != MISSING
+    assert workload.status[other] == Status.CANCELLED
+
+
+def test_a_statement_compares_dispatchers_on_what_was_seen(slurm, tmp_path):
+    """Two hundred jobs; what was is beside what would have been."""
+    twin = Twin(
+        record=Record(tmp_path / "twin"), system="eurora", baseline="fifo", dispatchers=["easy"]
+    )
+    chance = random.Random(2)
+    start = slurm.now
+    for _ in range(120):
+        for _ in range(2):
+            submit(slurm, chance.randint(60, 3000), cpus=chance.choice((1, 4, 16)))
+        slurm.advance(60)
+        twin.record.see(slurm.snapshot(), slurm)
+    slurm.advance(4000)
+    twin.record.see(slurm.snapshot(), slurm)
+    process = twin.begin_statement("test", start, slurm.now)
+    assert process.wait(120) == 0, (tmp_path / "twin/weeks/test.err").read_text()
+    told = (tmp_path / "twin/weeks/test.txt").read_text()
+    assert "240 jobs, 240 of them started" in told
+    assert "as it was: mean wait" in told
+    assert "easy" in told
+    assert "fifo" in told
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path):
+    """Nothing is written into it."""
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(RunError, match="files that are not of a twin"):
+        Record(tmp_path)
+    other = tmp_path / "broken"
+    other.mkdir()
+    (other / "open.parquet").write_text("no")
+    with pytest.raises(RunError, match="is not the record of a twin"):
+        Record(other)
+
+
+def test_weeks_begin_on_monday():
+    """2026-11-23 is a Monday, of week 48."""
+    wednesday = 1795608000
+    assert monday(wednesday) % 86400 == 0
+    assert 0 <= wednesday - monday(wednesday) < 7 * 86400
+    assert name_of(monday(wednesday)) == "2026-W48"
