@@ -248,7 +248,7 @@ class Recorded(Dispatcher):
         for row, handle in zip(
             view.waiting.rows.tolist(), view.waiting.handle.tolist(), strict=True
         ):
-            held = passes.wait_note(row) or NODES
+            held = passes.wait_note(row).partition(":")[0] or NODES
             self.reasons[handle] = STARTS if handle in started else held
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cpsched.kernels.slurm_records import Limits
+from cpsched.words import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -115,6 +116,8 @@ class LimitBook:
         self._kind = {name: at for at, name in enumerate(kinds, start=1)}
         self.reasons: list[str] = []
         self._counters: dict[object, int] = {}
+        #: Of each counter: the limit, its TRES if it has one, and whose it is.
+        self._keys: list[tuple[Any, ...]] = []
         self._used, self._most, self._stops = _Column(np.int64), _Column(np.int64), _Column(bool)
         self._first = _Column(np.int64)
         self._first.append(0)
@@ -173,10 +176,44 @@ class LimitBook:
             for at in range(self._first.array[template], self._first.array[template + 1])
         )
 
+    def told(self, counter: int, template: int, amounts: AnyArray) -> str:
+        """
+        Return the limit that a counter is: whose, how high, how much is in use and asked for.
+
+        Parameters
+        ----------
+        template, amounts
+            Of the job, with the leading 1. '' if it does not count there.
+        """
+        limit, *scope = self._keys[counter]
+        own = range(self._first.array[template], self._first.array[template + 1])
+        at = next((at for at in own if self._counter.array[at] == counter), -1)
+        if at < 0:
+            return ""
+        asked = int(amounts[self._kinds.array[at]] * self._factor.array[at])
+        used, most = int(self._used.array[counter]), int(self._most.array[counter])
+        if limit == "job":
+            return self.reasons[counter]
+        tres = str(scope.pop(0)) if self._kinds.array[at] else ""
+        numbers = (
+            amount(tres, number) if tres else f"{number:,}" for number in (used, most, asked)
+        )
+        whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
+        said = "{} of {} in use, it asks for {}".format(*numbers)
+        return f"{self.reasons[counter]}: {whose or f'{limit} of {self._holder(scope)}'}, {said}"
+
+    def _holder(self, scope: Sequence[object]) -> str:
+        """Return whose limit it is."""
+        kind, which, *each = scope
+        if kind == "qos":
+            return f"QOS {which}" + (" for each user or account" if each else "")
+        one = self._associations[int(str(which))]
+        return f"user {one.user}" if one.user else f"account {one.account}"
+
     def _add(
         self,
         rank: int,
-        key: object,
+        key: tuple[Any, ...],
         most: int,
         reason: str,
         kind: int,
@@ -193,6 +230,7 @@ class LimitBook:
             # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
             self._stops.append(kind > 0)
             self.reasons.append(reason)
+            self._keys.append(key)
         self._entries.append((rank, counter, kind, factor, checked))
 
     def _finish(self) -> None:

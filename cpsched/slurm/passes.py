@@ -405,9 +405,13 @@ class Passes(Dispatcher):
         return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived
 
     def wait_note(self, row: int) -> str:
-        """Return the limit that holds a job, as ``squeue`` names it."""
-        over = self._holding(row)
-        return self._records.limits.reasons[over] if over >= 0 else ""
+        """Return the limit that holds a job, as ``squeue`` names it, whose it is and its use."""
+        over, records = self._holding(row), self._records
+        told = (
+            records.limits.told(over, int(records.table[one, r.TEMPLATE]), records.amounts[one])
+            for one in (records.records_of(row) if over >= 0 else ())
+        )
+        return next(filter(None, told), "")
 
     def _holding(self, row: int) -> int:
         """Return a counter of the limits that holds a job now, -1 if none does."""

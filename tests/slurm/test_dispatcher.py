@@ -421,12 +421,17 @@ MaxWall = "00:01:00"
         about = explain(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
         return about.waiting.note
 
+    asks = " in use, it asks for"
     for limit, gone in (
         ("QOSMaxWallDurationPerJobLimit", 'MaxWall = "00:01:00"\n'),
-        ("AssocMaxJobsLimit", "MaxJobs = 0"),
-        ("AssocGrpJobsLimit", "GrpJobs = 0"),
-        ("QOSMaxCpuPerUserLimit", 'MaxTRESPU = "cpu=1"'),
-        ("AssocGrpCpuLimit", ""),
+        (f"AssocMaxJobsLimit: MaxJobs of user ann, 0 of 0{asks} 1", "MaxJobs = 0"),
+        (f"AssocGrpJobsLimit: GrpJobs of account lab, 0 of 0{asks} 1", "GrpJobs = 0"),
+        (
+            "QOSMaxCpuPerUserLimit: MaxTRESPU of QOS q for each user or account,"
+            f" 0 cpu of 1 cpu{asks} 2 cpu",
+            'MaxTRESPU = "cpu=1"',
+        ),
+        (f"AssocGrpCpuLimit: GrpTRES of account lab, 0 cpu of 1 cpu{asks} 2 cpu", ""),
     ):
         assert named(policy) == limit
         policy = policy.replace(gone, "")
