@@ -104,8 +104,10 @@ class Recording:
         if all(path.exists() for path in known):
             described: dict[str, Any] = {"scontrol": (*known, *([more] if more.exists() else []))}
         else:
-            described = {"conf": folder / "slurm.conf", "gres": folder / "gres.conf"}
-        files = Files(assoc=folder / "assoc-tree.txt", qos=folder / "qos.txt", **described)
+            described = {"conf": folder / "slurm.conf"}
+        optional = {"gres": "gres.conf", "assoc": "assoc-tree.txt", "qos": "qos.txt"}
+        given = {key: folder / name for key, name in optional.items() if (folder / name).exists()}
+        files = Files(**described, **given)
         return cls(
             folder=folder,
             site=read_site(files, folder.name),

@@ -45,6 +45,7 @@ from cpsched.kernels.slurm_records import (
     SEVERAL,
     TEMPLATE,
     TESTED,
+    TIGHT,
     UNTIL,
     USER,
     WINDOW,
@@ -416,7 +417,7 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
         rejected = False
         start = profile.times[at]
         records[record, PLANNED] = start
-        pieces = choose_as_slurm(placer, low, groups_of(profile), request)
+        pieces = choose_as_slurm(placer, low, groups_of(profile), request, numbers[TIGHT])
         profile = split_groups(profile, pieces)
         if at == 0 and over < 0:
             occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)

@@ -25,6 +25,7 @@ from cpsched.kernels.slurm_records import (
     ROW,
     SEVERAL,
     TEMPLATE,
+    TIGHT,
     UNTIL,
     count_in,
     holds_up,
@@ -141,7 +142,7 @@ def main_pass(order, records, rules, limits, cols, machine, placer, profile):
             pieces = np.empty((0, 3), dtype=np.int64)
             in_time = numbers[NOW] + request.duration <= records[record, UNTIL]
             if in_time and shortage(machine, level, groups_of(profile), request, rooms) == FITS:
-                pieces = choose_as_slurm(placer, level, groups_of(profile), request)
+                pieces = choose_as_slurm(placer, level, groups_of(profile), request, numbers[TIGHT])
             if len(pieces) > 0:
                 placed, num_placed = append(placed, num_placed, pieces, record)
                 profile = split_groups(profile, pieces)

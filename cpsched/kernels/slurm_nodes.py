@@ -103,8 +103,23 @@ def _split_as_slurm(machine, groups, request, caps, order, pieces):
     return 0
 
 
+@leaf
+def _tightest_first(request, caps, order, count):
+    """Put the group whose nodes have the least room, but enough for the job, before the others."""
+    best = -1
+    for i in range(count):
+        enough = caps[order[i]] >= request.units
+        if enough and (best < 0 or caps[order[i]] < caps[order[best]]):
+            best = i
+    if best > 0:
+        chosen = order[best]
+        for i in range(best, 0, -1):
+            order[i] = order[i - 1]
+        order[0] = chosen
+
+
 @inner
-def choose_as_slurm(machine, level, groups, request):
+def choose_as_slurm(machine, level, groups, request, tight):
     """
     Place a job on what is free on groups as Slurm does; see :mod:`cpsched.dispatch.slurm_backfill`.
 
@@ -112,6 +127,8 @@ def choose_as_slurm(machine, level, groups, request):
     ----------
     machine
         Its policy is ``LOWEST_SWITCH``, or ``CONTIGUOUS`` where the nodes are a line.
+    tight
+        Whether a job that one node of the best part holds gets the one with the least room.
 
     Returns
     -------
@@ -151,7 +168,9 @@ def choose_as_slurm(machine, level, groups, request):
     least = ONE
     while True:
         count = _usable(groups, caps, least, order)
-        order_by_parts(machine, machine.policy, groups, request, caps, order, count)
+        _, best = order_by_parts(machine, machine.policy, groups, request, caps, order, count)
+        if tight and request.nodes_min == 1:
+            _tightest_first(request, caps, order, best)
         k = fill_greedily(groups.size, request, caps, order, count, pieces)
         if k > 0:
             return pieces[:k]

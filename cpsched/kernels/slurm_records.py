@@ -60,7 +60,9 @@ NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS = range(20, 24)
 #: Seconds within which ends count as one, at first (0: they do not), and by how much more for those
 #: that follow; 0 for twice as much each time.
 ENDS_WITHIN, ENDS_MORE = 24, 25
-NUM_NUMBERS = 26
+#: Whether a job that fits on one node of a run gets the one with the least room that is enough.
+TIGHT = 26
+NUM_NUMBERS = 27
 
 
 class Rules(NamedTuple):
@@ -184,7 +186,7 @@ def plain_numbers() -> IntArray:
     """Return the numbers of a pass that nothing holds back."""
     numbers = np.full(NUM_NUMBERS, FAR, dtype=np.int64)
     numbers[MAIN], numbers[RESOLUTION], numbers[LEAST_PRIORITY] = 1, 1, -FAR
-    numbers[[GAP, LIMITS_STOP, ENDS_WITHIN, ENDS_MORE]] = 0
+    numbers[[GAP, LIMITS_STOP, ENDS_WITHIN, ENDS_MORE, TIGHT]] = 0
     numbers[[NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS]] = 0
     return numbers
 

@@ -145,7 +145,7 @@ class Passes(Dispatcher):
         numbers[r.ARRAY_RESERVATIONS] = policy["bf_max_job_array_resv"]
         numbers[r.WINDOW] = policy["bf_window"] * 60
         numbers[r.RESOLUTION] = policy["bf_resolution"]
-        numbers[r.CLOSE], numbers[r.GAP] = 1, 1
+        numbers[r.CLOSE], numbers[r.GAP], numbers[r.TIGHT] = 1, 1, 1
         numbers[r.LEAST_PRIORITY] = policy["bf_min_prio_reserve"]
         numbers[r.LIMITS_STOP] = policy["assoc_limit_stop"]
         numbers[r.NUM_PARTITIONS] = len(self._records.partitions)

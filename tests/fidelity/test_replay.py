@@ -86,9 +86,8 @@ def test_slurm_takes_it_that_others_start_its_jobs(tmp_path: Path) -> None:
     spec = f"slurm:policy={tmp_path / 'policy.toml'}"
     log = recorded(spec)
     own = asked(log, spec)
-    # Fair share makes the order of the queue sensitive to a minute.
-    assert own.same > 0.6
-    assert own.same > asked(log, "fifo").same
+    # Fair share makes the order of the queue sensitive to a minute: between 0.3 and 0.8 by the jobs.
+    assert own.same > asked(log, "fifo").same + 0.2
 
 
 def test_a_record_that_waited_longer_is_told_as_earlier() -> None:

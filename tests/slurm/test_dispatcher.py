@@ -341,6 +341,23 @@ def test_an_unknown_node_of_a_reservation_is_named():
         starts(jobs((0, 1, 1)), machine((1,)), slurm(RESERVED.replace("n0", "n7")))
 
 
+@pytest.mark.parametrize(
+    ("units", "nodes"),
+    [(8, [1]), (4, [0]), (7, [0]), (9, [2]), (20, [0, 1, 2])],
+)
+def test_a_job_of_one_node_gets_the_one_with_the_least_room_that_is_enough(units, nodes):
+    """
+    Four nodes of 16 cores, 9 of the first and 8 of the second in use.
+
+    Larger jobs fill the run from its beginning, as a real Slurm does (see the recordings' README).
+    """
+    workload = jobs((0, 9, 100), (0, 16, 1), (1, 8, 100), (10, units, 5), nodes_max=[1, 1, 1, 4])
+    system = machine((16,), (16,), (16,), (16,))
+    segments = run(workload, system, slurm()).schedule.segments
+    assert segments.node[segments.job == 2].tolist() == [1]
+    assert segments.node[segments.job == 3].tolist() == nodes
+
+
 # --- preemption ----------------------------------------------------------------------------------
 
 BY_QOS = """
