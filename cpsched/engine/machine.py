@@ -82,6 +82,12 @@ class Machine:
         self.num_running = 0
 
     @property
+    def classes(self) -> BoolArray:
+        """The nodes that each class of jobs may use, down or not, shape ``(C, N)``."""
+        found: BoolArray = self._classes
+        return found
+
+    @property
     def num_waiting(self) -> int:
         """Jobs in the queue."""
         return self._queue_end - self._queue_first

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.engine.jobs_of import jobs_of
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.jobtable import JobTable
@@ -144,35 +145,51 @@ class Present:
     def of_cluster(
         cls,
         cluster: Cluster,
-        jobs: Fitted,
         *,
         dispatcher: str,
         settings: Settings,
+        ran: Mapping[int, int] | None = None,
+        begin: Mapping[int, int] | None = None,
+        dependency: Mapping[int, int] | None = None,
         outages: Outages | None = None,
+        epoch: int | None = None,
     ) -> Present:
         """
         Return the present of a machine that somebody else runs.
 
         Parameters
         ----------
-        jobs
-            The cluster's jobs by handle, none of them rejected; of those that have ended, how long
-            they ran. A job that is held has a ``begin`` to come or a ``dependency``.
         dispatcher
             The specification of the cluster's.
+        ran
+            Seconds that jobs ran that have ended, by handle; those that are left out never did.
+        begin, dependency
+            Of held jobs, by handle: until when, and which jobs they wait for. Of other held ones
+            nothing is known, and they could start at once.
         outages
             Those that are known.
+        epoch
+            Unix time of second 0.
         """
-        columns = cluster.machine.store.columns[: len(jobs.workload)]
+        jobs = jobs_of(
+            cluster,
+            ran=ran or {},
+            begin=begin or {},
+            dependency=dependency or {},
+            epoch=epoch,
+        )
+        num = len(jobs.workload)
+        columns = cluster.machine.store.columns[:num]
         states = columns[:, c.STATE]
-        ended, ran = states == c.ENDED, jobs.workload.runtime
-        began = (ended & (ran > 0)) | (states == c.RUNNING)
-        end = np.where(began, columns[:, c.START] + ran, cluster.now)
+        ended, runtime = states == c.ENDED, jobs.workload.runtime
+        began = states == c.RUNNING
+        began[list(ran or ())] = True
+        end = np.where(began, columns[:, c.START] + runtime, cluster.now)
         became = np.where(began, int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED))
         releases, dependents = _held(states, jobs, cluster.now)
         saved = {
             "now": cluster.now,
-            "next_submit": len(jobs.workload),
+            "next_submit": num,
             "tick": -1,
             "start_time": np.where(began, columns[:, c.START], MISSING),
             "end_time": np.where(ended, end, MISSING),

@@ -123,21 +123,48 @@ def test_what_a_predictor_said_of_a_job_holds_when_it_comes_again():
 
 
 def test_a_machine_somebody_else_runs_goes_on_too():
-    """A cluster with a running and a waiting job, and one whose begin is to come."""
-    system = machine([1])
-    cluster = Cluster(system, "fifo")
+    """A cluster with a running and a waiting job, and two that are held: by a begin, by a job."""
+    cluster = Cluster(machine([1]), "fifo")
     ask = Request(requested_time=20)
     running, waiting = cluster.submit(ask, 0), cluster.submit(ask, 1)
-    held = cluster.submit(ask, 2, held=True)
+    late = cluster.submit(ask, 2, held=True)
+    after = cluster.submit(ask, 2, held=True)
     cluster.start(cluster.decide(2).actions, 2)
-    begin = [MISSING, MISSING, 30]
-    fitted = fit(jobs((0, 1, 0, 20), (1, 1, 0, 20), (2, 1, 0, 20), begin=begin), system)
-    present = Present.of_cluster(cluster, fitted, dispatcher="fifo", settings=Settings())
+    present = Present.of_cluster(
+        cluster,
+        dispatcher="fifo",
+        settings=Settings(),
+        begin={late: 30},
+        dependency={after: waiting},
+    )
     assert present.in_state(c.RUNNING).tolist() == [running]
-    assert present.in_state(c.WAITING, c.HELD).tolist() == [waiting, held]
-    future = present.future(np.array([9, 4, 4]), Coming.none())
+    assert present.in_state(c.WAITING, c.HELD).tolist() == [waiting, late, after]
+    future = present.future(np.array([9, 4, 4, 3]), Coming.none())
     future.run()
-    assert future.start_time.tolist() == [2, 11, 30]
+    assert future.start_time.tolist() == [2, 11, 30, 15]
+
+
+@given(workload=workloads(), system=machines(), until=st.integers(0, 60))
+@settings(max_examples=40)
+def test_a_cluster_alone_tells_the_same_as_the_simulation(workload, system, until):
+    """Of jobs that are neither held nor change size: the same futures."""
+    fitted = fit(workload.select(end=until), system)
+    simulator = halted(fitted, "easy", until)
+    num = int(simulator.state()["next_submit"])
+    held = simulator.machine.store.columns[:num, c.STATE] == c.HELD
+    rigid = (simulator.machine.store.columns[:num, c.JOB_TYPE] == 0).all()
+    again = simulator.machine.store.columns[:num, c.ATTEMPTS].any()
+    assume(num == len(simulator.arrivals) > 0 and not held.any() and rigid and not again)
+    ended = np.flatnonzero(simulator.end_time[:num] != MISSING).tolist()
+    ran = {row: int(simulator.end_time[row] - simulator.start_time[row]) for row in ended}
+    first = present_of(simulator, fitted, "easy")
+    second = Present.of_cluster(simulator.cluster, dispatcher="easy", settings=Settings(), ran=ran)
+    elapsed = np.maximum(simulator.now - simulator.start_time, 0)
+    runtime = np.where(simulator.start_time == MISSING, 7, elapsed + 3)
+    one, other = (present.future(runtime, Coming.none()) for present in (first, second))
+    one.run()
+    other.run()
+    assert one.start_time.tolist() == other.start_time.tolist()
 
 
 def test_how_long_a_node_stays_down_is_not_known():
