@@ -29,6 +29,8 @@ def register(app: typer.Typer) -> None:
     )
     slurm.command("import")(import_command)
     slurm.command("fidelity")(fidelity.command)
+    slurm.command("plan")(live.plan_command)
+    slurm.command("run")(live.run_command)
     slurm.command("demo")(live.demo_command)
     slurm.command("twin")(twin_command.command)
     app.add_typer(slurm, name="slurm")

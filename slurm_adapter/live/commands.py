@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import tempfile
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cpsched.cli.options import Seed
-from cpsched.cli.output import counted, echo
+from cpsched.cli.options import AsJson, Dispatcher, Predictor, Seed
+from cpsched.cli.output import counted, echo, escaped
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cpsched.model.system import System
+    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.engine import Counts
+    from slurm_adapter.live.plan import Plan
+
+SystemFile = Annotated[
+    str | None,
+    typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
+]
+BackendName = Annotated[
+    Literal["scontrol", "slurmrestd"], typer.Option("--backend", help="How to talk to Slurm.")
+]
+Socket = Annotated[
+    Path | None, typer.Option("--socket", help="Unix socket of slurmrestd.", metavar="PATH")
+]
 
 
 def demo_command(
@@ -40,14 +62,187 @@ def demo_command(
         tempfile.TemporaryDirectory(prefix="cpsched-slurm-") as folder,
         PrivateSlurm(Path(folder) / "slurm", site) as slurm,
     ):
-        for job in demo.jobs(jobs, seed, mean=mean):
+        most = max(min(machine.num_nodes, nodes) // 8, 1)
+        for job in demo.jobs(jobs, seed, mean=mean, most_nodes=most):
             demo.submit(slurm, job)
         echo(f"Slurm is up with {counted(len(slurm.nodes), 'node')}, {counted(jobs, 'held job')}.")
         echo("In another terminal:\n")
         echo(f"  export SLURM_CONF={slurm.conf}")
-        echo("  squeue\n")
+        echo("  cpsched slurm plan -d easy")
+        echo("  cpsched slurm run -d easy --act --state live-state\n")
         echo("Ctrl-C stops it.")
         try:
             stop.wait()
         except KeyboardInterrupt:
             echo("Stopping.")
+
+
+def plan_command(
+    system: SystemFile = None,
+    dispatcher: Dispatcher = "easy",
+    predictor: Predictor = "requested",
+    backend: BackendName = "scontrol",
+    socket: Socket = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a dispatcher would start now on a live Slurm; nothing is told to it."""
+    from slurm_adapter.live.plan import plan
+
+    slurm = _backend(backend, socket)
+    found = plan(slurm, _system(system, slurm), dispatcher, predictor, seed)
+    if as_json:
+        echo(json.dumps(found.document(), indent=1))
+        return
+    for line in _table(found):
+        echo(line)
+
+
+def run_command(
+    system: SystemFile = None,
+    dispatcher: Dispatcher = "easy",
+    predictor: Predictor = "requested",
+    act: Annotated[bool, typer.Option("--act", help="Tell Slurm. Otherwise only say.")] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state", help="Folder of the journal and of what is known; needed with --act."
+        ),
+    ] = None,
+    mark: Annotated[
+        str, typer.Option(help="AdminComment or comment of the held jobs that are ours.")
+    ] = "cpsched",
+    partition: Annotated[
+        list[str] | None, typer.Option(help="Only jobs of this partition; repeat for several.")
+    ] = None,
+    user: Annotated[
+        list[str] | None, typer.Option(help="Only jobs of this user; repeat for several.")
+    ] = None,
+    starts: Annotated[int, typer.Option(min=1, help="Most starts a cycle.", metavar="N")] = 50,
+    patience: Annotated[
+        float,
+        typer.Option(min=1, help="Take back a job that does not run by then.", metavar="SECONDS"),
+    ] = 8,
+    slowest: Annotated[
+        float,
+        typer.Option(min=0.1, help="Between looks while nothing happens.", metavar="SECONDS"),
+    ] = 2,
+    backend: BackendName = "scontrol",
+    socket: Socket = None,
+    seed: Seed = 0,
+) -> None:
+    """Decide for the jobs of a live Slurm that are held for it, until SIGTERM or Ctrl-C."""
+    from slurm_adapter.live.engine import Engine, Filter, Limits
+    from slurm_adapter.live.mirror import Mirror
+
+    slurm = _backend(backend, socket)
+    machine = _system(system, slurm)
+    engine = Engine(
+        slurm,
+        lambda mine: Mirror(machine, dispatcher, predictor, mine=mine, seed=seed),
+        folder=state,
+        act=act,
+        ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
+        limits=Limits(starts=starts, patience=patience, slowest=slowest),
+        say=_say,
+    )
+    with _stopped_by_signals() as stop:
+        _say(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
+        try:
+            with engine.opened():
+                engine.run(stop)
+        finally:
+            _say(_summary(engine.counts))
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Give an event that SIGTERM and SIGINT set."""
+    stop = threading.Event()
+    signs = (signal.SIGTERM, signal.SIGINT)
+    before = {sign: signal.signal(sign, lambda *_: stop.set()) for sign in signs}
+    try:
+        yield stop
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
+
+
+def _say(line: str) -> None:
+    """Print a line with the time at once: whoever reads it may read a pipe."""
+    echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
+    sys.stdout.flush()
+
+
+def _summary(counts: Counts) -> str:
+    latencies = sorted(counts.latencies)
+    shown = f", median {latencies[len(latencies) // 2]:.1f} s to run" if latencies else ""
+    return (
+        f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} told to start,"
+        f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
+        f" {counts.taken_back} taken back, {counts.refused} refused"
+    )
+
+
+def _backend(name: str, socket: Path | None) -> Backend:
+    from slurm_adapter.live.scontrol import Scontrol
+    from slurm_adapter.live.slurmrestd import Slurmrestd
+
+    if name == "scontrol":
+        return Scontrol()
+    if socket is None:
+        raise ConfigError("needs the socket that slurmrestd listens on", key="--socket")
+    return Slurmrestd(socket)
+
+
+def _system(name: str | None, backend: Backend) -> System:
+    from cpsched import systems
+    from slurm_adapter.live.plan import system_of
+
+    return system_of(backend) if name is None else systems.load(name)
+
+
+def _table(plan: Plan) -> Iterator[str]:
+    """Yield the lines of a plan for people."""
+    from cpsched.cli.report import width
+    from cpsched.systems.hostlist import compress
+    from cpsched.tables import Column, Table
+
+    starting = [one for one in plan.jobs if one.nodes]
+    yield (
+        f"{plan.dispatcher} would start {len(starting)} of {counted(len(plan.jobs), 'waiting job')}"
+        f" now; {counted(plan.running, 'job')} run"
+    )
+    if not plan.jobs:
+        return
+
+    def column(head: str, texts: list[str]) -> Column:
+        return Column(head, "", tuple(map(escaped, texts)))
+
+    jobs = plan.jobs
+    yield Table(
+        "",
+        (
+            column("job", [one.job.key for one in jobs]),
+            column("user", [one.job.user for one in jobs]),
+            column("partition", [one.job.partition for one in jobs]),
+            column("waits", [_length(plan.now - one.job.submit) for one in jobs]),
+            column("cores", [str(one.job.cpus) for one in jobs]),
+            column("starts now on", [compress(one.nodes) for one in jobs]),
+            column("planned in", [_until(one.planned, plan.now) for one in jobs]),
+            column("Slurm expects in", [_until(one.expected, plan.now) for one in jobs]),
+            column("why not", [one.why for one in jobs]),
+        ),
+    ).text(width=width())
+
+
+def _until(second: int | None, now: int) -> str:
+    return "" if second is None else _length(max(second - now, 0))
+
+
+def _length(seconds: int) -> str:
+    """Return a length of time as Slurm shows it: 1-02:03:04, 2:03:04."""
+    days, rest = divmod(max(seconds, 0), 86400)
+    hours, rest = divmod(rest, 3600)
+    clock = f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
+    return f"{days}-{clock.zfill(8)}" if days else clock

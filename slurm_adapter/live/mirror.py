@@ -104,6 +104,8 @@ class Mirror:
     ----------
     known
         Every job that is in the queue, or holds nodes, and has a place here.
+    planned
+        When the dispatcher plans waiting jobs to start, Unix seconds; where it plans.
     """
 
     def __init__(
@@ -124,6 +126,8 @@ class Mirror:
         self._cluster: Cluster | None = None
         self._epoch = 0
         self.known: dict[str, Known] = {}
+        #: When the dispatcher plans waiting jobs to start, Unix seconds; where it plans.
+        self.planned: dict[str, int] = {}
         #: Jobs that were not started though the dispatcher wanted to: ask again.
         self._left = False
 
@@ -372,7 +376,11 @@ class Mirror:
         key_of = {known.row: key for key, known in self.known.items() if known.row >= 0}
         chosen: list[Chosen] = []
         # It may change nothing that runs: all actions are starts.
-        starts: list[Start] = list(cluster.decide(second).actions)  # type: ignore[arg-type]
+        decision = cluster.decide(second)
+        starts: list[Start] = list(decision.actions)  # type: ignore[arg-type]
+        if (plan := decision.planned_starts) is not None:
+            planned = zip(plan.handle, plan.start, strict=True)
+            self.planned = {key_of[row]: self._epoch + int(at) for row, at in planned}
         for number, start in enumerate(starts):
             if most is not None and number >= most:
                 self._left = True

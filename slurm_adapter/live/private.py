@@ -207,14 +207,21 @@ class PrivateSlurm:
             self.run("scontrol", "create", "reservation", *words)
 
     def start_controller(self) -> None:
-        """Start slurmctld, for the first time or after :meth:`kill_controller`."""
+        """Start slurmctld, for the first time or after :meth:`stop_controller`."""
         self._daemon("slurmctld", "-D")
         self._wait("slurmctld", self._is_up)
 
-    def kill_controller(self) -> None:
-        """Kill slurmctld without a word."""
+    def stop_controller(self, *, kill: bool = False) -> None:
+        """
+        Stop slurmctld; what runs goes on.
+
+        Parameters
+        ----------
+        kill
+            Whether it has no time to save what it knows: of the last seconds it has not.
+        """
         for daemon in self._named("slurmctld"):
-            daemon.kill()
+            daemon.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
             daemon.wait()
             self._daemons.remove(daemon)
 

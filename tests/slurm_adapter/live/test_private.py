@@ -102,5 +102,5 @@ def test_jobs_of_a_killed_controller_end_with_the_cluster(tmp_path):
         while not any("sleep" in line for line in processes_of(slurm.conf)):
             assert time.monotonic() < end
             time.sleep(0.1)
-        slurm.kill_controller()
+        slurm.stop_controller(kill=True)
     assert processes_of(slurm.conf) == []

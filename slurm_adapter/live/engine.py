@@ -1,0 +1,467 @@
+"""
+The loop on a live Slurm: read, decide, act, and see that each job runs where it was told.
+
+What is told to Slurm is in the journal before it is told. So after a crash nothing is lost: a
+job that was told to start is found where it was told, or waiting to, or still held.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError, CpschedError, RunError
+from slurm_adapter.live.backend import Begin, TakeBack, UnreachableError, UnreadableError
+from slurm_adapter.live.journal import Journal, Order
+from slurm_adapter.live.mirror import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from threading import Event
+
+    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.mirror import Chosen, Mirror
+    from slurm_adapter.live.snapshot import LiveJob, Snapshot
+
+#: Why a released job waits, where waiting does not help.
+_HOPELESS = ("ReqNodeNotAvail", "BadConstraints", "DependencyNeverSatisfied", "Dependency")
+#: Seconds for which a job that did not start is left alone, at first and at most; it doubles.
+_REST, _LONGEST_REST = 5, 600
+#: Seconds between tries to reach Slurm, at first and at most; it doubles.
+_RETRY, _LONGEST_RETRY = 1.0, 30.0
+#: Answers in a row that cannot be read before that is an error.
+_MOST_UNREADABLE = 3
+#: Refusals of orders for one job before that is an error.
+_MOST_REFUSED = 5
+#: Seconds between saves of what is known.
+_SAVE_EVERY = 300
+
+
+class WrongNodesError(CpschedError, RuntimeError):
+    """A job runs on other nodes than it was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """
+    Which held jobs are ours.
+
+    Attributes
+    ----------
+    mark
+        What their AdminComment or comment is.
+    partitions, users
+        One of these; empty: any.
+    """
+
+    mark: str = "cpsched"
+    partitions: frozenset[str] = frozenset()
+    users: frozenset[str] = frozenset()
+
+    def takes(self, job: LiveJob) -> bool:
+        """Say whether a job is ours, held or not."""
+        return (
+            self.mark in (job.admin_comment, job.comment)
+            and (not self.partitions or set(job.partition.split(",")) <= self.partitions)
+            and (not self.users or job.user in self.users)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """
+    How far the loop goes, and how often.
+
+    Attributes
+    ----------
+    starts
+        Most starts a cycle.
+    patience
+        Seconds within which a job that was told to start has to run.
+    fastest, slowest
+        Seconds between cycles while things happen, and while nothing does.
+    """
+
+    starts: int = 50
+    patience: float = 8.0
+    fastest: float = 0.25
+    slowest: float = 2.0
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has happened so far; seconds from order to running in ``latencies``."""
+
+    ordered: int = 0
+    ran: int = 0
+    wrong: int = 0
+    taken_back: int = 0
+    refused: int = 0
+    cycles: int = 0
+    latencies: list[float] = field(default_factory=list)
+
+
+class Engine:
+    """
+    Decides for a live Slurm.
+
+    Parameters
+    ----------
+    backend
+        The Slurm.
+    make_mirror
+        Makes the mirror, given which jobs are ours.
+    folder
+        Where the journal and what is known are kept; None: nowhere, which is for dry runs.
+    act
+        Whether Slurm is told. Otherwise what would be told is only said.
+    ours, limits
+        Which jobs, and how many how fast.
+    say
+        What is called with each line for people.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        make_mirror: Callable[[Callable[[LiveJob], bool]], Mirror],
+        *,
+        folder: Path | None = None,
+        act: bool = False,
+        ours: Filter | None = None,
+        limits: Limits | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        if act and folder is None:
+            raise ConfigError("acting needs a folder for the journal", key="--state")
+        self._backend = backend
+        self._ours, self._limits = ours or Filter(), limits or Limits()
+        self._act, self._say = act, say
+        self._folder = folder
+        self._journal: Journal | None = None
+        #: Until when jobs that did not start are left alone, and how often they did not.
+        self._rests: dict[str, float] = {}
+        self._failures: Counter[str] = Counter()
+        self._refusals: Counter[str] = Counter()
+        self._now = 0
+        self._last: Snapshot | None = None
+        self._saved_at = time.monotonic()
+        self._began = time.time()
+        self._shown: frozenset[Chosen] = frozenset()
+        self._unfit: frozenset[str] = frozenset()
+        self.counts = Counts()
+        self.mirror = make_mirror(self.mine)
+
+    def mine(self, job: LiveJob) -> bool:
+        """Say whether a waiting job is ours to start now."""
+        return job.waits and job.held and self._ours.takes(job) and not self._is_resting(job.key)
+
+    def _is_resting(self, key: str) -> bool:
+        return self._rests.get(key, 0) > self._now
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """
+        Lock the folder, and take up what was known before.
+
+        Raises
+        ------
+        ConfigError
+            If another engine has the folder.
+        RunError
+            If the journal is damaged.
+        """
+        if self._folder is None:
+            yield
+            return
+        with ExitStack() as stack:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(self._folder / "lock"))
+            if self._act:
+                self._journal = Journal(self._folder / "journal.jsonl")
+                stack.callback(self._journal.close)
+            self._load()
+            try:
+                yield
+            finally:
+                self._save()
+
+    def run(self, stop: Event) -> None:
+        """
+        Go on until told to stop.
+
+        Raises
+        ------
+        CpschedError
+            If anything is wrong but that Slurm does not answer: then nothing is told to it any
+            more.
+        """
+        wait, retry, unreadable = self._limits.fastest, _RETRY, 0
+        while not stop.is_set():
+            try:
+                happened = self.cycle()
+            except UnreachableError as error:
+                self._say(f"{error}; trying again in {retry:.0f} s")
+                stop.wait(retry)
+                retry = min(2 * retry, _LONGEST_RETRY)
+                continue
+            except UnreadableError as error:
+                unreadable += 1
+                if unreadable >= _MOST_UNREADABLE:
+                    raise
+                self._say(f"{error}; trying again")
+                stop.wait(retry)
+                continue
+            retry, unreadable = _RETRY, 0
+            if time.monotonic() - self._saved_at > _SAVE_EVERY:
+                self._save()
+            limits = self._limits
+            wait = limits.fastest if happened else min(2 * wait, limits.slowest)
+            stop.wait(wait)
+
+    def cycle(self) -> bool:
+        """
+        Read, decide and act once.
+
+        Returns
+        -------
+        bool
+            Whether anything has happened or is about to.
+
+        Raises
+        ------
+        UnreachableError, UnreadableError
+            If Slurm does not answer, or not as it should.
+        CpschedError
+            If a job runs where it was not told, Slurm keeps refusing orders, or the dispatcher
+            breaks an invariant.
+        """
+        self.counts.cycles += 1
+        snapshot = self._backend.snapshot()
+        first = self._last is None
+        news = first or not _same(self._last, snapshot)
+        self._now = snapshot.now
+        self._last = snapshot
+        unseen = (order.job for order in self._pending())
+        gone = {*self.mirror.gone(snapshot), *(job for job in unseen if job not in snapshot.jobs)}
+        ended = self._backend.ended(gone) if gone else {}
+        back = self._check_orders(snapshot, ended)
+        if first:
+            self._return_unordered()
+        self.mirror.follow(snapshot, ended)
+        self._say_unfit()
+        if first:
+            self._adopt(snapshot, back)
+        if not (self._act or news):
+            # What would be told is what was said.
+            return False
+        chosen = self.mirror.decide(snapshot.now, most=self._limits.starts)
+        if self._act:
+            self._begin(chosen, snapshot)
+        else:
+            self._show(chosen)
+        return news or bool(chosen and self._act) or bool(self._pending())
+
+    def _say_unfit(self) -> None:
+        """Say once which jobs of ours stay held because they cannot run here."""
+        known = self.mirror.known.items()
+        unfit = {key: one.why for key, one in known if one.stage is Stage.UNFIT}
+        for key in unfit.keys() - self._unfit:
+            self._say(f"job {key} stays held: {unfit[key]}")
+        self._unfit = frozenset(unfit)
+
+    def _pending(self) -> list[Order]:
+        """Return the orders that have not been seen carried out."""
+        journal = self._journal
+        return [one for one in journal.orders.values() if not one.ran] if journal else []
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def _check_orders(self, snapshot: Snapshot, ended: Mapping[str, LiveJob]) -> set[str]:
+        """See what became of orders; return the jobs that were taken back."""
+        journal = self._journal
+        if journal is None:
+            return set()
+        gone, back, running = [], [], []
+        reasons: dict[str, str] = {}
+        for key, order in list(journal.orders.items()):
+            job = snapshot.jobs.get(key) or ended.get(key)
+            if key not in snapshot.jobs:
+                gone.append(key)
+            if job is None:
+                continue
+            if job.nodes and not order.ran:
+                running.append(self._checked(order, job))
+            elif job.waits and self._is_late(order, job):
+                back.append(order)
+                reasons[key] = f"it {'ran and ' if order.ran else ''}waits: {job.reason or 'None'}"
+        self._note_running(running)
+        journal.over(gone, "gone")
+        for key in gone:
+            self._failures.pop(key, None)
+            self._rests.pop(key, None)
+        self._take_back(back, reasons)
+        return {order.job for order in back}
+
+    def _checked(self, order: Order, job: LiveJob) -> Order:
+        """Return an order if its job runs where it was told."""
+        if set(job.nodes) != set(order.nodes):
+            self.counts.wrong += 1
+            raise WrongNodesError(
+                f"job {job.key} runs on {','.join(job.nodes)}, it was told to run on"
+                f" {','.join(order.nodes)}"
+            )
+        return order
+
+    def _note_running(self, orders: Sequence[Order]) -> None:
+        assert self._journal is not None
+        latencies = self._journal.ran([order.job for order in orders])
+        self.counts.ran += len(orders)
+        self.counts.latencies += latencies
+        for order, latency in zip(orders, latencies, strict=True):
+            self._failures.pop(order.job, None)
+            self._say(f"job {order.job} runs on {','.join(order.nodes)} after {latency:.1f} s")
+
+    def _is_late(self, order: Order, job: LiveJob) -> bool:
+        """Say whether a waiting job that was told to start is to be taken back."""
+        # Held again, or never released; or it ran and is back in the queue.
+        if job.held or order.ran:
+            return True
+        hopeless = job.reason.split(",")[0] in _HOPELESS
+        since = max(order.at, self._began)
+        return hopeless or time.time() - since > self._limits.patience
+
+    def _take_back(self, orders: Sequence[Order], reasons: Mapping[str, str]) -> None:
+        if not orders:
+            return
+        assert self._journal is not None
+        refused = self._backend.take_back(
+            [
+                TakeBack(order.job, order.required, order.nodes_min, order.nodes_max)
+                for order in orders
+            ]
+        )
+        # A job that cannot be held any more has just started, or is gone: look again.
+        done = [order.job for order in orders if order.job not in refused]
+        self._journal.over(done, "back")
+        for key in done:
+            if key in self.mirror.known:
+                self.mirror.returned(key, self._now)
+            self._rest(key)
+            self.counts.taken_back += 1
+            self._say(f"job {key} is taken back: {reasons[key]}")
+
+    def _rest(self, key: str) -> None:
+        """Leave a job alone for a while; for longer each time."""
+        seconds = min(_REST * 2 ** self._failures[key], _LONGEST_REST)
+        self._failures[key] += 1
+        self._rests[key] = self._now + seconds
+
+    def _begin(self, chosen: Sequence[Chosen], snapshot: Snapshot) -> None:
+        if not chosen:
+            return
+        assert self._journal is not None
+        now = time.time()
+        orders = []
+        for one in chosen:
+            job = snapshot.jobs[one.key]
+            orders.append(
+                Order(
+                    job=one.key,
+                    nodes=one.nodes,
+                    required=job.required,
+                    nodes_min=job.nodes_min,
+                    nodes_max=job.nodes_max,
+                    at=now,
+                )
+            )
+        self._journal.begin(orders)
+        self.counts.ordered += len(orders)
+        refused = self._backend.begin([Begin(one.job, one.nodes) for one in orders])
+        for order in orders:
+            if order.job not in refused:
+                self._refusals.pop(order.job, None)
+                self._say(f"job {order.job} is told to start on {','.join(order.nodes)}")
+        self._take_refused([order for order in orders if order.job in refused], refused)
+
+    def _take_refused(self, orders: Sequence[Order], refused: Mapping[str, str]) -> None:
+        """Let jobs wait on of which Slurm has refused to hear: most have just been cancelled."""
+        assert self._journal is not None
+        self._journal.over([order.job for order in orders], "back")
+        for order in orders:
+            self.counts.refused += 1
+            self._refusals[order.job] += 1
+            self.mirror.returned(order.job, self._now)
+            self._rest(order.job)
+            self._say(f"job {order.job}: Slurm refuses the order: {refused[order.job]}")
+            if self._refusals[order.job] >= _MOST_REFUSED:
+                raise RunError(
+                    f"Slurm has refused {_MOST_REFUSED} orders for job {order.job}:"
+                    f" {refused[order.job]}"
+                )
+
+    def _show(self, chosen: Iterable[Chosen]) -> None:
+        """Say what would be told, where that is new; nothing of it comes about."""
+        chosen = frozenset(chosen)
+        for one in sorted(chosen - self._shown, key=lambda one: one.key):
+            self._say(f"job {one.key} would start on {','.join(one.nodes)}")
+        self._shown = chosen
+        for one in chosen:
+            self.mirror.returned(one.key, self._now)
+
+    # --- what was known before -------------------------------------------------------------------
+
+    def _return_unordered(self) -> None:
+        """Let jobs wait that were about to be ordered when this was saved."""
+        open_orders = self._journal.orders if self._journal else {}
+        for key, known in list(self.mirror.known.items()):
+            if known.stage is Stage.ORDERED and key not in open_orders:
+                self.mirror.returned(key, self._now)
+
+    def _adopt(self, snapshot: Snapshot, back: set[str]) -> None:
+        """Take up orders given before this process began."""
+        for order in self._pending():
+            job = snapshot.jobs.get(order.job)
+            known = self.mirror.known.get(order.job)
+            if job is not None and job.waits and order.job not in back:
+                if known is None or known.stage is not Stage.ORDERED:
+                    self.mirror.adopt(order.job, job, order.nodes, self._now)
+                self._say(f"job {order.job} was told before to start on {','.join(order.nodes)}")
+
+    def _load(self) -> None:
+        assert self._folder is not None
+        path = self._folder / "state.npz"
+        if path.exists():
+            try:
+                self.mirror.load(path)
+            except RunError as error:
+                self._say(f"what was known before is not used: {error}")
+
+    def _save(self) -> None:
+        self._saved_at = time.monotonic()
+        if self._folder is not None and self._last is not None:
+            self.mirror.save(self._folder / "state.npz")
+
+
+def _same(old: Snapshot | None, new: Snapshot) -> bool:
+    return old is not None and old.jobs == new.jobs and old.closed == new.closed
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keep every other process from the folder of a file."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError("another engine runs with this folder", where=path.parent) from None
+        yield
+    finally:
+        os.close(file)

@@ -1,0 +1,184 @@
+"""
+Which jobs have been told to start where: written down, and on the disk, before they are told.
+
+One JSON object a line, only ever appended: ``begin`` with the nodes and with what the job's user
+asked for, ``ran`` when the job has been seen on them, ``back`` when it has been taken back,
+``gone`` when it is in the queue no more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+#: Bytes from which on a journal is put aside, and a new one begun.
+_LARGE = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """
+    A job that was told to start.
+
+    Attributes
+    ----------
+    nodes
+        Where.
+    required, nodes_min, nodes_max
+        What its user asked for, to be put back if it is taken back.
+    at
+        When, Unix time.
+    ran
+        Whether it has been seen on these nodes.
+    """
+
+    job: str
+    nodes: tuple[str, ...]
+    required: tuple[str, ...] = ()
+    nodes_min: int = 1
+    nodes_max: int = 1
+    at: float = 0.0
+    ran: bool = False
+
+
+class Journal:
+    """
+    Orders that are open, in memory and in a file.
+
+    Parameters
+    ----------
+    path
+        The file; it is made if it is not there.
+
+    Attributes
+    ----------
+    orders
+        By job: those that are not ``back`` or ``gone``.
+
+    Raises
+    ------
+    RunError
+        If the file is damaged anywhere but in its last line, which a crash may have cut off.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.orders: dict[str, Order] = {}
+        whole = 0
+        if path.exists():
+            content = path.read_bytes()
+            whole = content.rfind(b"\n") + 1
+            self._take_up(content[:whole])
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        os.ftruncate(self._file, whole)
+        os.lseek(self._file, 0, os.SEEK_END)
+        self._sync_folder()
+        if whole > _LARGE:
+            self._begin_anew()
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def begin(self, orders: Iterable[Order]) -> None:
+        """Write down that jobs are about to be told to start."""
+        lines = []
+        for order in orders:
+            self.orders[order.job] = order
+            lines.append(_line(order))
+        self._write(lines)
+
+    def ran(self, jobs: Iterable[str]) -> list[float]:
+        """Write down that jobs run where they were told; return for how long that took each."""
+        now, lines, latencies = time.time(), [], []
+        for job in jobs:
+            order = self.orders[job]
+            self.orders[job] = replace(order, ran=True)
+            latencies.append(now - order.at)
+            lines.append({"what": "ran", "job": job, "at": now})
+        self._write(lines)
+        return latencies
+
+    def over(self, jobs: Iterable[str], what: str) -> None:
+        """Write down that orders are ``back`` or ``gone``."""
+        known = [job for job in jobs if self.orders.pop(job, None) is not None]
+        self._write([{"what": what, "job": job, "at": time.time()} for job in known])
+
+    def _write(self, lines: list[dict[str, Any]]) -> None:
+        if lines:
+            text = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+            view = memoryview(text)
+            while view:
+                view = view[os.write(self._file, view) :]
+            os.fsync(self._file)
+
+    def _take_up(self, content: bytes) -> None:
+        for number, line in enumerate(content.splitlines(), start=1):
+            try:
+                self._apply(json.loads(line))
+            except (ValueError, LookupError, TypeError) as error:
+                raise RunError(f"{self._path}, line {number}: is not an order: {error}") from None
+
+    def _apply(self, line: Mapping[str, Any]) -> None:
+        job, what = str(line["job"]), line["what"]
+        if what == "begin":
+            self.orders[job] = Order(
+                job=job,
+                nodes=tuple(map(str, line["nodes"])),
+                required=tuple(map(str, line["required"])),
+                nodes_min=int(line["nodes_min"]),
+                nodes_max=int(line["nodes_max"]),
+                at=float(line["at"]),
+            )
+        elif what == "ran":
+            if job in self.orders:
+                self.orders[job] = replace(self.orders[job], ran=True)
+        elif what in ("back", "gone"):
+            self.orders.pop(job, None)
+        else:
+            raise ValueError(f"what is {what!r}")
+
+    def _begin_anew(self) -> None:
+        """Put the journal aside, and begin another one with the orders that are open."""
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        os.close(self._file)
+        new = self._path.with_name(f".new-{self._path.name}")
+        self._file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._write([line for order in self.orders.values() for line in _lines(order)])
+        os.link(self._path, self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}"))
+        new.replace(self._path)
+        self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _line(order: Order) -> dict[str, Any]:
+    return {
+        "what": "begin",
+        "job": order.job,
+        "nodes": list(order.nodes),
+        "required": list(order.required),
+        "nodes_min": order.nodes_min,
+        "nodes_max": order.nodes_max,
+        "at": order.at,
+    }
+
+
+def _lines(order: Order) -> Iterator[dict[str, Any]]:
+    yield _line(order)
+    if order.ran:
+        yield {"what": "ran", "job": order.job, "at": order.at}

@@ -1,0 +1,366 @@
+"""The loop on a Slurm: only what is ours, only where it was told, and nothing twice or lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError, RunError
+from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
+from slurm_adapter.live.engine import Engine, Filter, Limits, WrongNodesError
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.journal import Journal, Order
+from slurm_adapter.live.mirror import Mirror, Stage
+
+EURORA = systems.load("eurora")
+
+
+@pytest.fixture
+def slurm():
+    return FakeSlurm(EURORA)
+
+
+@pytest.fixture
+def make(slurm, tmp_path):
+    """Make an engine, or the next one after a crash."""
+
+    def made(**given):
+        said = []
+        usual = {"folder": tmp_path / "state", "act": True, "limits": Limits(patience=0)}
+        engine = Engine(
+            slurm,
+            lambda mine: Mirror(EURORA, "prb", mine=mine),
+            say=said.append,
+            **{**usual, **given},
+        )
+        engine.said = said
+        return engine
+
+    return made
+
+
+def submit(slurm, **asked):
+    usual = {"cpus": 4, "tasks": 4, "mem": 1000, "partition": "R"}
+    return slurm.submit(**{**usual, **asked})
+
+
+def states(slurm):
+    return {key: job.state for key, job in slurm.snapshot().jobs.items()}
+
+
+def test_jobs_run_where_they_were_told(slurm, make):
+    """And end; the journal knows of nothing open then."""
+    keys = [submit(slurm, seconds=5, cpus=16, nodes_min=1) for _ in range(100)]
+    engine = make()
+    with engine.opened():
+        for _ in range(40):
+            engine.cycle()
+            slurm.advance()
+    counts = engine.counts
+    assert (counts.ordered, counts.ran, counts.wrong, counts.taken_back) == (100, 100, 0, 0)
+    assert slurm.snapshot().jobs == {}
+    assert all(slurm.ended(keys)[key].state == "COMPLETED" for key in keys)
+    assert engine._journal.orders == {}
+
+
+def test_only_jobs_that_are_held_and_marked_and_chosen_are_touched(slurm, make):
+    """Not one that its user holds, of another partition, of another user, or released."""
+    ours = submit(slurm, user="ann", partition="debug", time_limit=60)
+    submit(slurm, user="ann", partition="debug", time_limit=60, admin_comment="")
+    submit(slurm, user="ann", partition="debug,parallel", time_limit=60)
+    submit(slurm, user="bob", partition="debug", time_limit=60)
+    submit(slurm, user="ann", partition="debug", time_limit=60, held=False)
+    engine = make(ours=Filter(partitions=frozenset(["debug"]), users=frozenset(["ann"])))
+    with engine.opened():
+        for _ in range(5):
+            engine.cycle()
+            slurm.advance()
+    assert [order.split()[1] for order in slurm.orders] == [ours]
+
+
+def test_a_dry_run_tells_nothing(slurm, make):
+    """But says it, once."""
+    key = submit(slurm)
+    engine = make(act=False, folder=None)
+    with engine.opened():
+        for _ in range(3):
+            engine.cycle()
+            slurm.advance()
+    assert slurm.orders == []
+    assert [line for line in engine.said if key in line] == [f"job {key} would start on node001"]
+    with pytest.raises(ConfigError, match="--state"):
+        make(folder=None)
+
+
+def test_no_more_starts_a_cycle_than_allowed(slurm, make):
+    """The others follow in the next ones."""
+    for _ in range(7):
+        submit(slurm)
+    engine = make(limits=Limits(starts=3, patience=0))
+    told = []
+    with engine.opened():
+        for _ in range(4):
+            engine.cycle()
+            told.append(len(slurm.orders))
+            slurm.advance()
+    assert told == [3, 6, 7, 7]
+
+
+def test_a_job_that_does_not_start_is_taken_back_and_tried_elsewhere(slurm, make):
+    """With what its user asked for; it rests for a while first."""
+    key = submit(slurm, required=())
+    engine = make()
+    with engine.opened():
+        engine.cycle()
+        (nodes,) = [one.nodes for one in engine._journal.orders.values()]
+        slurm.close(nodes[0])
+        slurm.advance()
+        engine.cycle()
+        job = slurm.snapshot().jobs[key]
+        assert (job.held, job.required) == (True, ())
+        assert engine.counts.taken_back == 1
+        slurm.advance()
+        engine.cycle()
+        assert slurm.snapshot().jobs[key].held
+        slurm.advance(6)
+        engine.cycle()
+        slurm.advance()
+        engine.cycle()
+    assert states(slurm)[key] == "RUNNING"
+    assert slurm.snapshot().jobs[key].nodes != nodes
+
+
+def test_what_is_queued_again_is_taken_back_and_starts_anew(slurm, make):
+    """A node goes down with a job on it that we started."""
+    key = submit(slurm)
+    engine = make()
+    with engine.opened():
+        engine.cycle()
+        slurm.advance()
+        engine.cycle()
+        (node,) = slurm.snapshot().jobs[key].nodes
+        slurm.close(node, down=True)
+        engine.cycle()
+        assert slurm.snapshot().jobs[key].held
+        for _ in range(8):
+            slurm.advance()
+            engine.cycle()
+    assert states(slurm)[key] == "RUNNING"
+    assert node not in slurm.snapshot().jobs[key].nodes
+
+
+@pytest.mark.parametrize("when", ["before", "between", "after"])
+def test_nothing_is_lost_or_told_twice_after_a_crash(when, slurm, make, monkeypatch):
+    """Killed before Slurm was told, when some jobs were, or after all of them."""
+    keys = [submit(slurm, seconds=4, cpus=16, nodes_min=1) for _ in range(6)]
+    told = FakeSlurm.begin
+
+    def die(self, orders):
+        told(self, {"before": orders[:0], "between": orders[:3], "after": orders}[when])
+        raise SystemExit
+
+    engine = make()
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSlurm, "begin", die)
+        patch.setattr(Engine, "_save", lambda self: None)
+        with pytest.raises(SystemExit), engine.opened():
+            engine.cycle()
+    engine = make(limits=Limits(patience=60))
+    with engine.opened():
+        for _ in range(30):
+            engine.cycle()
+            slurm.advance()
+    assert {job.state for job in slurm.ended(keys).values()} == {"COMPLETED"}
+    assert len(slurm.ended(keys)) == 6
+    begun = [order for order in slurm.orders if order.startswith("begin")]
+    assert len(begun) == 6
+    assert engine.counts.wrong == 0
+
+
+def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make):
+    """Jobs that it started before still run, and are not told anything."""
+    keys = [submit(slurm, seconds=30) for _ in range(5)]
+    first = make()
+    with first.opened():
+        first.cycle()
+        slurm.advance()
+        first.cycle()
+    more = submit(slurm)
+    second = make()
+    with second.opened():
+        for _ in range(3):
+            second.cycle()
+            slurm.advance()
+    assert second.mirror.known[keys[0]].stage is Stage.RUNNING
+    assert [order.split()[1] for order in slurm.orders] == [*keys, more]
+
+
+def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
+    """Between the look at the queue and the order, too."""
+    gone, stays = submit(slurm), submit(slurm)
+    told = FakeSlurm.begin
+
+    def too_late(self, orders):
+        self.cancel(gone)
+        return told(self, orders)
+
+    engine = make()
+    with engine.opened():
+        with monkeypatch.context() as patch:
+            patch.setattr(FakeSlurm, "begin", too_late)
+            engine.cycle()
+        for _ in range(3):
+            slurm.advance()
+            engine.cycle()
+    assert engine.counts.refused == 1
+    assert states(slurm) == {stays: "RUNNING"}
+
+
+def test_a_job_on_wrong_nodes_stops_it(slurm, make, monkeypatch):
+    """Whatever the reason: nothing more is told."""
+    submit(slurm)
+    engine = make()
+    with engine.opened():
+        engine.cycle()
+        slurm.change("1", required=("node060",))
+        slurm.advance()
+        submit(slurm)
+        with pytest.raises(WrongNodesError, match="runs on node060, it was told to run on node001"):
+            engine.cycle()
+    assert len(slurm.orders) == 1
+
+
+def test_it_waits_while_slurm_does_not_answer(slurm, make, monkeypatch):
+    """And tells nothing meanwhile."""
+    submit(slurm)
+    engine = make()
+    stop, waits = threading.Event(), []
+
+    def wait(seconds):
+        waits.append(seconds)
+        slurm.reachable = len(waits) >= 4
+        slurm.advance()
+        if len(waits) == 7:
+            stop.set()
+
+    monkeypatch.setattr(stop, "wait", wait)
+    slurm.reachable = False
+    with engine.opened():
+        engine.run(stop)
+    assert waits[:4] == [1, 2, 4, 8]
+    assert engine.counts.ran == 1
+    assert sum("does not answer" in line for line in engine.said) == 4
+
+
+def test_it_stops_where_it_is_not_allowed(slurm, make):
+    """And says so."""
+    submit(slurm)
+    slurm.allowed = False
+    engine = make()
+    with engine.opened(), pytest.raises(NotAllowedError, match="permission denied"):
+        engine.run(threading.Event())
+
+
+def test_answers_that_cannot_be_read_stop_it_at_last(slurm, make, monkeypatch):
+    """One may be cut off."""
+    engine = make()
+
+    def broken(self):
+        raise UnreadableError("a record is not complete")
+
+    monkeypatch.setattr(FakeSlurm, "snapshot", broken)
+    monkeypatch.setattr(threading.Event, "wait", lambda self, seconds: None)
+    with engine.opened(), pytest.raises(UnreadableError):
+        engine.run(threading.Event())
+    assert sum("trying again" in line for line in engine.said) == 2
+
+
+def test_one_folder_is_for_one_engine(make):
+    """The lock goes with the process."""
+    first, second = make(), make()
+    with first.opened(), pytest.raises(ConfigError, match="another engine"), second.opened():
+        pass
+    with second.opened():
+        pass
+
+
+def test_jobs_that_can_never_run_are_named_once(slurm, make):
+    """They stay held."""
+    key = submit(slurm, nodes_min=60, nodes_max=60, cpus=60, tasks=60, gres_per_node="gres:gpu:1")
+    engine = make()
+    with engine.opened():
+        for _ in range(3):
+            engine.cycle()
+            slurm.advance()
+    assert [line for line in engine.said if f"job {key} stays held" in line] != []
+    assert len(engine.said) == 1
+
+
+def order(job, **more):
+    return Order(job=job, nodes=("n1",), at=5.0, **more)
+
+
+def test_a_journal_survives_a_cut_off_line(tmp_path):
+    """But not one that is damaged elsewhere."""
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    journal.begin([order("1"), order("2", required=("n9",), nodes_min=2, nodes_max=4), order("3")])
+    journal.ran(["2"])
+    journal.over(["3"], "gone")
+    journal.close()
+    with path.open("a") as file:
+        file.write('{"what": "begin", "jo')
+    journal = Journal(path)
+    assert journal.orders == {
+        "1": order("1"),
+        "2": order("2", required=("n9",), nodes_min=2, nodes_max=4, ran=True),
+    }
+    journal.over(["1"], "back")
+    journal.close()
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["what"] for line in lines] == ["begin"] * 3 + ["ran", "gone", "back"]
+    path.write_text("\n".join([lines[0], "nonsense", *lines[1:]]) + "\n")
+    with pytest.raises(RunError, match="line 2"):
+        Journal(path)
+
+
+def test_a_large_journal_is_put_aside(tmp_path, monkeypatch):
+    """What is open is in the new one."""
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    for number in range(50):
+        journal.begin([order(str(number))])
+    journal.ran(["49"])
+    journal.over(map(str, range(48)), "gone")
+    journal.close()
+    monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 1000)
+    journal = Journal(path)
+    journal.close()
+    assert len(path.read_text().splitlines()) == 3
+    assert len(list(tmp_path.glob("journal-*.jsonl"))) == 1
+    monkeypatch.undo()
+    journal = Journal(path)
+    assert journal.orders == {"48": order("48"), "49": order("49", ran=True)}
+    journal.close()
+
+
+def test_unreachable_while_it_tells_is_found_out_later(slurm, make, monkeypatch):
+    """Whether Slurm has heard is not known: the job is held, and told again."""
+    key = submit(slurm)
+    engine = make()
+
+    def lost(self, orders):
+        raise UnreachableError("Slurm does not answer")
+
+    with engine.opened():
+        with monkeypatch.context() as patch:
+            patch.setattr(FakeSlurm, "begin", lost)
+            with pytest.raises(UnreachableError):
+                engine.cycle()
+        for _ in range(10):
+            engine.cycle()
+            slurm.advance()
+    assert states(slurm)[key] == "RUNNING"
