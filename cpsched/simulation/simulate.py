@@ -168,6 +168,7 @@ def simulator_of(
 ) -> Simulator:
     """Return a simulation that has not begun, made of names."""
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+    interval = settings.dispatch_interval
     truth = _Truth()
     simulator = Simulator(
         fitted,
@@ -175,7 +176,7 @@ def simulator_of(
         build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor,
         overrun=settings.overrun,
         correction=settings.correction,
-        dispatch_interval=settings.dispatch_interval or decides.interval,
+        dispatch_interval=decides.interval if interval is None else interval,
         runtime_model=settings.runtime_model,
         outages=settings.outages,
         seed=settings.seed,
