@@ -112,7 +112,7 @@ def check(
         return dict(zip([task.dispatcher for task in tasks_of(of)], carried(of), strict=True))
 
     again = replace(study, seeds=study.seeds[1:])
-    study = replace(study, seeds=study.seeds[:1], jitter=0)
+    study = _as_recorded(study)
     base = study.dispatchers[0].spec
     folders = made(study)
     schedule = load_run(folders[base]).schedule
@@ -154,6 +154,11 @@ def check(
     )
 
 
+def _as_recorded(study: Study) -> Study:
+    """Return the study in which nothing is moved."""
+    return replace(study, seeds=(0,), jitter=0)
+
+
 def _given(study: Study, dispatcher: str, start: int | None) -> Agreement:
     task = tasks_of(study)[0]
     return replay(
@@ -177,7 +182,7 @@ def _measured(schedule: Schedule, start: int | None, end: int | None, lag: int =
 
 def told(checked: Check, study: Study, most: int) -> list[Difference]:
     """Return the jobs that differ most, with what the simulation says of them and the record."""
-    task = tasks_of(study)[0]
+    task = tasks_of(_as_recorded(study))[0]
     about = load_run(checked.run).about
 
     def said(job: str, time: int) -> str:

@@ -197,8 +197,11 @@ def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder: Path) -> N
 
 
 def test_repeats_say_how_far_chance_goes(folder: Path) -> None:
-    checked = check(replace(study(folder), seeds=(0, 1, 2), jitter=5), folder / "out")
+    moved = replace(study(folder), seeds=(1, 2, 3), jitter=3600)
+    checked = check(moved, folder / "out")
     assert len(checked.repeats) == 2
+    # Examples are told of the run in which nothing was moved.
+    assert told(checked, moved, 3) == told(check(study(folder), folder / "out"), study(folder), 3)
     said = statement(checked.whole, checked.repeats)
     assert said[1].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
     assert not any(line.startswith("Chance") for line in statement(checked.whole))
