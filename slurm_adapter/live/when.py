@@ -1,0 +1,155 @@
+"""When the jobs of a live queue will start, under any dispatcher."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import traces
+from cpsched.errors import ConfigError, TraceError
+from cpsched.forecast.advice import Advice, advice_on
+from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.when import Answer, forecasts
+from cpsched.mapping import fit
+from cpsched.model import columns as c
+from cpsched.model.types import MISSING
+from cpsched.simulation.present import Present
+from cpsched.simulation.simulate import Settings
+from cpsched.words import brief
+from slurm_adapter.live.log_of import lines
+from slurm_adapter.live.mirror import Mirror, Stage
+
+if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
+    from cpsched.model.system import System
+    from slurm_adapter.live.mirror import Known
+    from slurm_adapter.live.record import Record
+    from slurm_adapter.live.snapshot import LiveJob, Snapshot
+
+#: What our own jobs are held for, in their AdminComment.
+_OURS = "cpsched"
+
+
+def when(
+    snapshot: Snapshot,
+    system: System,
+    *,
+    dispatcher: str,
+    job: str | None = None,
+    by: int | None = None,
+    record: Record | None = None,
+    scenarios: int = 20,
+) -> Answer:
+    """
+    Say when waiting jobs of a live queue will start.
+
+    Nobody else is taken to come. Jobs that their users hold are left out.
+
+    Parameters
+    ----------
+    dispatcher
+        Specification; a site's own is ``slurm:policy=FILE``.
+    job
+        Key of one job; None: all that wait.
+    by
+        Unix time for which the chance to have started is wanted.
+    record
+        What a twin has seen: runtimes are drawn from those of its jobs. Without one every job is
+        likely to run for as long as it asks for.
+
+    Raises
+    ------
+    ConfigError
+        If the job does not wait, or can never run on the system; or if none waits.
+    """
+    mirror = Mirror(system, dispatcher, mine=_may_start)
+    mirror.follow(snapshot)
+    present = _present(mirror, snapshot, dispatcher)
+    forecaster = Forecaster(scenarios=scenarios, days=0)
+    past = None if record is None else _past(record, system)
+    if past is not None:
+        forecaster.learn(past)
+    advice: tuple[Advice, ...] = ()
+    if job is None:
+        handles = present.in_state(c.WAITING, c.HELD)
+        if not len(handles):
+            raise ConfigError("no job waits")
+        starts = forecaster.forecast(present, handles)
+    else:
+        row = _row(mirror, snapshot, job)
+        starts, advice = advice_on(forecaster, present, row)
+    second = None if by is None else by - mirror.epoch
+    return Answer(
+        now=present.now,
+        epoch=mirror.epoch,
+        dispatcher=dispatcher,
+        predictor="requested",
+        by=second,
+        jobs=tuple(forecasts(starts, present.jobs.workload, second)),
+        advice=advice,
+        scenarios=scenarios,
+        judged=0,
+    )
+
+
+def _may_start(job: LiveJob) -> bool:
+    return not job.held or job.admin_comment.startswith(_OURS)
+
+
+def _present(mirror: Mirror, snapshot: Snapshot, dispatcher: str) -> Present:
+    """Return the present of a queue that was seen for the first time."""
+    held = [one for one in mirror.known.values() if one.stage is Stage.HELD]
+    begin = {
+        one.row: one.job.eligible - mirror.epoch
+        for one in held
+        if one.job.eligible != MISSING and one.job.eligible > snapshot.now
+    }
+    others = {one.row: _waits_for(one, mirror) for one in held if one.row not in begin}
+    return Present.of_cluster(
+        mirror.cluster,
+        dispatcher=dispatcher,
+        settings=Settings(),
+        begin=begin,
+        dependency={row: other for row, other in others.items() if other is not None},
+        epoch=mirror.epoch,
+    )
+
+
+def _waits_for(one: Known, mirror: Mirror) -> int | None:
+    """Return the handle of a job that another one waits for; None if it is not known."""
+    text = one.job.dependency
+    for other in mirror.known.values():
+        names = (other.job.key, other.job.array, str(other.job.number))
+        if (
+            other.row >= 0
+            and other is not one
+            and any(f":{name}" in text for name in names if name)
+        ):
+            return other.row
+    return None
+
+
+def _row(mirror: Mirror, snapshot: Snapshot, key: str) -> int:
+    known = mirror.known.get(key)
+    if known is None or known.stage is Stage.RUNNING:
+        there = snapshot.jobs.get(key)
+        what = "is not in the queue" if there is None else f"is {there.state}"
+        if there is not None and there.held:
+            what = "is held"
+        raise ConfigError(f"job {brief(key)} does not wait to start: it {what}", key="JOB")
+    if known.row < 0:
+        raise ConfigError(f"job {brief(key)} can never run on this system: {known.why}", key="JOB")
+    return known.row
+
+
+def _past(record: Record, system: System) -> Fitted | None:
+    """Return the jobs that a twin has seen ending; None if there are none."""
+    rows = [row for row in record.jobs() if row["gone"] and row["start"] != MISSING]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "past.sacct"
+        path.write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
+        try:
+            return fit(traces.read(path), system)
+        except TraceError:
+            return None

@@ -1,0 +1,84 @@
+"""``cpsched slurm when``: when jobs of a live queue will start."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path  # noqa: TC003  (typer reads it)
+from typing import Annotated
+
+import typer
+
+from cpsched.cli.options import (  # noqa: TC001  (typer reads them)
+    AsJson,
+    SystemName,
+)
+from cpsched.cli.output import echo
+from cpsched.errors import ConfigError
+
+
+def command(
+    system: SystemName,
+    job: Annotated[
+        str | None, typer.Argument(metavar="[JOB]", help="One job; by default all that wait.")
+    ] = None,
+    dispatcher: Annotated[
+        str,
+        typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
+    ] = "slurm",
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Say how likely jobs are to have started then: a date (UTC)."),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a twin, for how long jobs run.", metavar="FOLDER"),
+    ] = None,
+    scenarios: Annotated[
+        int, typer.Option(help="Futures to play.", min=2, max=1000, metavar="N")
+    ] = 20,
+    socket: Annotated[
+        Path | None,
+        typer.Option(help="Read by slurmrestd at this socket. [squeue, sinfo]", metavar="FILE"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say when waiting jobs of a live Slurm will start, and what would start one earlier."""
+    from cpsched import systems
+    from cpsched.cli.report import width
+    from cpsched.forecast.text import text
+    from cpsched.spec import build
+    from slurm_adapter.live.record import Record
+    from slurm_adapter.live.scontrol import Scontrol
+    from slurm_adapter.live.slurmrestd import Slurmrestd
+    from slurm_adapter.live.when import when
+
+    machine = systems.load(system)
+    build("dispatchers", dispatcher)
+    if record is not None and not (record / "open.parquet").exists():
+        raise ConfigError("has no record of a twin", where=record)
+    backend = Scontrol() if socket is None else Slurmrestd(socket)
+    answer = when(
+        backend.snapshot(),
+        machine,
+        dispatcher=dispatcher,
+        job=job,
+        by=_unix(by),
+        record=None if record is None else Record(record),
+        scenarios=scenarios,
+    )
+    echo(json.dumps(answer.to_dict(), indent=1) if as_json else text(answer, width()))
+
+
+def _unix(date: str | None) -> int | None:
+    if date is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(date)
+    except ValueError:
+        raise ConfigError(f"'{date}' is not a date like 2026-03-31T12:00", key="--by") from None
+    second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    if second <= time.time():
+        raise ConfigError(f"is {date}, which has passed", key="--by")
+    return second

@@ -1,0 +1,83 @@
+"""When jobs of a live queue start, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.record import Record
+from slurm_adapter.live.when import when
+
+
+@pytest.fixture
+def slurm():
+    """A Slurm in memory with the nodes of Eurora; all jobs want its first node."""
+    return FakeSlurm(systems.load("eurora"))
+
+
+def submit(slurm, seconds, **asked):
+    usual = {"held": False, "user": "ada", "required": ("node001",), "cpus": 16, "mem": 1024}
+    return slurm.submit(seconds=seconds, **{**usual, **asked})
+
+
+def test_jobs_wait_for_the_one_that_runs(slurm):
+    """Nothing is known but requests: an hour each, the first one running for 600 s."""
+    submit(slurm, 3600)
+    slurm.advance(1)
+    second, third = submit(slurm, 3600), submit(slurm, 3600, time_limit=1800)
+    submit(slurm, 60, held=True, admin_comment="")
+    slurm.advance(600)
+    snapshot = slurm.snapshot()
+    answer = when(snapshot, slurm.system, dispatcher="fifo")
+    assert [one.job for one in answer.jobs] == [second, third]
+    ends = snapshot.jobs["1"].start + 3600 - answer.epoch
+    assert [one.planned for one in answer.jobs] == [ends, ends + 3600]
+    assert answer.jobs[0].p50 == pytest.approx(ends, abs=2)
+    one = when(snapshot, slurm.system, dispatcher="easy", job=third, by=snapshot.now + 600)
+    assert one.jobs[0].chance == 0
+    assert one.jobs[0].user == "ada"
+
+
+def test_a_twin_knows_how_long_jobs_run(slurm, tmp_path):
+    """Ten jobs of an hour ran for 300 s: so will the next."""
+    record = Record(tmp_path)
+    for _ in range(10):
+        submit(slurm, 300)
+    for _ in range(60):
+        slurm.advance(60)
+        record.see(slurm.snapshot(), slurm)
+    submit(slurm, 300)
+    slurm.advance(10)
+    waiting = submit(slurm, 300)
+    answer = when(slurm.snapshot(), slurm.system, dispatcher="fifo", job=waiting, record=record)
+    began = slurm.snapshot().jobs["11"].start - answer.epoch
+    assert answer.jobs[0].p50 == pytest.approx(began + 300, abs=30)
+    assert answer.jobs[0].planned == pytest.approx(began + 3600, abs=2)
+
+
+def test_begins_and_dependencies_hold_jobs(slurm):
+    """One job may not start for 5,000 s, one waits for the job that runs."""
+    first = submit(slurm, 3600)
+    slurm.advance(1)
+    late = submit(slurm, 60, eligible=slurm.now + 5000, required=("node002",))
+    after = submit(slurm, 60, dependency=f"afterany:{first}(unfulfilled)", required=("node003",))
+    answer = when(slurm.snapshot(), slurm.system, dispatcher="fifo")
+    planned = {one.job: one.planned - answer.now for one in answer.jobs}
+    assert planned[late] == 5000
+    assert planned[after] == pytest.approx(3600, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("9", "is not in the queue"), ("1", "is RUNNING"), ("2", "is held"), ("3", "can never run")],
+)
+def test_what_cannot_be_answered_is_said(slurm, key, words):
+    """No such job, one that runs, one held by its user, one that is too large."""
+    submit(slurm, 600)
+    slurm.advance(1)
+    submit(slurm, 60, held=True, admin_comment="")
+    submit(slurm, 60, cpus=17)
+    with pytest.raises(ConfigError, match=words):
+        when(slurm.snapshot(), slurm.system, dispatcher="fifo", job=key)
