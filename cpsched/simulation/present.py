@@ -187,7 +187,7 @@ class Present:
         end = np.where(began, columns[:, c.START] + runtime, cluster.now)
         became = np.where(began, int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED))
         releases, dependents = _held(states, jobs, cluster.now)
-        saved = {
+        saved: dict[str, Any] = {
             "now": cluster.now,
             "next_submit": num,
             "tick": -1,
@@ -198,6 +198,9 @@ class Present:
             "dependents": dependents,
             "cluster": cluster.state(),
         }
+        # Nobody may have asked the dispatcher yet.
+        wakes = saved["cluster"]["wakes"]
+        saved["cluster"]["wakes"] = np.union1d(wakes, [cluster.now + 1])
         return cls(
             now=cluster.now,
             jobs=_without_future(jobs, saved),

@@ -57,6 +57,14 @@ def test_a_twin_knows_how_long_jobs_run(slurm, tmp_path):
     assert answer.jobs[0].planned == pytest.approx(began + 3600, abs=2)
 
 
+def test_a_queue_that_nobody_has_decided_on(slurm):
+    """Nothing runs: the first two start at once."""
+    for node in ("node001", "node002", "node001"):
+        submit(slurm, 60, required=(node,), admin_comment="cpsched", held=True)
+    answer = when(slurm.snapshot(), slurm.system, dispatcher="easy")
+    assert [one.planned - answer.now <= 1 for one in answer.jobs] == [True, True, False]
+
+
 def test_begins_and_dependencies_hold_jobs(slurm):
     """One job may not start for 5,000 s, one waits for the job that runs."""
     first = submit(slurm, 3600)
