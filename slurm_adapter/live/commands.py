@@ -89,8 +89,8 @@ def plan_command(
     """Show what a dispatcher would start now on a live Slurm; nothing is told to it."""
     from slurm_adapter.live.plan import plan
 
-    slurm = _backend(backend, socket)
-    found = plan(slurm, _system(system, slurm), dispatcher, predictor, seed)
+    slurm = backend_of(backend, socket)
+    found = plan(slurm, machine_of(system, slurm), dispatcher, predictor, seed)
     if as_json:
         echo(json.dumps(found.document(), indent=1))
         return
@@ -135,8 +135,8 @@ def run_command(
     from slurm_adapter.live.engine import Engine, Filter, Limits
     from slurm_adapter.live.mirror import Mirror
 
-    slurm = _backend(backend, socket)
-    machine = _system(system, slurm)
+    slurm = backend_of(backend, socket)
+    machine = machine_of(system, slurm)
     engine = Engine(
         slurm,
         lambda mine: Mirror(machine, dispatcher, predictor, mine=mine, seed=seed),
@@ -146,7 +146,7 @@ def run_command(
         limits=Limits(starts=starts, patience=patience, slowest=slowest),
         say=_say,
     )
-    with _stopped_by_signals() as stop:
+    with stopped_by_signals() as stop:
         _say(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
         try:
             with engine.opened():
@@ -156,7 +156,7 @@ def run_command(
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
+def stopped_by_signals() -> Iterator[threading.Event]:
     """Give an event that SIGTERM and SIGINT set."""
     stop = threading.Event()
     signs = (signal.SIGTERM, signal.SIGINT)
@@ -184,7 +184,8 @@ def _summary(counts: Counts) -> str:
     )
 
 
-def _backend(name: str, socket: Path | None) -> Backend:
+def backend_of(name: str, socket: Path | None) -> Backend:
+    """Return the backend that options name."""
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.slurmrestd import Slurmrestd
 
@@ -195,7 +196,8 @@ def _backend(name: str, socket: Path | None) -> Backend:
     return Slurmrestd(socket)
 
 
-def _system(name: str | None, backend: Backend) -> System:
+def machine_of(name: str | None, backend: Backend) -> System:
+    """Return a system by name or file; without one, as the controller describes it."""
     from cpsched import systems
     from slurm_adapter.live.plan import system_of
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +11,7 @@ import typer
 from cpsched.cli.options import SystemName  # noqa: TC001  (typer reads it)
 from cpsched.cli.output import echo
 from cpsched.errors import ConfigError, RunError
+from slurm_adapter.live.commands import BackendName, Socket, backend_of, stopped_by_signals
 
 
 def command(
@@ -42,10 +41,8 @@ def command(
             metavar="DAYS",
         ),
     ] = None,
-    socket: Annotated[
-        Path | None,
-        typer.Option(help="Read by slurmrestd at this socket. [squeue, sinfo]", metavar="FILE"),
-    ] = None,
+    backend: BackendName = "scontrol",
+    socket: Socket = None,
 ) -> None:
     """
     Follow a live Slurm, reading only, and state each week what other dispatchers would have gained.
@@ -55,8 +52,6 @@ def command(
     from cpsched import systems
     from cpsched.spec import build
     from slurm_adapter.live.record import Record
-    from slurm_adapter.live.scontrol import Scontrol
-    from slurm_adapter.live.slurmrestd import Slurmrestd
     from slurm_adapter.live.twin import Twin
 
     # What is wrong with names shall be known now, not after a week.
@@ -83,9 +78,7 @@ def command(
             raise RunError(wrong.strip() or "the comparison failed")
         echo((folder / "weeks" / f"{name}.txt").read_text(encoding="utf-8"))
         return
-    stop = threading.Event()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(one, lambda *_: stop.set())
-    backend = Scontrol() if socket is None else Slurmrestd(socket)
+    slurm = backend_of(backend, socket)
     echo(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
-    twin.follow(backend, stop.wait)
+    with stopped_by_signals() as stop:
+        twin.follow(slurm, stop.wait)

@@ -10,19 +10,23 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.options import (  # noqa: TC001  (typer reads them)
-    AsJson,
-    SystemName,
-)
+from cpsched.cli.options import AsJson  # noqa: TC001  (typer reads it)
 from cpsched.cli.output import echo
 from cpsched.errors import ConfigError
+from slurm_adapter.live.commands import (
+    BackendName,
+    Socket,
+    SystemFile,
+    backend_of,
+    machine_of,
+)
 
 
 def command(
-    system: SystemName,
     job: Annotated[
         str | None, typer.Argument(metavar="[JOB]", help="One job; by default all that wait.")
     ] = None,
+    system: SystemFile = None,
     dispatcher: Annotated[
         str,
         typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
@@ -38,29 +42,24 @@ def command(
     scenarios: Annotated[
         int, typer.Option(help="Futures to play.", min=2, max=1000, metavar="N")
     ] = 20,
-    socket: Annotated[
-        Path | None,
-        typer.Option(help="Read by slurmrestd at this socket. [squeue, sinfo]", metavar="FILE"),
-    ] = None,
+    backend: BackendName = "scontrol",
+    socket: Socket = None,
     as_json: AsJson = False,
 ) -> None:
     """Say when waiting jobs of a live Slurm will start, and what would start one earlier."""
-    from cpsched import systems
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
     from cpsched.spec import build
     from slurm_adapter.live.record import Record
-    from slurm_adapter.live.scontrol import Scontrol
-    from slurm_adapter.live.slurmrestd import Slurmrestd
     from slurm_adapter.live.when import when
 
-    machine = systems.load(system)
+    slurm = backend_of(backend, socket)
+    machine = machine_of(system, slurm)
     build("dispatchers", dispatcher)
     if record is not None and not (record / "open.parquet").exists():
         raise ConfigError("has no record of a twin", where=record)
-    backend = Scontrol() if socket is None else Slurmrestd(socket)
     answer = when(
-        backend.snapshot(),
+        slurm.snapshot(),
         machine,
         dispatcher=dispatcher,
         job=job,
