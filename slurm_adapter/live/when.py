@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cpsched import traces
 from cpsched.errors import ConfigError, TraceError
 from cpsched.forecast.advice import Advice, advice_on
+from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.when import Answer, forecasts
 from cpsched.mapping import fit
@@ -86,7 +87,7 @@ def when(
         dispatcher=dispatcher,
         predictor="requested",
         by=second,
-        jobs=tuple(forecasts(starts, present.jobs.workload, second)),
+        jobs=tuple(forecasts(Calibration().corrected(starts), present.jobs.workload, second)),
         advice=advice,
         scenarios=scenarios,
         judged=0,

@@ -34,7 +34,8 @@ def test_jobs_wait_for_the_one_that_runs(slurm):
     assert [one.job for one in answer.jobs] == [second, third]
     ends = snapshot.jobs["1"].start + 3600 - answer.epoch
     assert [one.planned for one in answer.jobs] == [ends, ends + 3600]
-    assert answer.jobs[0].p50 == pytest.approx(ends, abs=2)
+    assert answer.jobs[0].p10 < ends < answer.jobs[0].p90
+    assert answer.jobs[0].p50 == pytest.approx(ends, abs=60)
     one = when(snapshot, slurm.system, dispatcher="easy", job=third, by=snapshot.now + 600)
     assert one.jobs[0].chance == 0
     assert one.jobs[0].user == "ada"

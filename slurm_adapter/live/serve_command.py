@@ -1,0 +1,45 @@
+"""``cpsched slurm serve``: a page of the live queue on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  (typer reads it)
+from typing import Annotated
+
+import typer
+
+from cpsched.cli.output import echo
+from cpsched.errors import ConfigError
+from slurm_adapter.live.commands import BackendName, Socket, SystemFile, backend_of, machine_of
+
+
+def command(
+    system: SystemFile = None,
+    dispatcher: Annotated[
+        str,
+        typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
+    ] = "slurm",
+    twin: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a twin: how long jobs run, and what it found."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="On 127.0.0.1.")] = 8642,
+    every: Annotated[
+        int, typer.Option(min=1, help="Seconds between two looks.", metavar="SECONDS")
+    ] = 30,
+    backend: BackendName = "scontrol",
+    socket: Socket = None,
+) -> None:
+    """Show the queue with forecasts and reasons as a web page, on this machine and to read only."""
+    from cpsched.spec import build
+    from slurm_adapter.live.page.app import serve
+    from slurm_adapter.live.page.watch import Watch
+
+    build("dispatchers", dispatcher)
+    if twin is not None and not twin.is_dir():
+        raise ConfigError("is not a folder", where=twin)
+    slurm = backend_of(backend, socket)
+    watch = Watch(
+        slurm, machine_of(system, slurm), dispatcher=dispatcher, twin=twin, interval=every
+    )
+    echo(f"http://127.0.0.1:{port}/ until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port}")
+    serve(watch, port)

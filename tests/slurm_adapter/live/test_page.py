@@ -1,0 +1,159 @@
+"""The page of a live queue: what it shows, what it refuses, and how it looks in a browser."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from cpsched import systems
+from cpsched.errors import ConfigError
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.page.watch import SCHEMA, Watch
+from slurm_adapter.live.when import when
+
+uvicorn = pytest.importorskip("uvicorn")
+
+#: A user's name that would be more than a name.
+HOSTILE = "<img src=x onerror=document.title='taken'>"
+
+
+@pytest.fixture
+def slurm():
+    """Jobs on the first two nodes of Eurora, more than they hold."""
+    slurm = FakeSlurm(systems.load("eurora"))
+    for number in range(9):
+        node = f"node{number % 2 + 1:03}"
+        asked = {"held": False, "required": (node,), "cpus": 16, "mem": 1024}
+        user = HOSTILE if number == 5 else f"user{number}"
+        slurm.submit(seconds=5000, user=user, partition="parallel", **asked)
+    slurm.advance(100)
+    return slurm
+
+
+@pytest.fixture
+def watch(slurm):
+    """What looks at it."""
+    found = Watch(slurm, slurm.system, dispatcher="easy")
+    found.look()
+    return found
+
+
+@pytest.fixture
+def address(watch):
+    """The page, served."""
+    from slurm_adapter.live.page.app import application
+
+    config = uvicorn.Config(application(watch), host="127.0.0.1", port=0, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+def ask(address, **more):
+    """Return status, headers and content of an answer."""
+    request = urllib.request.Request(address, **more)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+def test_it_tells_what_the_commands_tell(slurm, watch, address):
+    """Forecasts are those of ``cpsched slurm when``."""
+    status, headers, content = ask(f"{address}/queue.json")
+    seen = json.loads(content)
+    assert (status, seen["schema"], seen["error"]) == (200, SCHEMA, None)
+    assert seen == json.loads(json.dumps(watch.document))
+    answer = when(slurm.snapshot(), slurm.system, dispatcher="easy")
+    told = {one.job: one.p50 + answer.epoch for one in answer.jobs}
+    assert {job["job"]: job["p50"] for job in seen["waiting"]} == told
+    assert (seen["cores_in_use"], seen["cores"]) == (32, 1024)
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_it_is_read_only_and_answers_under_its_own_name(address):
+    """No other method, no other host, nothing else to find."""
+    assert ask(f"{address}/queue.json", data=b"{}")[0] == 405
+    assert ask(f"{address}/", headers={"Host": "evil.example"})[0] == 400
+    assert ask(f"{address}/../app.py")[0] == 404
+    assert ask(f"{address}/page.css")[1]["Content-Type"].startswith("text/css")
+
+
+def test_what_goes_wrong_is_shown_beside_what_was_seen(slurm, watch):
+    """Slurm does not answer; the queue of before is still there."""
+    before = watch.document
+    slurm.reachable = False
+    watch.look()
+    assert "does not answer" in watch.document["error"]
+    assert watch.document["waiting"] == before["waiting"]
+    slurm.reachable = True
+    watch.look()
+    assert watch.document["error"] is None
+
+
+def test_a_twins_last_statement_is_shown(slurm, tmp_path):
+    """Of two weeks, the later one."""
+    (tmp_path / "weeks").mkdir()
+    (tmp_path / "weeks/2026-W46.txt").write_text("nothing to gain")
+    watch = Watch(slurm, slurm.system, dispatcher="fifo", twin=tmp_path)
+    watch.look()
+    assert watch.document["statement"] == {"name": "2026-W46", "text": "nothing to gain"}
+
+
+def test_an_empty_queue(slurm):
+    """Nobody waits: there is nothing to forecast."""
+    empty = FakeSlurm(slurm.system)
+    watch = Watch(empty, empty.system, dispatcher="fifo")
+    watch.look()
+    assert (watch.document["waiting"], watch.document["error"]) == ([], None)
+
+
+def test_without_the_library_it_says_what_to_install(watch, monkeypatch):
+    """In one line."""
+    from slurm_adapter.live.page.app import application
+
+    monkeypatch.setitem(__import__("sys").modules, "starlette.applications", None)
+    with pytest.raises(ConfigError, match=r"pip install 'cpsched\[serve\]'"):
+        application(watch)
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1920])
+def test_it_is_whole_in_a_browser(chromium, address, width):
+    """At three widths: no text runs out of the page, names stay text, nothing is complained of."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    chromium.set_window_size(width, 1000)
+    chromium.get_log("browser")
+    chromium.get(address)
+    ready = "return document.body.dataset.ready"
+    WebDriverWait(chromium, 30).until(lambda one: one.execute_script(ready) == "yes")
+    assert chromium.title == "Queue - cpsched"
+    rows = chromium.execute_script("return document.querySelectorAll('#jobs tr').length")
+    assert rows == 7
+    lanes = chromium.execute_script("return document.querySelectorAll('#chart .row').length")
+    assert lanes == 10
+    assert HOSTILE in chromium.execute_script("return document.getElementById('jobs').textContent")
+    assert chromium.execute_script("return document.images.length") == 0
+    ticks = chromium.execute_script(
+        "return [...document.querySelectorAll('.tick')].filter(one => one.offsetWidth)"
+        ".map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
+    )
+    assert all(one[1] < other[0] for one, other in itertools.pairwise(ticks))
+    wide = chromium.execute_script(
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert wide <= 0
+    assert not [line for line in chromium.get_log("browser") if "favicon" not in line["message"]]
