@@ -176,12 +176,12 @@ class Mirror:
         ]
 
     def _begin(self, epoch: int) -> None:
-        self._epoch = epoch
         dispatcher, predictor = self._specs
         self._cluster = Cluster(
             self.system, dispatcher, predictor, any_queue=True, seed=self._seed, epoch=epoch,
             may_change=False,
         )  # fmt: skip
+        self._epoch = epoch
 
     def _second(self, unix: int) -> int:
         """Return a second of the cluster, no earlier than the last one."""
@@ -435,6 +435,8 @@ class Mirror:
 
     def save(self, path: Path) -> None:
         """Write everything that a mirror made in the same way needs to go on, or nothing."""
+        if self._cluster is None:
+            return
         saved = {
             "cluster": self.cluster.state(),
             "epoch": self._epoch,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Of the JSON of a plan; changes only add to it.
 SCHEMA = "cpsched.slurm.plan/1"
+#: Slurm knows no expected waits of queues; where all are equal their value changes nothing.
+EXPECTED_WAIT = 3600
 #: Why jobs are held that their users or operators hold.
 _HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
@@ -99,9 +101,10 @@ def system_of(backend: Backend) -> System:
             paths.append(Path(folder) / f"{word}.txt")
             paths[-1].write_text(text)
         try:
-            return read_site(Files(scontrol=tuple(paths))).system
+            system = read_site(Files(scontrol=tuple(paths))).system
         except ConfigError as error:
             raise ConfigError(str(error).replace(f"{folder}/", "scontrol show ")) from error
+    return replace(system, default_expected_wait=system.default_expected_wait or EXPECTED_WAIT)
 
 
 def plan(

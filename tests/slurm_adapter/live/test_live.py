@@ -1,0 +1,146 @@
+"""
+The engine on a real Slurm of 16 nodes, as a process: killed, stopped, with a controller that goes.
+
+The jobs and what is counted are those of ``benchmarks/slurm/live.py``, which has the large version.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from cpsched import systems
+from cpsched.systems.hostlist import expand
+from slurm_adapter.live import demo
+from slurm_adapter.live.private import PrivateSlurm
+from slurm_adapter.live.site import site_of
+
+pytestmark = pytest.mark.slurm_live
+
+
+@pytest.fixture
+def slurm(tmp_path):
+    """A Slurm of its own: its controller is stopped."""
+    with PrivateSlurm(tmp_path / "slurm", site_of(systems.load("eurora"), nodes=16)) as slurm:
+        yield slurm
+
+
+@pytest.fixture
+def state(tmp_path):
+    return tmp_path / "state"
+
+
+@contextmanager
+def engine(slurm, state, *more):
+    """Run the engine as a site would; end it as a site would."""
+    command = [sys.executable, "-m", "cpsched", "slurm", "run", "-d", "prb", "--state", str(state)]
+    command += ["--act", "--slowest", "0.5", *more]
+    with subprocess.Popen(
+        command, env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.said = process.stdout.read()
+    assert process.returncode in (0, -signal.SIGKILL), process.said
+
+
+def wait(ready, seconds=60):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def journal(state):
+    path = state / "journal.jsonl"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+
+
+def queue(slurm, *options):
+    return slurm.run("squeue", "-h", "-a", "-o", "%A", *options).split()
+
+
+def record(slurm):
+    """Return where each job ran, and how it ended, as Slurm itself wrote it down."""
+    ran, ended = collections.defaultdict(list), collections.defaultdict(list)
+    for line in (slurm.folder / "log" / "jobcomp.txt").read_text().splitlines():
+        entry = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        ended[entry["JobId"]].append(entry["JobState"])
+        if entry["NodeList"] not in ("", "(null)"):
+            ran[entry["JobId"]].append(set(expand(entry["NodeList"], 100)))
+    return ran, ended
+
+
+def check(slurm, state, jobs, cancelled=()):
+    """Check that every job ran once, and where it was told, or was cancelled."""
+    told = collections.defaultdict(list)
+    for entry in journal(state):
+        if entry["what"] == "begin":
+            told[entry["job"]].append(set(entry["nodes"]))
+    ran, ended = record(slurm)
+    for job in map(str, jobs):
+        assert all(nodes in told[job] for nodes in ran[job])
+        assert ended[job].count("COMPLETED") == 1 or int(job) in cancelled
+
+
+def test_jobs_run_where_the_engine_says_though_both_are_stopped(slurm, state):
+    """It is killed right after it has told jobs to start; then the controller is away for a bit."""
+    jobs = [demo.submit(slurm, job) for job in demo.jobs(16, 3, mean=2, most_nodes=3)]
+    with engine(slurm, state) as first:
+        wait(lambda: journal(state))
+        first.kill()
+        first.wait()
+    with engine(slurm, state) as second:
+        wait(lambda: any(entry["what"] == "ran" for entry in journal(state)))
+        slurm.stop_controller()
+        slurm.start_controller()
+        jobs += [demo.submit(slurm, job) for job in demo.jobs(6, 4, mean=1, most_nodes=3)]
+        slurm.run("scancel", str(jobs[-1]))
+        wait(lambda: not queue(slurm))
+    assert "0 on wrong nodes" in second.said
+    check(slurm, state, jobs, cancelled=jobs[-1:])
+
+
+def test_only_the_chosen_partition_over_slurmrestd(slurm, state):
+    """Others stay held; a job whose node was drained meanwhile runs elsewhere."""
+    socket = slurm.start_rest()
+    ours = [
+        slurm.run("sbatch", "--parsable", "-o", "/dev/null", "-n2", "-t1", "-p", "parallel",
+                  "--wrap", "exec sleep 1").strip()
+        for _ in range(5)
+    ]  # fmt: skip
+    other = slurm.run("sbatch", "--parsable", "-n1", "-t1", "-p", "R", "--wrap", "true").strip()
+    options = ("--partition", "parallel", "--backend", "slurmrestd", "--socket", str(socket))
+    with engine(slurm, state, *options):
+        wait(lambda: queue(slurm) == [other])
+    assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
+    check(slurm, state, ours)
+
+
+def test_without_act_nothing_is_told(slurm, tmp_path):
+    """It says what it would do, and ends when it is told."""
+    demo.submit(slurm, next(demo.jobs(1, 1, mean=5, most_nodes=1)))
+    command = [sys.executable, "-u", "-m", "cpsched", "slurm", "run", "-d", "easy"]
+    with subprocess.Popen(
+        command, env=slurm.environment | {"PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE,
+        text=True, cwd=tmp_path,
+    ) as process:  # fmt: skip
+        said = next(line for line in process.stdout if "would start" in line)
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+    assert process.returncode == 0
+    assert "job 1 would start on node" in said
+    assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["slurm"]
