@@ -67,7 +67,8 @@ class Filter:
     def takes(self, job: LiveJob) -> bool:
         """Say whether a job is ours, held or not."""
         return (
-            self.mark in (job.admin_comment, job.comment)
+            not job.is_part
+            and self.mark in (job.admin_comment, job.comment)
             and (not self.partitions or set(job.partition.split(",")) <= self.partitions)
             and (not self.users or job.user in self.users)
         )

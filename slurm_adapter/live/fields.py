@@ -77,9 +77,9 @@ def records(text: str, fields: tuple[str, ...], mark: str) -> Iterator[dict[str,
         yield dict(zip(fields, values, strict=True))
 
 
-def job_of(row: Mapping[str, str]) -> LiveJob | None:
+def job_of(row: Mapping[str, str]) -> LiveJob:
     """
-    Return the job of a record of :data:`JOB_FIELDS`; None for parts of heterogeneous jobs.
+    Return the job of a record of :data:`JOB_FIELDS`.
 
     Raises
     ------
@@ -97,8 +97,6 @@ def job_of(row: Mapping[str, str]) -> LiveJob | None:
             job = row["JobArrayID"]
             raise UnreadableError(f"job {job!r}: {field} is {value!r}, {error}") from None
 
-    if read("HetJobID", str, ""):
-        return None
     key, number = row["JobArrayID"].strip(), read("JobID", int, 0)
     state = read("State", str, "")
     cpus, nodes = read("NumCPUs", _count, 1), read("NumNodes", _count, 1)
@@ -108,6 +106,7 @@ def job_of(row: Mapping[str, str]) -> LiveJob | None:
         key=key,
         number=number,
         array=row["ArrayJobID"].strip() if is_task else "",
+        is_part=bool(read("HetJobID", int, 0)),
         state=state,
         reason=read("Reason", str, ""),
         held=state == "PENDING" and read("PriorityLong", int, 0) == 0,

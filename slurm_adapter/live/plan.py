@@ -133,7 +133,11 @@ def plan(
 
 def _counts(job: LiveJob) -> bool:
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    return job.waits and (not held_by_people or "cpsched" in (job.admin_comment, job.comment))
+    return (
+        job.waits
+        and not job.is_part
+        and (not held_by_people or "cpsched" in (job.admin_comment, job.comment))
+    )
 
 
 def _planned(

@@ -120,6 +120,8 @@ def requested_time(job: LiveJob) -> int:
 
 def request_of(job: LiveJob, system: System) -> Request:
     """Return what a waiting job asks for; raises as :func:`shape_of`."""
+    if job.reservation:
+        raise InfeasibleRequestError(job.key, "asks for a reservation, which is not modelled")
     asked = shape_of(job, memory=consumes_memory(system))
     return Request(
         requested_time=requested_time(job),

@@ -65,7 +65,7 @@ class Scontrol:
         now = int(time.time())
         mark = separator()
         text = self._run("squeue", "-h", "-a", "-r", "-O", format_of(JOB_FIELDS, mark))
-        jobs = [job for row in records(text, JOB_FIELDS, mark) if (job := job_of(row)) is not None]
+        jobs = [job_of(row) for row in records(text, JOB_FIELDS, mark)]
         nodes = self._run("sinfo", "-h", "-a", "-O", format_of(NODE_FIELDS, mark))
         return Snapshot(now, in_order(self._detailed(jobs)), closed_nodes(nodes, mark))
 
@@ -83,7 +83,7 @@ class Scontrol:
                 check=False,
             )
             rows = (job_of(row) for row in records(text, JOB_FIELDS, mark))
-            found |= {job.key: job for job in rows if job is not None and job.key in part}
+            found |= {job.key: job for job in rows if job.key in part}
         return found
 
     def expected_starts(self) -> dict[str, int]:
@@ -137,7 +137,8 @@ class Scontrol:
     def _order(self, commands: str) -> str:
         """Give commands to scontrol; return its complaints."""
         done = self._process(("scontrol",), given=f"{commands}\nquit\n")
-        complaint = " ".join(done.stderr.split())
+        # Warnings come with success.
+        complaint = " ".join(done.stderr.split()) if done.returncode else ""
         if _NOT_ALLOWED.search(complaint):
             raise NotAllowedError(f"Slurm refuses orders: {complaint}")
         self._check_reached(complaint)

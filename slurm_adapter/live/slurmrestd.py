@@ -208,8 +208,6 @@ def jobs_of(record: Mapping[str, Any], *, planned: bool = False) -> Iterator[Liv
     planned
         Whether the start of a waiting job is that which Slurm plans.
     """
-    if _number(record.get("het_job_id")):
-        return
     state = _words(record.get("job_state"))[0]
     number = _number(record["job_id"])
     array = _number(record.get("array_job_id"))
@@ -220,6 +218,7 @@ def jobs_of(record: Mapping[str, Any], *, planned: bool = False) -> Iterator[Liv
     job: dict[str, Any] = {
         "number": number,
         "array": str(array) if array else "",
+        "is_part": bool(_number(record.get("het_job_id"))),
         "array_limit": _number(record.get("array_max_tasks")),
         "state": state,
         "reason": _text(record.get("state_reason")),

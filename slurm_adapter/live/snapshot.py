@@ -20,12 +20,10 @@ _CLOSED = frozenset(
     (
         *("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "MAINT", "UNKNOWN"),
         *("FUTURE", "NOT_RESPONDING", "NO_RESPOND", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP"),
-        *("POWER_DOWN", "POWER_UP", "REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED", "PLANNED"),
+        *("POWER_DOWN", "POWER_UP", "REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED", "RESERVED"),
         *("POWERED", "INVAL", "INVALID_REG", "BLOCKED"),
     )
 )
-#: Slurm reserves such nodes for the job that its own backfill plans next; others may use them.
-_OPEN = frozenset(("PLANNED",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,8 @@ class LiveJob:
         What orders call it: ``7``, or ``12_3`` for a task of an array.
     array, array_limit
         The array that it is a task of, '' for none; the most tasks that may run at once, 0: any.
+    is_part
+        Whether it is a component of a heterogeneous job.
     state
         ``PENDING``, ``RUNNING``, ...
     held
@@ -59,16 +59,12 @@ class LiveJob:
         Seconds; ``MISSING``: no limit.
     nodes_min, nodes_max
         Bounds on its nodes.
-    exact_nodes
-        Whether the bounds are its user's; else they are what Slurm made of its tasks.
     cpus, cpus_per_task, tasks_per_node
         CPUs in all; for each task; tasks on each node, 0 where the user did not say.
     mem, mem_per_core
         KB, for each core or for each node; 0: all of the node's.
     gres_per_node, gres_per_job, gres_per_task
         As Slurm writes them (``gres:gpu:2``), '' for none.
-    requeued
-        How often it has been put back in the queue.
     required, excluded
         Nodes that it must and must not have.
     nodes, placed
@@ -81,6 +77,7 @@ class LiveJob:
     number: int = 0
     array: str = ""
     array_limit: int = 0
+    is_part: bool = False
     reason: str = ""
     held: bool = False
     eligible: int = MISSING
@@ -155,7 +152,7 @@ def is_closed(state: str) -> bool:
     words = [word for word in state.upper().split("+") if word]
     marked = any(not word.replace("_", "").isalpha() for word in words)
     names = {"".join(mark for mark in word if mark.isalpha() or mark == "_") for word in words}
-    return bool(names & (_CLOSED - _OPEN)) or (marked and not state.endswith("-"))
+    return bool(names & _CLOSED) or (marked and not state.endswith("-"))
 
 
 def in_order(jobs: list[LiveJob]) -> dict[str, LiveJob]:

@@ -28,7 +28,7 @@ class Real:
         wrap = f"--wrap=exec sleep {seconds}"
         return self.slurm.run("sbatch", *fixed, *options, wrap).strip()
 
-    def wait(self, ready, seconds=20):
+    def wait(self, ready, seconds=120):
         """Return the first snapshot of which something is true."""
         end = time.monotonic() + seconds
         while not ready(snapshot := self.backend.snapshot()):

@@ -155,7 +155,7 @@ def test_the_real_backends_tell_the_same(private_slurm, rest):
         ("allocated+", False), ("planned", False), ("idle+drain", True), ("mixed+drain", True),
         ("down", True), ("down*", True), ("idle*", True), ("idle~", True), ("idle#", True),
         ("IDLE+DRAIN", True), ("IDLE+NOT_RESPONDING", True), ("MIXED+PLANNED", False),
-        ("reserved", False), ("maint", True), ("idle$", True), ("idle@", True), ("fail", True),
+        ("reserved", True), ("maint", True), ("idle$", True), ("idle@", True), ("fail", True),
         ("mixed-", False), ("unknown", True), ("ALLOCATED+COMPLETING", False),
     ],
 )  # fmt: skip

@@ -67,12 +67,13 @@ def test_jobs_run_where_they_were_told(slurm, make):
 
 
 def test_only_jobs_that_are_held_and_marked_and_chosen_are_touched(slurm, make):
-    """Not one that its user holds, of another partition, of another user, or released."""
+    """Not one that its user holds, of another partition or user, released, or part of another."""
     ours = submit(slurm, user="ann", partition="debug", time_limit=60)
     submit(slurm, user="ann", partition="debug", time_limit=60, admin_comment="")
     submit(slurm, user="ann", partition="debug,parallel", time_limit=60)
     submit(slurm, user="bob", partition="debug", time_limit=60)
     submit(slurm, user="ann", partition="debug", time_limit=60, held=False)
+    submit(slurm, user="ann", partition="debug", time_limit=60, is_part=True)
     engine = make(ours=Filter(partitions=frozenset(["debug"]), users=frozenset(["ann"])))
     with engine.opened():
         for _ in range(5):

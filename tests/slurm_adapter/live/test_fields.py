@@ -40,7 +40,7 @@ def recorded(data):
 
 
 def squeue(text):
-    return in_order([job for row in records(text, JOB_FIELDS, MARK) if (job := job_of(row))])
+    return in_order([job_of(row) for row in records(text, JOB_FIELDS, MARK)])
 
 
 def test_squeue_of_22_05(recorded):
@@ -144,6 +144,15 @@ def test_slurmrestd_as_documented_later(resources):
         Placed("n1", 16, 15904 * 1024, {"gpu": 2}),
         Placed("n2", 4, 3976 * 1024, {"gpu": 2}),
     )
+
+
+def test_components_of_heterogeneous_jobs_are_known_as_such(recorded):
+    """They hold nodes as any job, and are nobody's to start alone."""
+    row = next(records(recorded("squeue-22.05.txt"), JOB_FIELDS, MARK))
+    assert not job_of(row).is_part
+    assert job_of({**row, "HetJobID": "7"}).is_part
+    (job,) = jobs_of({**LATER, "het_job_id": number(7)})
+    assert job.is_part
 
 
 def test_a_priority_that_is_not_set_is_not_held():
