@@ -133,3 +133,21 @@ def test_starts_are_read_from_accasims_schedule(tmp_path: Path, against: Any) ->
     # 4 days, 37 minutes and 25 seconds.
     assert against.starts_of_accasim(tmp_path) == {"17": 4 * 86400 + 37 * 60 + 25}
     assert against.differences({"1": 5, "2": 6}, {"1": 5, "2": 7, "10": 8}) == ["2", "10"]
+
+
+def test_a_twin_over_a_day(tmp_path):
+    """Every job is in the record, and memory is said."""
+    done = script("slurm/twin.py", tmp_path, "--jobs", "60", "--days", "1", "--every", "600")
+    assert done.returncode == 0, done.stderr
+    assert "60 of 60 jobs are in the record" in done.stdout
+    assert "ms CPU a look" in done.stdout
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+def test_forecasts_of_a_log():
+    """One row, with a coverage and a ratio."""
+    logs = BENCHMARKS.parent.parent / "shared" / "traces"
+    done = script("forecasts.py", logs, "--only", "kth-sp2", "--forecasts", "12")
+    assert done.returncode == 0, done.stderr
+    assert "kth-sp2" in done.stdout.splitlines()[-1]
