@@ -13,9 +13,9 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.mapping import Fitted
     from cpsched.slurm.policy import Policy
     from cpsched.study import Outcome, Study
-    from cpsched.study.task import Task
 
 
 def study_of_log(
@@ -99,7 +99,6 @@ def say_what_is_assumed(study: Study) -> None:
         If the log cannot be read or does not have what is to be changed, before anything is run.
     """
     from cpsched.slurm.policy_edit import overridden
-    from cpsched.study.log_check import remarks
     from cpsched.study.sources import jobs_of, prepare
     from cpsched.study.task import tasks_of
 
@@ -107,14 +106,14 @@ def say_what_is_assumed(study: Study) -> None:
     fitted = prepare(first.made_of)
     for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
         jobs_of(inputs)
-    policy = _policy(first)
+    policy = _policy(first.dispatcher)
     if policy is None:
         return
-    for line in remarks(policy, fitted.system, fitted.workload):
+    for line in assumed_of(fitted, first.dispatcher):
         echo(escaped(line))
     before = overridden(policy)
     for task in others:
-        other = _policy(task)
+        other = _policy(task.dispatcher)
         after = before if other is None else overridden(other)
         changed = [line for line in after if line not in before]
         changed += [f"no longer: {line}" for line in before if line not in after]
@@ -122,12 +121,20 @@ def say_what_is_assumed(study: Study) -> None:
             echo(escaped(f"{dict(task.labels)['dispatcher']}: {line}"))
 
 
-def _policy(task: Task) -> Policy | None:
-    """Return the policy that a run goes by; None where it goes by none of Slurm's."""
+def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
+    """Return what Slurm's policy does not know of a log, and what is assumed, in sentences."""
+    from cpsched.study.log_check import remarks
+
+    policy = _policy(dispatcher)
+    return [] if policy is None else remarks(policy, fitted.system, fitted.workload)
+
+
+def _policy(specification: str) -> Policy | None:
+    """Return the policy that a dispatcher goes by; None where it goes by none of Slurm's."""
     from cpsched.slurm.dispatcher import Slurm
     from cpsched.spec import build
 
-    dispatcher = build("dispatchers", task.dispatcher)
+    dispatcher = build("dispatchers", specification)
     return dispatcher.policy if isinstance(dispatcher, Slurm) else None
 
 

@@ -245,6 +245,7 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
         ]
         echo(json.dumps(runs, indent=1))
         return
+    from cpsched.cli.log_study import assumed_of
     from cpsched.cli.report import heading, width
     from cpsched.metrics.predictions import knows_runtimes
     from cpsched.report.decision_table import decision_table
@@ -263,8 +264,8 @@ def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
             echo(f"not a forecast: {escaped(name)} {note}")
     for spec in dict.fromkeys(one.about["dispatcher"] for one in done):
         idle = without_effect(spec, fitted.workload)
-        if idle is not None:
-            echo(escaped(idle))
+        for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
+            echo(escaped(line))
     mixed = unequal((one.dispatcher, one.about["dispatcher"], one.allocator) for one in done)
     if mixed is not None:
         echo(escaped(mixed))

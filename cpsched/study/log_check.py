@@ -24,7 +24,7 @@ _AGAIN = ("REQUEUE", "SUSPEND")
 
 def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
     """Return what a person should know before a log is simulated under a policy, in sentences."""
-    return [*_unknown(policy, system, workload), *_preemption(policy, workload)]
+    return [*_unknown(policy, system, workload), *_preemption(policy, system, workload)]
 
 
 def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
@@ -75,9 +75,10 @@ def _told(what: str, column: Labels, lacks: BoolArray) -> str:
     )
 
 
-def _preemption(policy: Policy, workload: Workload) -> Iterator[str]:
+def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
     """Say which jobs the policy may take off their nodes."""
     modes = {*policy["PreemptMode"], *(one.preempt_mode for one in policy.qos.values())}
+    modes |= {queue.preempt.name for queue in system.queues.values()}
     if policy["PreemptType"] == "preempt/none" or modes.isdisjoint(_AGAIN):
         return
     may, total = int(workload.restartable.sum()), len(workload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tiny import jobs, machine
 
-from cpsched.model.system import Queue
+from cpsched.model.system import Preempt, Queue
 from cpsched.slurm import policy_file
 from cpsched.study.log_check import remarks
 
@@ -56,5 +56,10 @@ def test_whether_jobs_can_be_preempted_is_said() -> None:
     assert line.startswith("Preemption: 1 of 2 jobs may be requeued")
     assert "1 may not" in line
     assert said(PREEMPTS | {"PreemptMode": frozenset({"CANCEL"})}) == []
+    # A partition may have another mode than the cluster.
+    tiers = policy_file.parse('[slurm]\nPreemptType = "preempt/partition_prio"')
+    own = machine((1,), queues=[Queue(name="low", preempt=Preempt.REQUEUE)])
+    assert len(remarks(tiers, own, jobs((0, 1, 5)))) == 1
+    assert remarks(tiers, SYSTEM, jobs((0, 1, 5))) == []
     (line,) = said(PREEMPTS | {"JobRequeue": False}, restartable=[True, False])
     assert "cancelled" in line
