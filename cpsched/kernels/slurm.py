@@ -98,7 +98,7 @@ def _passes(
         # What was free beside what has started, whoever waits for it.
         profile = grouped(numbers[NOW], begins, asleep, free, ONE, SPARE)
         profile = taken_off(placed, num_placed, records, cols, machine, profile)
-    fits, last = that_fit(jobs, records, cols, machine, profile)
+    fits, last = that_fit(jobs, records, rules, limits, cols, machine, profile)
     jobs = jobs[: last + 1]
     for record in jobs:
         records[record, PLANNED] = -1

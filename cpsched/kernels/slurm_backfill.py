@@ -29,6 +29,7 @@ from cpsched.kernels.slurm_records import (
     CLOSE,
     GAP,
     LIMITS_STOP,
+    NOW,
     NUM_ASSOCIATIONS,
     NUM_PARTITIONS,
     NUM_USERS,
@@ -68,9 +69,6 @@ from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
 
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
-
-#: Jobs that get reservations between two looks at whether others can still start.
-_PLANNED_BETWEEN = 4
 
 
 class Tallies(NamedTuple):
@@ -119,58 +117,83 @@ def candidates(order, records, numbers, placed, num_placed):
 
 
 @inner
-def that_fit(jobs, records, cols, machine, profile):
-    """Say of some jobs which could start now on their own; return the place of the last, too."""
+def that_fit(jobs, records, rules, limits, cols, machine, profile):
+    """
+    Say of some jobs which could start now if none of the others did.
+
+    Returns
+    -------
+    fits, last
+        For each job; and the place of the last that could, -1 if none could.
+    """
+    now = rules.numbers[NOW]
     known = filled(len(machine.shapes), NONE)
-    fits = np.empty(len(jobs), dtype=np.bool_)
+    fits = np.zeros(len(jobs), dtype=np.bool_)
     last = -1
     for i in range(len(jobs)):
         record = jobs[i]
-        shape = records[record, ASKS]
+        row, own, shape = records[record, ROW], records[record, RESERVATION], records[record, ASKS]
+        if records[record, BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
+            continue
         if known[shape] < 0:
             known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
-        fits[i] = known[shape] >= cols[records[record, ROW], UNITS]
+        if known[shape] >= cols[row, UNITS]:
+            fits[i] = over_limit(limits, records[record, TEMPLATE], record) < 0
         if fits[i]:
             last = i
     return fits, last
 
 
 @leaf
-def _some_may_start(i, jobs, fits, asks, records, cols, machine, profile, units, low):
+def _last_that_may_start(
+    last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols, machine, profile,
+    low,
+):  # fmt: skip
     """
-    Say whether one of the jobs from place ``i`` on may still start now.
+    Return the last place, from ``i`` to ``last``, of a job that may still start now; -1 if none.
 
-    Of each request the fewest units for the shortest time are tried: what does not fit then does
-    not fit at all. ``units`` and ``low`` are room to work in.
+    A pass only takes nodes and counts up, so what may not start now may not later in it, either.
+
+    Parameters
+    ----------
+    fits
+        Whether a job might; what cannot any more is noted here.
+    failed
+        Of each request units and duration with which it did not fit.
+    low
+        Room to work in.
     """
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     first, size, num_groups = profile.first, profile.size, profile.num[GROUPS]
     times, count = profile.times, profile.num[SEGMENTS]
-    number, distinct = asks.number, asks.shape
-    for d in range(len(distinct)):
-        units[d, 0] = units[d, 1] = FAR
-    for k in range(i, len(jobs)):
-        if fits[k]:
-            d, row = number[k], records[jobs[k], ROW]
-            units[d, 0] = min(units[d, 0], cols[row, UNITS])
-            units[d, 1] = min(units[d, 1], max(cols[row, RUNTIME_ESTIMATE], 1))
-    for d in range(len(distinct)):
-        if units[d, 0] == FAR:
+    for k in range(last, i - 1, -1):
+        if not fits[k]:
+            continue
+        record, d = jobs[k], asks.number[k]
+        row, shape = records[record, ROW], asks.shape[d]
+        units, duration = cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[GAP]
+        fits[k] = False
+        if units >= failed[d, 0] and duration >= failed[d, 1]:
+            continue
+        if _is_enough(tallies, numbers, records, record):
+            continue
+        if over_limit(limits, records[record, TEMPLATE], record) >= 0:
             continue
         known = 1
-        while known < count and times[known] < times[0] + units[d, 1]:
+        while known < count and times[known] < times[0] + duration:
             known += 1
         least_in(profile, 0, known, num_groups, low)
         total = 0
         for g in range(num_groups):
-            if low[g, 0] < shapes[distinct[d], SHAPE_REQUEST]:
-                continue
-            total += size[g] * room_on(
-                low, g, first[g], capacity, eligible, shapes, distinct[d], units[d, 0]
-            )
-            if total >= units[d, 0]:
-                return True
-    return False
+            if low[g, 0] >= shapes[shape, SHAPE_REQUEST]:
+                total += size[g] * room_on(
+                    low, g, first[g], capacity, eligible, shapes, shape, units
+                )
+                if total >= units:
+                    fits[k] = True
+                    return k
+        failed[d, 0], failed[d, 1] = units, duration
+    return -1
 
 
 @leaf
@@ -273,6 +296,25 @@ def _too_many(tallies, numbers, records, record):
 
 
 @leaf
+def _is_used_up(tallies, place, most):
+    """Say whether one more of a kind would be too many."""
+    return 0 <= place < len(tallies) and tallies[place] >= most
+
+
+@leaf
+def _is_enough(tallies, numbers, records, record):
+    """Say whether the pass would not look at one more job like one."""
+    user, partition = records[record, USER], records[record, PARTITION]
+    both = user * numbers[NUM_PARTITIONS] + partition
+    return (
+        _is_used_up(tallies.users, user, numbers[OF_USER])
+        or _is_used_up(tallies.partitions, partition, numbers[OF_PARTITION])
+        or (user >= 0 and _is_used_up(tallies.both, both, numbers[OF_BOTH]))
+        or _is_used_up(tallies.associations, records[record, ASSOCIATION], numbers[OF_ASSOCIATION])
+    )
+
+
+@leaf
 def _may_reserve(tallies, numbers, records, record, of_array):
     """Say whether a job that has to wait may have a reservation, its array having ``of_array``."""
     partition = records[record, PARTITION]
@@ -361,21 +403,26 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
     asks = _asked(jobs, records, len(shapes), len(profile.times))
     tallies = _tallies(numbers)
     low = np.empty(capacity.shape, dtype=np.int64)
-    fewest = np.empty((len(asks.shape), 2), dtype=np.int64)
+    failed = np.empty((len(asks.shape), 2), dtype=np.int64)
+    failed[:] = FAR
+    last = len(jobs) - 1
     placed = np.empty(64, dtype=np.int64)
     nothing = np.empty((0, 3), dtype=np.int64)
     num_placed = ZERO
     keeps = len(rules.kept_from) > 0
-    starts = planned = of_array = 0
+    starts = of_array = 0
+    taken = False
     array = array_partition = -2
     rejected = False
     for i in range(len(jobs)):
-        if planned == _PLANNED_BETWEEN:
-            planned = 0
-            if not _some_may_start(
-                i, jobs, fits, asks, records, cols, machine, profile, fewest, low
-            ):
-                break
+        if taken:
+            taken = False
+            last = _last_that_may_start(
+                last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols,
+                machine, profile, low,
+            )  # fmt: skip
+        if i > last:
+            break
         record, d = jobs[i], asks.number[i]
         row, partition, own = (
             records[record, ROW], records[record, PARTITION], records[record, RESERVATION],
@@ -414,7 +461,7 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
         at = _first_window(asks, d, longer, reserves, numbers, machine, profile, low)
         if at < 0 or (at == 0 and over >= 0 and not reserves):
             continue
-        rejected = False
+        rejected, taken = False, True
         start = profile.times[at]
         records[record, PLANNED] = start
         pieces = choose_as_slurm(placer, low, groups_of(profile), request, numbers[TIGHT])
@@ -432,7 +479,6 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
         else:
             occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
         of_array += 1
-        planned += 1
         if 0 <= partition < len(tallies.reserved):
             tallies.reserved[partition] += 1
     return log, used, placed, num_placed
