@@ -158,7 +158,9 @@ def plan_pass(
         begin = np.searchsorted(profile.times[:count], start)
         awake = np.searchsorted(profile.times[:count], edge)
         until = 1 if now_only else count
-        at, pieces = find_window(machine, request, begin, min(until, awake), profile, most[d], low)
+        at, pieces = find_window(
+            machine, request, begin, min(until, awake), profile, most[d], low, ONE
+        )
         if at < 0 and awake < until:
             profile = wake(
                 profile, begins, asleep, cols, free, running, arena_node, arena_amount, SPARE
@@ -166,7 +168,7 @@ def plan_pass(
             edge = FAR
             forget(most)
             at, pieces = find_window(
-                machine, request, max(begin, awake), until, profile, most[d], low
+                machine, request, max(begin, awake), until, profile, most[d], low, ONE
             )
         if at >= 0:
             start = profile.times[at]
@@ -223,7 +225,7 @@ def first_window(
     )
     at, pieces = find_window(
         machine_at(policy, shapes, eligible, capacity, scarce, places), request, begin, until,
-        profile, filled(len(times), FAR), low,
+        profile, filled(len(times), FAR), low, ONE,
     )  # fmt: skip
     takes[:] = 0
     for p in range(len(pieces)):

@@ -219,14 +219,19 @@ def shortage(machine, level, groups, request, rooms):
     Returns
     -------
     int
-        ``FITS``, or how many units would fit (FAR where units are not what is short).
+        ``FITS``, or how many units would fit (FAR where units are not what is short); of a job of
+        one node, how many would on the roomiest.
     """
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     first, size, line = groups.first, groups.size, groups.line
-    units, shape = request.units, request.shape
+    units, shape, nodes_max = request.units, request.shape, request.nodes_max
     need = shapes[shape, SHAPE_REQUEST]
+    # So many nodes with an even share each are enough for a job that may not have more.
+    share = -(-units // nodes_max) if 0 < nodes_max < units else FAR
     total = 0
     count = 0
+    largest = ZERO
+    full = 0
     for i in range(len(line)):
         g = line[i]
         if level[g, 0] < need:
@@ -237,10 +242,17 @@ def shortage(machine, level, groups, request, rooms):
         if room > 0:
             total += size[g] * room
             count += size[g]
-            if total >= units and count >= request.nodes_min and request.nodes_max >= units:
+            largest = max(largest, room)
+            if room >= share:
+                full += size[g]
+                if full >= nodes_max and nodes_max >= request.nodes_min:
+                    return FITS
+            if total >= units and count >= request.nodes_min and nodes_max >= units:
                 for k in range(i + 1, len(line)):
                     rooms[line[k]] = 0
                 return FITS if units >= request.nodes_min else FAR
+    if nodes_max == 1 and largest < units:
+        return largest
     if total < units:
         return total
     return FITS if within_bounds(groups, rooms, request) else FAR

@@ -348,7 +348,7 @@ def _first_window(asks, d, request, reserves, numbers, machine, profile, low):
     until = np.searchsorted(times, now + numbers[WINDOW] + 1)
     if not reserves:
         until = min(until, 1)
-    at, _ = find_window(machine, request, begin, until, profile, asks.most[d], low)
+    at, _ = find_window(machine, request, begin, until, profile, asks.most[d], low, ZERO)
     start = FAR if at < 0 else profile.times[at]
     if reserves or at >= 0:
         asks.num_seen[d] = remember(seen, num_seen, request, shapes, num_nodes, start)
@@ -370,12 +370,13 @@ def _with_room(profile, asks):
 
 
 @inner
-def _asked(jobs, records, num_shapes, segments):
+def _asked(jobs, records, cols, num_shapes, segments):
     """Return what the jobs ask for."""
     shapes = np.empty(len(jobs), dtype=np.int64)
+    rows = np.empty(len(jobs), dtype=np.int64)
     for i in range(len(jobs)):
-        shapes[i] = records[jobs[i], ASKS]
-    number, distinct = numbered_shapes(shapes, num_shapes)
+        shapes[i], rows[i] = records[jobs[i], ASKS], records[jobs[i], ROW]
+    number, distinct = numbered_shapes(shapes, rows, cols, num_shapes)
     return asks_of(number, distinct, segments)
 
 
@@ -400,7 +401,7 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
     """
     shapes, capacity, numbers = machine.shapes, machine.capacity, rules.numbers
     now = profile.times[0]
-    asks = _asked(jobs, records, len(shapes), len(profile.times))
+    asks = _asked(jobs, records, cols, len(shapes), len(profile.times))
     tallies = _tallies(numbers)
     low = np.empty(capacity.shape, dtype=np.int64)
     failed = np.empty((len(asks.shape), 2), dtype=np.int64)

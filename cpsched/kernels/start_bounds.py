@@ -9,7 +9,14 @@ import numpy as np
 from cpsched.kernels.arrays import FAR, NONE, filled
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.profile import SEGMENTS, occupy_groups
-from cpsched.model.columns import SHAPE, SHAPE_BOX, SHAPE_SEGMENT, SHAPE_SPLIT, SHAPE_SWITCHES
+from cpsched.model.columns import (
+    NODES_MAX,
+    SHAPE,
+    SHAPE_BOX,
+    SHAPE_SEGMENT,
+    SHAPE_SPLIT,
+    SHAPE_SWITCHES,
+)
 
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
@@ -49,23 +56,27 @@ def numbered(jobs, cols, num_shapes):
     asked = np.empty(len(jobs), dtype=np.int64)
     for i in range(len(jobs)):
         asked[i] = cols[jobs[i], SHAPE]
-    return numbered_shapes(asked, num_shapes)
+    return numbered_shapes(asked, jobs, cols, num_shapes)
 
 
 @inner
-def numbered_shapes(asked, num_shapes):
-    """Number the distinct ones of the shapes that jobs ask for, as :func:`numbered`."""
-    known = filled(num_shapes, NONE)
+def numbered_shapes(asked, jobs, cols, num_shapes):
+    """
+    Number the distinct ones of the shapes that jobs ask for, as :func:`numbered`.
+
+    Jobs of one node have numbers of their own: what is short for them is room on a single node.
+    """
+    known = filled(2 * num_shapes, NONE)
     number = np.empty(len(asked), dtype=np.int64)
     distinct = np.empty(len(asked), dtype=np.int64)
     count = 0
     for i in range(len(asked)):
-        shape = asked[i]
-        if known[shape] < 0:
-            known[shape] = count
-            distinct[count] = shape
+        one = 2 * asked[i] + (cols[jobs[i], NODES_MAX] == 1)
+        if known[one] < 0:
+            known[one] = count
+            distinct[count] = asked[i]
             count += 1
-        number[i] = known[shape]
+        number[i] = known[one]
     return number, distinct[:count]
 
 

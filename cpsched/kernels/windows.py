@@ -150,15 +150,18 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     return high
 
 
+@leaf
+def _needs_room_alone(machine, request):
+    """Say whether a job can be placed wherever there is room for it within its bounds."""
+    confined = is_run(machine, request) or is_confined(machine, request)
+    return not (confined or is_even(machine, request))
+
+
 @inner
 def _choose_fitting(machine, level, groups, request, rooms):
     """Place a job as ``choose`` does, for less where ``rooms`` is all that matters."""
     bounded = request.nodes_max < request.units
-    if machine.policy != FIRST_FIT or bounded or is_run(machine, request):
-        return choose(machine, level, groups, request)
-    if is_confined(machine, request):
-        return choose(machine, level, groups, request)
-    if is_even(machine, request):
+    if machine.policy != FIRST_FIT or bounded or not _needs_room_alone(machine, request):
         return choose(machine, level, groups, request)
     line = groups.line
     order = np.empty(len(line), dtype=np.int64)
@@ -172,7 +175,7 @@ def _choose_fitting(machine, level, groups, request, rooms):
 
 
 @inner
-def find_window(machine, request, begin, until, profile, most, low):
+def find_window(machine, request, begin, until, profile, most, low, chooses):
     """
     Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
 
@@ -184,7 +187,9 @@ def find_window(machine, request, begin, until, profile, most, low):
     most
         Upper bounds, by row of the profile, of the units that fit; lowered here.
     low
-        Room for a level.
+        Room for a level; filled with what is free throughout the window.
+    chooses
+        Whether the caller wants to know where, too.
 
     Returns
     -------
@@ -222,6 +227,8 @@ def find_window(machine, request, begin, until, profile, most, low):
             last = _last_too_little(machine, request, known, profile, groups, low, rooms, most)
             at = 1 + last
             continue
+        if not chooses and _needs_room_alone(machine, request):
+            return at, np.empty((0, 3), dtype=np.int64)
         pieces = _choose_fitting(machine, low, groups, request, rooms)
         if len(pieces) > 0:
             return at, pieces
