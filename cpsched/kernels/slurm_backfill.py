@@ -71,6 +71,10 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 
+#: Jobs that get nodes between two looks at whether others can still start.
+_TAKEN_BETWEEN = 4
+
+
 class Tallies(NamedTuple):
     """
     Counts of the jobs that a pass looks at; each is of length 0 where there is no limit.
@@ -412,12 +416,12 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
     num_placed = ZERO
     keeps = len(rules.kept_from) > 0
     starts = of_array = 0
-    taken = False
+    taken = 0
     array = array_partition = -2
     rejected = False
     for i in range(len(jobs)):
-        if taken:
-            taken = False
+        if taken == _TAKEN_BETWEEN:
+            taken = 0
             last = _last_that_may_start(
                 last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols,
                 machine, profile, low,
@@ -462,7 +466,8 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
         at = _first_window(asks, d, longer, reserves, numbers, machine, profile, low)
         if at < 0 or (at == 0 and over >= 0 and not reserves):
             continue
-        rejected, taken = False, True
+        rejected = False
+        taken += 1
         start = profile.times[at]
         records[record, PLANNED] = start
         pieces = choose_as_slurm(placer, low, groups_of(profile), request, numbers[TIGHT])

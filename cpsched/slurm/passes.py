@@ -234,8 +234,8 @@ class Passes(Dispatcher):
         self._note_starts(started.tolist(), now)
         if not len(looked_at):
             return decision
-        looked = records.table[looked_at]
-        return with_plan(view, decision, looked[:, r.ROW], looked[:, r.PLANNED])
+        rows, planned = records.table[looked_at, r.ROW], records.table[looked_at, r.PLANNED]
+        return with_plan(view, decision, rows, planned)
 
     def _note_starts(self, started: Iterable[int], now: int) -> None:
         """Take jobs that start out of the queue."""
