@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Why a released job waits, where waiting does not help.
-_HOPELESS = ("ReqNodeNotAvail", "BadConstraints", "DependencyNeverSatisfied", "Dependency")
+_HOPELESS = ("BadConstraints", "DependencyNeverSatisfied", "Dependency")
 #: Seconds for which a job that did not start is left alone, at first and at most; it doubles.
 _REST, _LONGEST_REST = 5, 600
 #: Seconds between tries to reach Slurm, at first and at most; it doubles.
@@ -299,14 +299,11 @@ class Engine:
                 continue
             if job.nodes and not order.ran:
                 running.append(self._checked(order, job))
-            elif job.waits and self._is_late(order, job):
+            elif job.waits and self._is_late(order, job, snapshot):
                 back.append(order)
                 reasons[key] = f"it {'ran and ' if order.ran else ''}waits: {job.reason or 'None'}"
         self._note_running(running)
         journal.over(gone, "gone")
-        for key in gone:
-            self._failures.pop(key, None)
-            self._rests.pop(key, None)
         self._take_back(back, reasons)
         return {order.job for order in back}
 
@@ -329,12 +326,13 @@ class Engine:
             self._failures.pop(order.job, None)
             self._say(f"job {order.job} runs on {','.join(order.nodes)} after {latency:.1f} s")
 
-    def _is_late(self, order: Order, job: LiveJob) -> bool:
+    def _is_late(self, order: Order, job: LiveJob, snapshot: Snapshot) -> bool:
         """Say whether a waiting job that was told to start is to be taken back."""
         # Held again, or never released; or it ran and is back in the queue.
         if job.held or order.ran:
             return True
-        hopeless = job.reason.split(",")[0] in _HOPELESS
+        is_closed = not snapshot.closed.isdisjoint(order.nodes)
+        hopeless = is_closed or job.reason.split(",")[0] in _HOPELESS
         since = max(order.at, self._began)
         return hopeless or time.time() - since > self._limits.patience
 
@@ -446,7 +444,12 @@ class Engine:
 
     def _save(self) -> None:
         self._saved_at = time.monotonic()
-        if self._folder is not None and self._last is not None:
+        if self._last is None:
+            return
+        for counted in (self._rests, self._failures, self._refusals):
+            for key in counted.keys() - self._last.jobs.keys():
+                del counted[key]
+        if self._folder is not None:
             self.mirror.save(self._folder / "state.npz")
 
 
