@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 #: Jobs in one file.
-_PART = 5000
+_PART = 500
+#: Unseen jobs that Slurm is asked about at once, the last ones.
+_MOST_ASKED = 5000
 _TYPES = {"int": pa.int64(), "bool": pa.bool_(), "str": pa.string()}
 #: Columns of a job: what Slurm has of it, lists with commas between. Then what it holds in all;
 #: when it was first and last seen; and whether it is gone, and its end is known.
@@ -166,7 +168,7 @@ class Record:
         first = self._highest + 1 if self._highest else last
         self._highest = max(self._highest, last)
         missed = [str(number) for number in range(first, last) if number not in numbers]
-        found = source.ended(missed[-_PART:]) if missed else {}
+        found = source.ended(missed[-_MOST_ASKED:]) if missed else {}
         for job in found.values():
             self._close(_row(job, snapshot.now, snapshot.now), snapshot.now, job.state)
         return bool(found)
