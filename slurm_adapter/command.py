@@ -11,7 +11,7 @@ from cpsched.cli import fidelity
 from cpsched.cli.options import Overwrite
 from cpsched.cli.output import counted, echo, escaped
 from slurm_adapter.live import commands as live
-from slurm_adapter.live import serve_command, twin_command, when_command
+from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     slurm.command("demo")(live.demo_command)
     slurm.command("twin")(twin_command.command)
     slurm.command("when")(when_command.command)
+    slurm.command("explain")(explain_command.command)
     slurm.command("serve")(serve_command.command)
     app.add_typer(slurm, name="slurm")
 

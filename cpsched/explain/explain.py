@@ -97,7 +97,7 @@ def explain(
     if rejected is not None:
         return Explanation(
             decided=None,
-            job=_asked(fitted.workload, row, None),
+            job=asked(fitted.workload, row, None),
             state=JobState.REJECTED,
             reason=rejected,
             summary=f"job {brief(job)} can never run on this system: {rejected}",
@@ -110,7 +110,7 @@ def explain(
     moment = halt(
         fitted,
         time,
-        partial(_look, handle, fitted.workload.job_id[accepted]),
+        partial(look, handle, fitted.workload.job_id[accepted]),
         dispatcher=dispatcher,
         predictor=predictor,
         settings=settings,
@@ -178,7 +178,7 @@ class _Note(Observer):
             self.allocation = allocation
 
 
-def _look(
+def look(
     handle: int, names: Any, dispatcher: Dispatcher, view: View, decision: Decision
 ) -> dict[str, Any] | None:
     """Return what is said of a decision about one job, while the dispatcher's view is valid."""
@@ -229,7 +229,7 @@ def _explanation(
     later = simulator.start_time[handle + 1 :]
     about = Explanation(
         decided=moment.decided,
-        job=_asked(workload, row, int(simulator.machine.store.columns[handle, c.RUNTIME_ESTIMATE])),
+        job=asked(workload, row, int(simulator.machine.store.columns[handle, c.RUNTIME_ESTIMATE])),
         state=state,
         summary="",
         next_decision=_next_decision(simulator, common["time"]) if waits else None,
@@ -302,7 +302,9 @@ def _locality(workload: Workload, row: int) -> list[str]:
     return words
 
 
-def _asked(workload: Workload, row: int, predicted: int | None) -> Asked:
+def asked(workload: Workload, row: int, predicted: int | None) -> Asked:
+    """Return what is known of a job at submit."""
+
     def nonzero(values: Any) -> dict[str, int]:
         pairs = zip(workload.resources, values.tolist(), strict=True)
         return {kind: number for kind, number in pairs if number}

@@ -64,7 +64,7 @@ def when(
     ConfigError
         If the job does not wait, or can never run on the system; or if none waits.
     """
-    mirror = Mirror(system, dispatcher, mine=_may_start)
+    mirror = Mirror(system, dispatcher, mine=may_start)
     mirror.follow(snapshot)
     present = _present(mirror, snapshot, dispatcher)
     forecaster = Forecaster(scenarios=scenarios, days=0)
@@ -78,7 +78,7 @@ def when(
             raise ConfigError("no job waits")
         starts = forecaster.forecast(present, handles)
     else:
-        row = _row(mirror, snapshot, job)
+        row = row_of(mirror, snapshot, job)
         starts, advice = advice_on(forecaster, present, row)
     second = None if by is None else by - mirror.epoch
     return Answer(
@@ -94,7 +94,8 @@ def when(
     )
 
 
-def _may_start(job: LiveJob) -> bool:
+def may_start(job: LiveJob) -> bool:
+    """Say whether a waiting job is one that somebody starts: it is not held, or held for us."""
     return not job.held or job.admin_comment.startswith(_OURS)
 
 
@@ -131,7 +132,15 @@ def _waits_for(one: Known, mirror: Mirror) -> int | None:
     return None
 
 
-def _row(mirror: Mirror, snapshot: Snapshot, key: str) -> int:
+def row_of(mirror: Mirror, snapshot: Snapshot, key: str) -> int:
+    """
+    Return the handle of a waiting job.
+
+    Raises
+    ------
+    ConfigError
+        If it does not wait, or can never run.
+    """
     known = mirror.known.get(key)
     if known is None or known.stage is Stage.RUNNING:
         there = snapshot.jobs.get(key)

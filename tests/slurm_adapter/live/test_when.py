@@ -6,6 +6,8 @@ import pytest
 
 from cpsched import systems
 from cpsched.errors import ConfigError
+from cpsched.explain.text import text
+from slurm_adapter.live.explain import explain, slurms_view
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.record import Record
 from slurm_adapter.live.when import when
@@ -90,3 +92,33 @@ def test_what_cannot_be_answered_is_said(slurm, key, words):
     submit(slurm, 60, cpus=17)
     with pytest.raises(ConfigError, match=words):
         when(slurm.snapshot(), slurm.system, dispatcher="fifo", job=key)
+
+
+def test_why_a_job_waits(slurm):
+    """It wants the node that another one holds, which came later and is short."""
+    submit(slurm, 600, required=("node002",))
+    first = submit(slurm, 600, held=True, admin_comment="cpsched", required=("node002",))
+    slurm.advance(1)
+    submit(slurm, 600, required=("node003",))
+    slurm.advance(5)
+    about = explain(slurm.snapshot(), slurm.system, first, dispatcher="easy")
+    assert about.state == "waiting"
+    assert about.waiting is not None
+    assert [other.job_id for other in about.waiting.waits_for] == ["1"]
+    assert about.overtaken == 1
+    assert "overtaken by 1 job submitted later" in text(about)
+    view = slurms_view(slurm.snapshot(), first, None)
+    assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
+
+
+def test_a_job_that_would_start(slurm):
+    """Nothing is in its way but that nobody starts it."""
+    key = submit(slurm, 60, held=True, admin_comment="cpsched")
+    about = explain(slurm.snapshot(), slurm.system, key, dispatcher="easy")
+    assert about.state == "starts"
+    assert [place.nodes for place in about.places] == ["node001"]
+    late = submit(slurm, 60, eligible=slurm.now + 900)
+    about = explain(slurm.snapshot(), slurm.system, late, dispatcher="easy")
+    assert about.state == "held"
+    with pytest.raises(ConfigError, match="is not in the queue"):
+        slurms_view(slurm.snapshot(), "99", None)

@@ -1,0 +1,50 @@
+"""Why a job of a live queue waits, as a dispatcher sees it, and as Slurm does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+from cpsched.explain.in_cluster import explain_in_cluster
+from cpsched.words import brief
+from slurm_adapter.live.mirror import Mirror
+from slurm_adapter.live.when import may_start, row_of
+
+if TYPE_CHECKING:
+    from cpsched.explain.model import Explanation
+    from cpsched.model.system import System
+    from slurm_adapter.live.snapshot import Snapshot
+
+
+def explain(
+    snapshot: Snapshot, system: System, job: str, *, dispatcher: str, predictor: str = "requested"
+) -> Explanation:
+    """
+    Say why a waiting job of a live queue does not start now, or why it would.
+
+    Raises
+    ------
+    ConfigError
+        If the job does not wait, or can never run on the system.
+    """
+    mirror = Mirror(system, dispatcher, predictor, mine=may_start)
+    mirror.follow(snapshot)
+    row = row_of(mirror, snapshot, job)
+    submit = snapshot.jobs[job].submit
+    later = sum(one.holds and one.submit > submit for one in snapshot.jobs.values())
+    return explain_in_cluster(
+        mirror.cluster,
+        row,
+        dispatcher=dispatcher,
+        predictor=predictor,
+        epoch=mirror.epoch,
+        overtaken=later,
+    )
+
+
+def slurms_view(snapshot: Snapshot, job: str, expected: int | None) -> dict[str, Any]:
+    """Return what Slurm says of a job itself."""
+    there = snapshot.jobs.get(job)
+    if there is None:
+        raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")
+    return {"state": there.state, "reason": there.reason, "expects": expected}
