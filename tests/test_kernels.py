@@ -22,14 +22,14 @@ sort_by = njit(arrays.sort_by.py_func)
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=80, deadline=None)
+some = settings(max_examples=80)
 
 
 # --- placing one job -----------------------------------------------------------------------------
 
 
 @given(state=ref.states(), policy=st.sampled_from(ref.POLICIES))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy):
     """Feasible exactly if enumeration finds a placement; then within every bound, as documented."""
     view = ref.view_of(state)
@@ -164,7 +164,7 @@ def _fields(state):
 
 
 @given(state=ref.states(), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_claim_accepts_exactly_what_a_job_asks_for(state, data):
     """Any spread of units is taken if it obeys every bound, and refused unchanged if not."""
     row = data.draw(st.integers(0, len(state.waiting) - 1))

@@ -54,7 +54,7 @@ def distances(job, ended):
 
 
 @given(histories(), st.lists(jobs, min_size=1, max_size=5))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_likely_runtimes_are_those_of_the_jobs_most_alike(ended, queue):
     """Weights fall exponentially with the distance; nothing is beyond the request."""
     seen = learnt(ended)
@@ -188,7 +188,7 @@ some = st.lists(st.integers(1, 1000), min_size=1, max_size=likely.NEAR)
 
 
 @given(some)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_expectations_are_weighted_means(runtimes):
     """Of 1 / max(r, 10) and of r."""
     slope, mean = of(*runtimes).expectations()
@@ -197,7 +197,7 @@ def test_expectations_are_weighted_means(runtimes):
 
 
 @given(st.integers(0, 2**47), st.integers(0, 1200), some)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_drawn_runtimes_are_likely_and_longer_than_what_has_run(seed, elapsed, runtimes):
     """What is expected is taken where none is."""
     drawn = of(*runtimes).draw(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
@@ -206,7 +206,7 @@ def test_drawn_runtimes_are_likely_and_longer_than_what_has_run(seed, elapsed, r
 
 
 @given(st.integers(0, 2**47))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_part_of_the_distribution_is_drawn_once(seed):
     """Of ten runtimes of the same weight, ten scenarios have one each, in any order."""
     drawn = of(*range(1, 11)).draw(10, seed, np.array([0]), np.array([300]))[:, 0]

@@ -157,7 +157,7 @@ PLACES = ["", "level_sizes = [2, 4]", "switches = [[1, 3, 2, 2]]", "block_size =
           "sides = [4, 2]", "sides = [2, 2, 2]"]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     place=st.sampled_from(PLACES),
     cores=st.lists(st.integers(1, 3), min_size=8, max_size=8),

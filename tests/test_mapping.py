@@ -501,7 +501,7 @@ job_strategy = st.fixed_dictionaries(
 node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(["a", "b", "ab"]))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     nodes=st.lists(node_strategy, min_size=1, max_size=4),
     wanted=st.lists(job_strategy, min_size=1, max_size=6),
@@ -518,7 +518,7 @@ def test_rejected_are_exactly_the_jobs_no_placement_fits(
         assert (row not in found) == fits, (job, found.get(row))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     nodes=st.lists(node_strategy, min_size=1, max_size=4),
     wanted=st.lists(job_strategy, min_size=1, max_size=6),

@@ -82,7 +82,7 @@ def stretched(draw):
 
 
 @given(state=st.one_of(stretched(), ref.states()), policy=policies, depth=depths)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_plan_is_the_reference(state, policy, depth):
     """The same jobs start on the same nodes, and reservations are the same."""
     expected = ref.conservative(policy, state, range(len(state.waiting)), depth)
@@ -359,7 +359,7 @@ def test_more_groups_than_there_was_room_for():
     bounds=st.tuples(st.integers(1, 8), st.integers(0, 8)),
     data=st.data(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_units_on_groups_as_on_their_nodes(sizes, units, bounds, data):
     """One node each for what is owed, the roomiest where the number is bounded: as one by one."""
     rooms = data.draw(st.lists(st.integers(0, 9), min_size=len(sizes), max_size=len(sizes)))
@@ -417,7 +417,7 @@ def test_a_wide_machine_plans_as_a_narrow_one():
 
 
 def test_shortage_says_how_much_there_is():
-    """Five cores on three nodes: five units fit, however many are asked for."""
+    """Five cores on three nodes: five units fit, however many are asked for; four on one node."""
     state = ref.State(
         now=0, capacity=((4,),) * 3, free=((4,), (1,), (0,)), running=(), waiting=(core(1, 3),)
     )
@@ -434,5 +434,5 @@ def test_shortage_says_how_much_there_is():
 
     assert [short(4), short(5), short(6)] == [rooms.FITS, rooms.FITS, 5]
     assert [short(4, 1, 1), short(5, 1, 1), short(5, 3), short(2, 2)] == [
-        rooms.FITS, arrays.FAR, arrays.FAR, rooms.FITS,
+        rooms.FITS, 4, arrays.FAR, rooms.FITS,
     ]  # fmt: skip

@@ -244,7 +244,7 @@ _ASKS = st.fixed_dictionaries(
 _NODES = st.tuples(st.integers(0, 4), st.integers(0, 2))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(_NODES, min_size=1, max_size=8), st.lists(_ASKS, min_size=1, max_size=4), st.booleans()
 )

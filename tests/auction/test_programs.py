@@ -72,7 +72,7 @@ _FREE = st.lists(_NODES, min_size=1, max_size=6)
 _WEIGHTS = st.lists(st.integers(1, 20), min_size=1, max_size=9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_FREE, st.lists(_ASKS, min_size=1, max_size=4), _WEIGHTS)
 def test_the_compact_program_finds_the_best_selection(free, asks, weights):
     """(5.1)-(5.4), on places instead of nodes, with constraints nobody can break left out."""
@@ -81,7 +81,7 @@ def test_the_compact_program_finds_the_best_selection(free, asks, weights):
     assert solved(Program(auction, "compact")) == best_compact(auction)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(_FREE, st.lists(_ASKS, min_size=1, max_size=3), _WEIGHTS)
 def test_the_program_with_units_finds_the_best_selection(free, asks, weights):
     """(4.1)-(4.8): units wherever they fit on the nodes of the bids."""
@@ -90,7 +90,7 @@ def test_the_program_with_units_finds_the_best_selection(free, asks, weights):
     assert solved(UnitProgram(auction, "units")) == best_with_units(auction)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_FREE, st.lists(_ASKS, min_size=1, max_size=5), _WEIGHTS, st.integers(0, 9))
 def test_searches_never_lose_and_never_cheat(free, asks, weights, seed):
     """Partial auctions give a selection that fits, between the greedy one and the best."""

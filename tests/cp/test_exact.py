@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
     drawn=decisions(max_nodes=3, max_waiting=6, max_running=3)
     | decisions(restricted=True, max_nodes=3, max_waiting=6, max_running=3)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("cp-")])
 def test_pure_finds_the_best_plan_on_nodes(name, drawn):
     """CP-0..3, units split as the request allows, running jobs fixed until their expected end."""
@@ -47,7 +47,7 @@ def test_pure_finds_the_best_plan_on_nodes(name, drawn):
 
 
 @given(drawn=decisions(max_nodes=3, max_waiting=6, max_running=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name.startswith("cph")])
 def test_hybrid_finds_the_best_plan_on_the_pool(name, drawn):
     """CPH-0..3: the relaxed problem is solved to its optimum."""

@@ -214,7 +214,7 @@ def test_a_window_that_was_cut_short_is_followed_by_another(monkeypatch):
 
 
 @given(drawn=decisions(max_nodes=3), limit=st.sampled_from(["1e-9", "1e-5", "1e-4"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_never_worse_than_the_list_plan(name, drawn, limit):
     """The engine compares: whatever the limit, the plan is at least as good as the list's."""
@@ -240,7 +240,7 @@ def test_never_worse_than_the_list_plan(name, drawn, limit):
 
 
 @given(drawn=decisions(max_nodes=3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @pytest.mark.parametrize("name", ["cph-1", "cp-0", "cp-1"])
 def test_a_decision_is_the_same_whatever_came_before_it(name, drawn):
     """Nothing is remembered: again, by a fresh one, and after other views, byte for byte."""

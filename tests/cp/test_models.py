@@ -27,7 +27,7 @@ def first_fit(system):
 
 
 @given(drawn=decisions(restricted=True, max_nodes=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_placement_takes_less_than_the_pool_counts(drawn):
     """The pool's demand is a lower bound, so the pool is a relaxation whatever jobs ask for."""
     state, waits, submits = drawn

@@ -211,7 +211,7 @@ class Promises(Observer):
 
 
 @given(workload=workloads(), system=machines())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @pytest.mark.parametrize("dispatcher", IN_ORDER)
 def test_head_never_starts_after_its_reservation(dispatcher, workload, system):
     """With requested times and jobs killed at them, no promise to a head is broken or moved on."""
@@ -224,7 +224,7 @@ def test_head_never_starts_after_its_reservation(dispatcher, workload, system):
 
 
 @given(workload=workloads(plain=True), system=machines())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_layout_of_one_core_units_equals_one_pool(workload, system):
     """For one-core units, nodes are no different from a counted pool of all cores."""
     cores = [int(row[0]) for row in system.capacity]

@@ -21,7 +21,7 @@ from cpsched.spec import build
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=60)
 
 REMEMBERING = (
     "fifo",

@@ -24,7 +24,7 @@ from cpsched.simulation.observers import Observer
 pytestmark = pytest.mark.slow
 
 policies = st.sampled_from(ref.POLICIES)
-few = settings(max_examples=80, deadline=None)
+few = settings(max_examples=80)
 
 
 def decide(dispatcher, state):
@@ -67,7 +67,7 @@ def test_lists_that_skip(state, policy):
 
 
 @given(state=ref.states(), policy=policies, backfill=st.sampled_from([None, "sjf"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_easy(state, policy, backfill):
     """EASY starts the same jobs on the same nodes, and reserves the same nodes from then on."""
     started, decision = decide(Easy("fifo", backfill, policy), state)
@@ -81,7 +81,7 @@ def test_easy(state, policy, backfill):
 
 
 @given(state=ref.states(), policy=policies, depth=st.sampled_from([None, None, 0, 1, 2]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_conservative(state, policy, depth):
     """
     Conservative backfilling starts the same jobs on the same nodes.
@@ -257,7 +257,7 @@ class Anew(Observer):
 
 @given(workload=workloads(), system=machines(), data=st.data())
 @pytest.mark.parametrize("name", ["sjf", "ljf", "f1", "two keys"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, data):
     """Whoever starts, arrives, or is let go into the middle of the queue between two decisions."""
     begin = data.draw(

@@ -144,7 +144,7 @@ def test_running_jobs_are_taken_in_the_order_of_their_bounds():
     ],
 )
 @given(machines(), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_without_a_bound_of_its_own_nothing_changes(dispatcher, system, data):
     """Where the bound is the plan, both reserve the same."""
     workload = data.draw(workloads())
@@ -162,7 +162,7 @@ def test_without_a_bound_of_its_own_nothing_changes(dispatcher, system, data):
 
 @pytest.mark.parametrize("dispatcher", ["easy:priority=slowdown", "conservative:depth=2"])
 @given(machines(), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, system, data):
     """And by the plan where that is the request, too."""
     workload = data.draw(workloads())
@@ -223,7 +223,7 @@ class AskedAnew(Observer):
 
 
 @given(machines(), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_is_kept_between_decisions_changes_none(system, data):
     """A dispatcher that has seen nothing yet decides the same."""
     workload = data.draw(workloads())
@@ -286,7 +286,7 @@ class Forgetful(Dispatcher):
 
 @pytest.mark.parametrize("dispatcher", ["plan", "rollout", "rollout:reserve=bound"])
 @given(machines(), st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_what_rollouts_and_plans_keep_besides_their_state_changes_none(dispatcher, system, data):
     """They look at a view and at its twin by turns."""
     workload = data.draw(workloads())

@@ -567,7 +567,7 @@ def twin(state, *, sizes, depth, window, close):
     window=st.sampled_from([0, 2, 5, 1000]),
     reserve=st.sampled_from(["nodes", "amounts"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_as_the_twin(state, sizes, depth, window, reserve):
     """What starts, where, and what is planned as long as somebody could start."""
     sizes = tuple(size for size in sizes if size > 1)
@@ -579,7 +579,7 @@ def test_as_the_twin(state, sizes, depth, window, reserve):
 
 
 @given(workload=workloads(), system=machines(), tree=st.booleans(), amounts=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_schedules_are_valid_and_complete(workload, system, tree, amounts):
     """Nothing is ever over-allocated, every bound is kept, and every job runs."""
     options = ["backfill_interval=4"] + ["reserve=amounts"] * amounts
@@ -592,7 +592,7 @@ def test_schedules_are_valid_and_complete(workload, system, tree, amounts):
 
 
 @given(workload=workloads(plain=True), system=machines(max_nodes=1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_on_one_pool_it_is_conservative_backfilling(workload, system):
     """
     One-core units, backfilling at every event, amounts reserved: the same starts.

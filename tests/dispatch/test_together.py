@@ -24,7 +24,7 @@ from cpsched.model.view import View
 ALLOCATORS = (
     "first-fit", "best-fit", "consolidate", "lowest-switch", "fewest-groups", "contiguous", "box",
 )  # fmt: skip
-some = settings(max_examples=150, deadline=None)
+some = settings(max_examples=150)
 
 
 def placed(topology: Topology, free: list[int], allocator: str, **ask: Any) -> list[int] | None:

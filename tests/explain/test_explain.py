@@ -415,7 +415,7 @@ def test_lines_are_not_wider_than_asked_for():
 
 
 @pytest.mark.parametrize("name", [*DISPATCHERS, "cph-0", "cph-3"])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(
     system=machines(max_nodes=2),
     workload=workloads(),

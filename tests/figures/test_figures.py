@@ -91,7 +91,7 @@ def test_a_pool_is_drawn_core_by_core():
     assert sorted(zip(boxes.low[last], boxes.high[last], strict=True)) == [(0, 2), (4, 6)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(machine=machines(max_nodes=6), workload=workloads())
 def test_rectangles_never_overlap(machine, workload):
     """Whatever is run; and together they are as high as the cores held."""

@@ -74,7 +74,7 @@ def value_of(state: State, weight: list[int], decision) -> int:
 @pytest.mark.parametrize("brief", [match.BRIEF, 1e-9], ids=["at once", "with thought"])
 @pytest.mark.parametrize("objective", ["priority", "priority-cores"])
 @given(state=states(max_nodes=4, max_waiting=5))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_no_set_of_jobs_on_any_nodes_is_worth_more(objective, brief, state):
     """Neither where the program is solved as it is, nor where that takes too long."""
     with pytest.MonkeyPatch.context() as patch:
@@ -94,7 +94,7 @@ def no_set_is_worth_more(objective: str, state: State) -> None:
 
 
 @given(state=states(max_nodes=4, max_waiting=4), pairs=st.just(0))
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 def test_a_bound_without_nodes_is_a_bound(state, pairs):
     """Where the program is not solved node by node, the gap it reports is no smaller than it is."""
     dispatcher = Ipsched()
@@ -114,7 +114,7 @@ def test_a_bound_without_nodes_is_a_bound(state, pairs):
 
 
 @given(state=states(max_nodes=3, max_waiting=3))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_as_printed_everyone_starts_or_nobody_does(state):
     """3.6 as it stands: a job without a node has fewer than its least number of nodes."""
     dispatcher = Ipsched(node_bounds="printed")

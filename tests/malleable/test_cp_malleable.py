@@ -79,7 +79,7 @@ TASKS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TASKS, st.lists(st.tuples(st.integers(1, 4), st.integers(1, 2)), max_size=2))
 def test_the_model_s_optimum_is_the_best_of_all_plans(rows: Any, busy: Any):
     rows.sort(key=lambda row: not row[1])
@@ -131,7 +131,7 @@ def test_the_other_dispatcher_is_woken_when_it_asks_for_it():
     assert ends.min() == 15
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(kinds(), st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]))
 def test_whatever_the_jobs_no_work_is_lost(workload: Workload, nodes: Any):
     result = run(workload, machine(*nodes), "cp-malleable:window=4,running=4")

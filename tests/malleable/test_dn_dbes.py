@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run
 
@@ -200,7 +200,6 @@ SPECS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(changing(), machines(), SPECS)
 def test_every_schedule_is_valid(wanted, system, spec):
     """No job is lost, and the sums of every job that changed are right (the verifier's rules)."""
@@ -208,7 +207,6 @@ def test_every_schedule_is_valid(wanted, system, spec):
     assert not (schedule.outcome == JobOutcome.NOT_ENDED).any()
 
 
-@settings(deadline=None)
 @given(changing(), machines(), SPECS, st.integers(0, 60))
 def test_it_goes_on_as_without_a_checkpoint(tmp_path_factory, wanted, system, spec, second):
     """What it remembers is in its state."""

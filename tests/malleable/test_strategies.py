@@ -127,7 +127,7 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows: Any,
     assert ((held - smaller) * weight).sum() >= min(amount, ((held - least) * weight).sum())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     kinds(),
     st.sampled_from(list(Strategy)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cpsched.metrics import jobs
@@ -86,7 +86,6 @@ def test_negative_times_are_refused_with_their_row():
         jobs.bounded_slowdown(np.array([3]), np.array([1, 1]))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1))
 def test_slowdown_is_1_exactly_for_who_did_not_wait(rows: list[tuple[int, int]]):
     wait, runtime = np.array(rows).T

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
@@ -94,7 +94,6 @@ def test_counting_is_that_of_all_pairs(points, counted):
     assert later_and_below(time, value, counted).tolist() == expected
 
 
-@settings(deadline=None)
 @given(workloads(), machines())
 def test_overtaking_is_as_defined(workload, system):
     schedule = run(workload, system, "easy:backfill=sjf").schedule

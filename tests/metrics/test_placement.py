@@ -198,7 +198,7 @@ def test_bounds_and_amounts_per_node_count():
 
 
 @given(workload=workloads(max_jobs=4), system=machines())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_fewest_nodes_against_trying_all_placements(workload, system):
     """On the empty machine, with bounds, splits, contiguity, GPUs and memory."""
     schedule = run(workload, system, "fifo").schedule

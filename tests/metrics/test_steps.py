@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
@@ -84,7 +84,6 @@ def test_sums_beyond_64_bits_are_exact():
     assert exact_dot(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)) == 0
 
 
-@settings(deadline=None)
 @given(INTERVALS, st.integers(-5, 20), st.integers(1, 40))
 def test_steps_are_every_second(rows: list[tuple[int, int, int]], first: int, length: int):
     """Mean, maximum, quantiles and integral are those of the values at every second."""
@@ -159,7 +158,6 @@ def test_a_job_held_by_one_that_never_ends_is_never_released(schedule: Schedule)
     assert waiting(cut, held=False).at(np.array([10, 14, 15])).tolist() == [0, 0, 0]
 
 
-@settings(deadline=None)
 @given(workloads(), machines())
 def test_integral_of_the_queue_is_the_sum_of_waits(workload, system):
     schedule = run(workload, system, "easy").schedule

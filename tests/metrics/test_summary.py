@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
@@ -151,7 +151,6 @@ def test_reasons_differ_by_more_than_numbers_and_names():
     assert reason_kind(one) == reason_kind(other) == "user '...' is not allowed in queue R"
 
 
-@settings(deadline=None)
 @given(workloads(), machines())
 def test_a_summary_is_plain_json(workload, system):
     """Equal runs give equal text; the queue's mean is the sum of waits over the window."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.metrics import system as measures
@@ -101,7 +101,6 @@ def test_a_kind_the_machine_has_none_of_has_no_utilization():
     assert measures.utilization(run(workload, system, "fifo").schedule)["gpu"] is None
 
 
-@settings(deadline=None)
 @given(workloads(), machines())
 def test_utilization_is_the_jobs_area(workload, system):
     """Over the whole window, what steps give is what jobs hold times how long they run."""

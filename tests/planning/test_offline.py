@@ -285,7 +285,7 @@ def test_units_that_no_job_can_have_are_the_dispatchers_error(nodes, units):
         planned(Lister(nodes, units), jobs((0, 3, 5)), machine((2,), (2,), (2,)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(machines(), workloads())
 def test_plans_keep_capacity_and_are_no_worse_than_the_list_plan(system, workload):
     """On machines with GPUs and memory, bounds on nodes, whole nodes."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from predictors.accuracy import accuracy, rank_correlation
@@ -74,7 +74,6 @@ def test_rank_correlation_with_ties():
     assert found == pytest.approx(4.5 / math.sqrt(4.5 * 5))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=20))
 def test_rank_correlation_equals_pandas(pairs):
     """The same number from an independent implementation."""

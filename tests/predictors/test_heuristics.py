@@ -329,7 +329,7 @@ job_rows = st.tuples(
 
 
 @given(ends=st.lists(job_rows, max_size=12), job=job_rows)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_rules_equal_a_search_through_the_history(ends, job):
     """Hashed keys give what looking through all finished jobs gives."""
     slow = Slow()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpsched.kernels import scenarios
 
-often = settings(max_examples=120, deadline=None)
+often = settings(max_examples=120)
 
 
 def whole_numbers(values, width=None):

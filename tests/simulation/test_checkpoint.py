@@ -43,7 +43,7 @@ def _result(fitted, simulator):
 
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_going_on_from_a_file_gives_the_same(dispatcher, workload, system, until, tmp_path_factory):
     """Stop anywhere, write, read in a new simulator, go on: everything is as without the stop."""

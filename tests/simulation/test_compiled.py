@@ -63,7 +63,7 @@ def both(fitted, dispatcher):
 
 
 @given(workload=workloads(), system=machines())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @pytest.mark.parametrize("dispatcher", LOOPS)
 def test_random_workloads_run_the_same(dispatcher, workload, system):
     """Job by job, node by node, with as many decisions."""
@@ -74,7 +74,7 @@ def test_random_workloads_run_the_same(dispatcher, workload, system):
 
 
 @given(workload=workloads(), system=machines(), stops=st.lists(st.integers(0, 60), max_size=4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @pytest.mark.parametrize("dispatcher", LOOPS)
 def test_it_may_stop_and_step_between(dispatcher, workload, system, stops):
     """Between two calls the state is that of the Python loop at the same second."""

@@ -123,7 +123,7 @@ def compare(dispatcher, predictor, workload, system, until, seed):
 
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_no_decision_depends_on_the_future(dispatcher, workload, system, until, seed):
     """Views and decisions up to an instant are the same in both worlds."""
@@ -131,7 +131,7 @@ def test_no_decision_depends_on_the_future(dispatcher, workload, system, until, 
 
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @pytest.mark.parametrize("predictor", PREDICTORS)
 @pytest.mark.parametrize("dispatcher", ["easy", "prb:priority=slowdown"])
 def test_no_prediction_depends_on_the_future(dispatcher, predictor, workload, system, until, seed):

@@ -123,7 +123,7 @@ def test_tables_that_are_none(tmp_path: Path):
 outage = st.tuples(st.integers(0, 3), st.integers(-5, 60), st.integers(1, 30))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     system=machines(),
     data=st.data(),

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
     overrun=st.sampled_from(["kill", "extend"]),
     interval=st.sampled_from([None, None, 7]),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @pytest.mark.parametrize("predictor", ["requested", "actual", "actual:factor=0.5"])
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_every_schedule_verifies(dispatcher, predictor, workload, system, overrun, interval):
@@ -32,7 +32,7 @@ def test_every_schedule_verifies(dispatcher, predictor, workload, system, overru
 
 
 @given(workload=workloads(), system=machines(), order=st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_the_order_of_lines_does_not_matter(dispatcher, workload, system, order):
     """Lines in any order, as long as those of one second are in id order: the same schedule."""
@@ -65,7 +65,7 @@ def _starts(workload, system, dispatcher):
 
 
 @given(workload=workloads(), system=machines())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_equal_input_gives_equal_output(dispatcher, workload, system):
     """Twice the same: starts, places and decision counts."""

@@ -135,7 +135,7 @@ def test_what_was_done_in_vain_is_counted():
 job = st.tuples(st.integers(0, 20), st.integers(1, 3), st.integers(0, 30), st.integers(1, 40))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     rows=st.lists(job, min_size=1, max_size=12),
     data=st.data(),

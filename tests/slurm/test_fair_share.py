@@ -95,14 +95,13 @@ def trees(draw: st.DrawFn) -> tuple[ShareTree, np.ndarray]:
 
 
 @given(trees())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_fair_tree_is_the_walk(drawn):
     tree, usage = drawn
     assert tree.fair_tree(usage).tolist() == pytest.approx(walk(tree, usage))
 
 
 @given(trees())
-@settings(deadline=None)
 def test_users_of_siblings_never_interleave(drawn):
     tree, usage = drawn
     factor, level = tree.fair_tree(usage), tree.level_fair_share(usage)

@@ -151,7 +151,7 @@ _TRES = st.dictionaries(st.sampled_from(["cpu", "mem", "node"]), st.integers(0, 
 _LIMIT = {"tres": _TRES, "count": st.integers(0, 10**6), "time": st.integers(0, 10**9)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     parameters=st.fixed_dictionaries({}, optional={name: _values(name) for name in PARAMETERS}),
     limits=st.fixed_dictionaries(

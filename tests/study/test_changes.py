@@ -133,7 +133,7 @@ def test_some_jobs_are_dropped_or_kept() -> None:
         assert changed.job_id.tolist() == [f"j{at}" for at in left]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(factor=st.floats(0.1, 5), num=st.integers(2, 60), weeks=st.integers(0, 5))
 def test_load_is_scaled_by_copies_that_keep_the_rhythm(factor: float, num: int, weeks: int) -> None:
     step = max(weeks * 7 * 86400 // num, 1)

@@ -137,7 +137,7 @@ def slurm_jobs(draw) -> Workload:
 
 
 @given(slurm_jobs())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_slurm_can_say_reads_back_equal(tmp_path_factory, differences, workload) -> None:
     path = tmp_path_factory.mktemp("sacct") / "written.sacct"
     assert traces.write(workload, path) == ()

@@ -244,7 +244,7 @@ def line(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([" ", "  ", "\t"])).join(values)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     lines=st.lists(line(), max_size=12),
     end=st.sampled_from(["", "\n"]),
@@ -270,7 +270,7 @@ def test_reading_in_bulk_and_line_by_line_is_the_same(
         assert outcome(bulk=True) == outcome(bulk=False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.lists(NUMBERS, min_size=18, max_size=18), min_size=1, max_size=30))
 def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows: list[list[str]]) -> None:
     """Otherwise the test above would compare a reader with itself."""

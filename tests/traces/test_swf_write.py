@@ -185,7 +185,7 @@ def processor_workloads(draw: st.DrawFn) -> Workload:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(original=processor_workloads(), name=st.sampled_from(["any.swf", "any.swf.gz"]))
 def test_everything_swf_can_hold_reads_back_equal(
     tmp_path_factory, differences, original: Workload, name: str

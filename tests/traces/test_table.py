@@ -500,7 +500,7 @@ def workloads(draw: st.DrawFn) -> Workload:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(original=workloads(), name=st.sampled_from(["any.csv", "any.csv.gz", "any.parquet"]))
 def test_any_workload_reads_back_equal(
     tmp_path_factory, differences, original: Workload, name: str

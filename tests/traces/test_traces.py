@@ -143,9 +143,7 @@ EDITS = st.lists(
         *("minimal.csv", "chunks.ext.csv"),
     ],
 )
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS, skip=st.booleans())
 def test_a_damaged_log_is_read_or_refused_and_nothing_else(
     logs, tmp_path, name: str, edits: list[tuple[float, int, bytes]], skip: bool

@@ -29,13 +29,12 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(workload=workloads(), system=machines(), overrun=st.sampled_from(["kill", "extend"]))
 def test_every_dispatcher_makes_valid_schedules(dispatcher, workload, system, overrun):
     assert verify(run(workload, system, dispatcher, overrun=overrun).schedule) == []
 
 
-@settings(deadline=None)
 @given(workloads(), machines(), st.integers(0, 60))
 def test_a_simulation_cut_anywhere_is_valid(workload, system, until):
     fitted = fit(workload, system)
@@ -94,7 +93,7 @@ def every_second(segments: Segments, capacity: np.ndarray) -> np.ndarray:
     return load
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=6),
     st.lists(

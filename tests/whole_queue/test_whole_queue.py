@@ -183,7 +183,7 @@ def _respects(start, duration, demand, times, level):
     return True
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(queues())
 def test_list_plans_keep_to_the_timeline(queue):
     order, duration, demand, times, level = queue
@@ -192,7 +192,7 @@ def test_list_plans_keep_to_the_timeline(queue):
     assert _respects(listed, duration, demand, times, level)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(queues(), st.data())
 def test_nobody_is_planned_before_it_is_there(queue, data):
     order, duration, demand, times, level = queue
@@ -202,7 +202,7 @@ def test_nobody_is_planned_before_it_is_there(queue, data):
     assert _respects(found, duration, demand, times, level)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(queues(), st.data())
 def test_what_a_plan_leaves_is_the_timeline_less_the_jobs(queue, data):
     order, duration, demand, times, level = queue
@@ -217,7 +217,7 @@ def test_what_a_plan_leaves_is_the_timeline_less_the_jobs(queue, data):
         assert now.tolist() == (before - demand[runs].sum(axis=0)).tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(queues(), st.integers(0, 3))
 def test_neighbourhoods_never_make_a_plan_worse(queue, rounds):
     order, duration, demand, times, level = queue

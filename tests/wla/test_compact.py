@@ -92,7 +92,7 @@ def test_nodes_that_are_reserved_stay_free():
     assert nodes.of[4] == [5]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.integers(1, 8), st.integers(1, 30)), min_size=1, max_size=25),
     # Not conservative: which nodes its reservations are on depends on which were free before.
@@ -108,7 +108,7 @@ def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], whe
     assert verify(found) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(machines(), workloads(), st.sampled_from(["easy", "prb", "conservative"]))
 def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, when: str):
     found, _ = simulate(workload, system, f'compact:dispatcher="{when}"')

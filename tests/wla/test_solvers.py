@@ -59,7 +59,7 @@ def problems(draw: st.DrawFn) -> Knapsack:
     return Knapsack(weight=weight, capacity=capacity)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(problems())
 def test_exact_solvers_find_what_trying_everything_finds(problem: Knapsack):
     best = exhaustive(problem)
@@ -69,7 +69,7 @@ def test_exact_solvers_find_what_trying_everything_finds(problem: Knapsack):
     assert problem.value(found) == problem.value(best) <= upper_bound(problem)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(problems())
 def test_the_greedy_solution_is_a_solution(problem: Knapsack):
     found = greedy(problem)

@@ -182,7 +182,7 @@ def test_reserved_nodes_are_for_jobs_that_end_in_time():
     assert line(*rows, nodes=4)[1][2] == 31
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(machines(), workloads())
 def test_slots_kept_between_decisions_are_those_found_anew(system: Any, workload: Any):
     """Whatever starts, ends and is never asked about in between."""
@@ -207,7 +207,7 @@ def test_a_reservation_is_kept(solver: str):
     check_keeps_promises(lambda: build("dispatchers", spec))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(machines(), workloads(), st.sampled_from(["", ",age_limit=5", ",held=inside,window=1"]))
 def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, more: str):
     """Down to the last job: none is held for good."""
