@@ -22,7 +22,7 @@ from slurm_adapter.live import demo
 from slurm_adapter.live.private import PrivateSlurm
 from slurm_adapter.live.site import site_of
 
-pytestmark = pytest.mark.slurm_live
+pytestmark = [pytest.mark.slurm_live, pytest.mark.slow]
 
 
 @pytest.fixture
