@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,8 +16,10 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SystemName,
+    fitted_of,
     grouped,
     second_of,
+    settings_of,
 )
 from cpsched.cli.output import echo, escaped
 from cpsched.cli.what_if import baseline_of
@@ -54,38 +55,22 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate up to a moment and say why a job does not start there, or why it does."""
-    from cpsched import systems
     from cpsched.cli.progress import progress_bar
     from cpsched.cli.report import width
     from cpsched.explain import explain
     from cpsched.explain.text import text
-    from cpsched.mapping import fit
-    from cpsched.simulation.simulate import Settings
-    from cpsched.spec import Spec, canonical
+    from cpsched.spec import Spec
 
-    settings = Settings(
-        **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed
-    )
-    settings = replace(
-        settings,
-        runtime_model=canonical("runtime_models", settings.runtime_model),
-        outages=canonical("outages", settings.outages),
-    )
+    settings = settings_of(rules, seed)
     dispatcher = baseline_of(policy, dispatcher)
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
-    machine = systems.load(system)
     jobs = log.read()
     time = second_of(jobs, "--at", at)
     assert time is not None
+    fitted = fitted_of(jobs, system, settings)
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
         about = explain(
-            fit(
-                jobs,
-                machine,
-                enforce_limits=settings.enforce_limits,
-                restarts=settings.restarts,
-                malleable=settings.malleable,
-            ),
+            fitted,
             job=job,
             time=time,
             dispatcher=str(Spec.parse(dispatcher)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -15,7 +15,9 @@ from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
+    from cpsched.simulation.simulate import Settings
 
 WorkloadFile = Annotated[
     Path, typer.Argument(metavar="WORKLOAD", help="A job log; SWF, PBS, sacct, CSV or Parquet.")
@@ -262,4 +264,33 @@ def moment(option: str, text: str | None) -> int | str | None:
             pass
     raise ConfigError(
         f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00", key=option
+    )
+
+
+def settings_of(rules: Rules, seed: int) -> Settings:
+    """Return the settings that options say, with canonical specifications."""
+    from cpsched.simulation.simulate import Settings
+    from cpsched.spec import canonical
+
+    settings = Settings(
+        **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed
+    )
+    return replace(
+        settings,
+        runtime_model=canonical("runtime_models", settings.runtime_model),
+        outages=canonical("outages", settings.outages),
+    )
+
+
+def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:
+    """Return a log on a system, as settings say."""
+    from cpsched import systems
+    from cpsched.mapping import fit
+
+    return fit(
+        jobs,
+        systems.load(system),
+        enforce_limits=settings.enforce_limits,
+        restarts=settings.restarts,
+        malleable=settings.malleable,
     )

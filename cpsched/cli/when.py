@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,16 +10,19 @@ import typer
 
 from cpsched.cli.options import (
     AsJson,
-    Dispatcher,
     Log,
+    Policy,
     Predictor,
     Rules,
     Seed,
     SystemName,
+    fitted_of,
     grouped,
     second_of,
+    settings_of,
 )
 from cpsched.cli.output import echo
+from cpsched.cli.what_if import baseline_of
 from cpsched.errors import ConfigError
 
 
@@ -47,7 +49,11 @@ def command(
         str | None,
         typer.Option("--by", help="Say how likely jobs are to have started by then; like --at."),
     ] = None,
-    dispatcher: Dispatcher = "easy",
+    policy: Policy = None,
+    dispatcher: Annotated[
+        str | None,
+        typer.Option("--dispatcher", "-d", help="Who decides. [slurm with --policy, else easy]"),
+    ] = None,
     predictor: Predictor = "requested",
     scenarios: Annotated[
         int, typer.Option(help="Futures to play.", min=2, max=1000, metavar="N")
@@ -63,34 +69,19 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Say when waiting jobs will start, with what certainty, and what would start one earlier."""
-    from cpsched import systems
     from cpsched.cli.progress import steps
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
     from cpsched.forecast.when import when
-    from cpsched.mapping import append, fit
-    from cpsched.simulation.simulate import Settings
-    from cpsched.spec import Spec, canonical
+    from cpsched.mapping import append
+    from cpsched.spec import Spec
 
-    settings = Settings(
-        **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed
-    )
-    settings = replace(
-        settings,
-        runtime_model=canonical("runtime_models", settings.runtime_model),
-        outages=canonical("outages", settings.outages),
-    )
-    machine = systems.load(system)
+    settings = settings_of(rules, seed)
+    dispatcher = baseline_of(policy, dispatcher)
     jobs = log.read()
     now = second_of(jobs, "--at", at)
     assert now is not None
-    fitted = fit(
-        jobs,
-        machine,
-        enforce_limits=settings.enforce_limits,
-        restarts=settings.restarts,
-        malleable=settings.malleable,
-    )
+    fitted = fitted_of(jobs, system, settings)
     if script is not None:
         from cpsched.traces import batch_script
 

@@ -98,7 +98,7 @@ def test_jobs_of_a_killed_controller_end_with_the_cluster(tmp_path):
     site = site_of(systems.load("eurora"), nodes=3, hold=False)
     with PrivateSlurm(tmp_path / "slurm", site) as slurm:
         slurm.run("sbatch", "-o", "/dev/null", "--wrap", "exec sleep 300")
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not any("sleep" in line for line in processes_of(slurm.conf)):
             assert time.monotonic() < end
             time.sleep(0.1)
