@@ -11,15 +11,12 @@ from cpsched.forecast.arrivals import PastDays
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.likely import RuntimeHistory
 from cpsched.model import columns as c
-from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
 from cpsched.model.types import MISSING
-from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.present import Coming
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
     from cpsched.model.types import IntArray
     from cpsched.simulation.present import Present
     from cpsched.simulation.simulator import Simulator
@@ -120,24 +117,6 @@ class Forecaster:
             return now + self._horizon
         return min(last + (last - now) // 2 + _DAY // 4, now + self._horizon)
 
-    def learn(self, past: Fitted) -> None:
-        """
-        Learn from jobs that ran, each at its recorded start, before the first forecast.
-
-        Parameters
-        ----------
-        past
-            They may come from elsewhere: users are known by name.
-        """
-        arrivals = Arrivals(past)
-        store = JobStore(past.system.resources)
-        arrivals.enter(store, 0, len(arrivals))
-        started = past.workload.recorded_start[arrivals.workload_row]
-        order = np.argsort(started + arrivals.runtime, kind="stable")
-        known = order[started[order] != MISSING][-_LEARNT:]
-        ran = np.minimum(arrivals.runtime, arrivals.requested_time)[known]
-        self._take_in(JobTable(store, known), ran)
-
     def _learn(self, present: Present) -> None:
         """Learn from the jobs that have ended since the last forecast."""
         workload, table = present.jobs.workload, present.table
@@ -148,10 +127,7 @@ class Forecaster:
         new = [row for row in order[-_LEARNT:].tolist() if row not in self._learnt]
         self._learnt.update(new)
         jobs = JobTable(table.store, np.array(new, dtype=np.int64))
-        self._take_in(jobs, np.minimum(workload.runtime, workload.requested_time)[jobs.rows])
-
-    def _take_in(self, jobs: JobTable, ran: IntArray) -> None:
-        """Learn how long jobs ran, in the order of their ends."""
+        ran = np.minimum(workload.runtime, workload.requested_time)[jobs.rows]
         facts = self._history.facts(jobs).tolist()
         for known, runtime in zip(facts, np.maximum(ran, 1).tolist(), strict=True):
             self._history.learn(known, float(runtime))

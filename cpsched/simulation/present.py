@@ -184,14 +184,16 @@ class Present:
         ended, runtime = states == c.ENDED, jobs.workload.runtime
         began = states == c.RUNNING
         began[list(ran or ())] = True
-        end = np.where(began, columns[:, c.START] + runtime, cluster.now)
+        # Jobs that ran elsewhere have no start here.
+        start = np.maximum(columns[:, c.START], columns[:, c.SUBMIT])
+        end = np.where(began, start + runtime, cluster.now)
         became = np.where(began, int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED))
         releases, dependents = _held(states, jobs, cluster.now)
         saved: dict[str, Any] = {
             "now": cluster.now,
             "next_submit": num,
             "tick": -1,
-            "start_time": np.where(began, columns[:, c.START], MISSING),
+            "start_time": np.where(began, start, MISSING),
             "end_time": np.where(ended, end, MISSING),
             "outcome": np.where(ended, became, int(JobOutcome.NOT_ENDED)),
             "events": releases,

@@ -36,6 +36,9 @@ _TYPES = {"int": pa.int64(), "bool": pa.bool_(), "str": pa.string()}
 #: Columns of a job: what Slurm has of it, lists with commas between. Then what it holds in all;
 #: when it was first and last seen; and whether it is gone, and its end is known.
 _KEPT = tuple(one.name for one in fields(LiveJob) if one.name not in ("placed", "comment"))
+_LISTS = tuple(
+    one.name for one in fields(LiveJob) if one.name in _KEPT and str(one.type).startswith("tuple")
+)
 SCHEMA = pa.schema(
     [
         *(
@@ -248,9 +251,8 @@ class Record:
 def _row(job: LiveJob, first_seen: int, now: int) -> Row:
     """Return a job as a row."""
     row = {name: getattr(job, name) for name in _KEPT}
-    for name, value in row.items():
-        if isinstance(value, tuple):
-            row[name] = ",".join(value)
+    for name in _LISTS:
+        row[name] = ",".join(row[name])
     gres: dict[str, int] = {}
     for one in job.placed:
         for kind, count in one.gres.items():
@@ -265,6 +267,14 @@ def _row(job: LiveJob, first_seen: int, now: int) -> Row:
         "gone": False,
         "end_known": False,
     }
+
+
+def live_job(row: Row) -> LiveJob:
+    """Return a row as a job; what it holds on each node is not in it."""
+    known: dict[str, Any] = {name: row[name] for name in _KEPT}
+    for name in _LISTS:
+        known[name] = tuple(filter(None, known[name].split(",")))
+    return LiveJob(**known)
 
 
 def _identity(row: Row) -> tuple[Any, ...]:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cpsched import traces
-from cpsched.errors import ConfigError, TraceError
+from cpsched.errors import ConfigError
 from cpsched.forecast.advice import Advice, advice_on
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.when import Answer, forecasts
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.types import MISSING
 from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
 from cpsched.words import brief
-from slurm_adapter.live.log_of import lines
 from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.record import live_job
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
+    from collections.abc import Mapping
+
     from cpsched.model.system import System
     from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
+#: Jobs of so many days may come again, no more than the last ones.
+_DAYS, _MOST_PAST = 7, 5000
+_PAST = "past-"
 #: What our own jobs are held for, in their AdminComment.
 _OURS = "cpsched"
 
@@ -45,7 +46,7 @@ def when(
     """
     Say when waiting jobs of a live queue will start.
 
-    Nobody else is taken to come. Jobs that their users hold are left out.
+    Jobs that their users hold are left out.
 
     Parameters
     ----------
@@ -56,21 +57,21 @@ def when(
     by
         Unix time for which the chance to have started is wanted.
     record
-        What a twin has seen: runtimes are drawn from those of its jobs. Without one every job is
-        likely to run for as long as it asks for.
+        What a twin has seen: runtimes are drawn from those of its jobs, and its days may come
+        again. Without one every job is likely to run for as long as it asks for, and no other
+        comes.
 
     Raises
     ------
     ConfigError
         If the job does not wait, or can never run on the system; or if none waits.
     """
+    past = {} if record is None else _past(record, snapshot)
     mirror = Mirror(system, dispatcher, mine=may_start)
-    mirror.follow(snapshot)
-    present = _present(mirror, snapshot, dispatcher)
-    forecaster = Forecaster(scenarios=scenarios, days=0)
-    past = None if record is None else _past(record, system)
-    if past is not None:
-        forecaster.learn(past)
+    jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
+    mirror.follow(replace(snapshot, jobs=jobs))
+    present = _present(mirror, snapshot, dispatcher, past)
+    forecaster = Forecaster(scenarios=scenarios, days=_DAYS if past else 0)
     advice: tuple[Advice, ...] = ()
     if job is None:
         handles = present.in_state(c.WAITING, c.HELD)
@@ -96,11 +97,22 @@ def when(
 
 def may_start(job: LiveJob) -> bool:
     """Say whether a waiting job is one that somebody starts: it is not held, or held for us."""
-    return not job.held or job.admin_comment.startswith(_OURS)
+    return job.key.startswith(_PAST) or not job.held or job.admin_comment.startswith(_OURS)
 
 
-def _present(mirror: Mirror, snapshot: Snapshot, dispatcher: str) -> Present:
+def _present(
+    mirror: Mirror,
+    snapshot: Snapshot,
+    dispatcher: str,
+    past: Mapping[str, tuple[LiveJob, int]],
+) -> Present:
     """Return the present of a queue that was seen for the first time."""
+    ran = {}
+    for key, (_, seconds) in past.items():
+        row = mirror.known.pop(key).row
+        if row >= 0:
+            mirror.cluster.cancel(row, mirror.cluster.now)
+            ran[row] = seconds
     held = [one for one in mirror.known.values() if one.stage is Stage.HELD]
     begin = {
         one.row: one.job.eligible - mirror.epoch
@@ -112,6 +124,7 @@ def _present(mirror: Mirror, snapshot: Snapshot, dispatcher: str) -> Present:
         mirror.cluster,
         dispatcher=dispatcher,
         settings=Settings(),
+        ran=ran,
         begin=begin,
         dependency={row: other for row, other in others.items() if other is not None},
         epoch=mirror.epoch,
@@ -153,13 +166,25 @@ def row_of(mirror: Mirror, snapshot: Snapshot, key: str) -> int:
     return known.row
 
 
-def _past(record: Record, system: System) -> Fitted | None:
-    """Return the jobs that a twin has seen ending; None if there are none."""
-    rows = [row for row in record.jobs() if row["gone"] and row["start"] != MISSING]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "past.sacct"
-        path.write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
-        try:
-            return fit(traces.read(path), system)
-        except TraceError:
-            return None
+def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
+    """Return the jobs that ran in the last days, under names of their own, and how long."""
+    since = snapshot.now - _DAYS * 86400
+    rows = [
+        row
+        for row in record.jobs()
+        if row["gone"] and row["submit"] >= since and row["start"] != MISSING
+    ]
+    rows.sort(key=lambda row: row["submit"])
+    return {
+        f"{_PAST}{number}": (
+            replace(
+                live_job(row),
+                key=f"{_PAST}{number}",
+                state="PENDING",
+                dependency="",
+                eligible=row["submit"],
+            ),
+            max(row["end"] - row["start"], 1),
+        )
+        for number, row in enumerate(rows[-_MOST_PAST:])
+    }

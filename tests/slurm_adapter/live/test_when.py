@@ -122,3 +122,32 @@ def test_a_job_that_would_start(slurm):
     assert about.state == "held"
     with pytest.raises(ConfigError, match="is not in the queue"):
         slurms_view(slurm.snapshot(), "99", None)
+
+
+def test_a_twins_days_come_again(slurm, tmp_path):
+    """
+    Every hour a job of half an hour came, after one of two hours by somebody else: as runs now.
+
+    Ours asks for more time than those that come, so under ``sjf`` two of them go first.
+    """
+    record = Record(tmp_path)
+    for number in range(28):
+        seconds = 1800 if number else 7200
+        submit(slurm, seconds, user="ada" if number else "bob", time_limit=2 * seconds)
+        slurm.advance(1)
+        record.see(slurm.snapshot(), slurm)
+        slurm.advance(3599)
+        record.see(slurm.snapshot(), slurm)
+    slurm.advance(7200)
+    record.see(slurm.snapshot(), slurm)
+    submit(slurm, 7200, user="bob", time_limit=14400)
+    slurm.advance(1)
+    waiting = submit(slurm, 60, time_limit=5400)
+    fifo, sjf = (
+        when(slurm.snapshot(), slurm.system, record=record, dispatcher=one, job=waiting).jobs[0]
+        for one in ("fifo", "sjf")
+    )
+    assert fifo.planned == sjf.planned
+    assert fifo.p50 is not None
+    assert sjf.p50 is not None
+    assert sjf.p50 > fifo.p50 + 1500
