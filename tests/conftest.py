@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,13 @@ def four_cores(tmp_path, monkeypatch):
     (tmp_path / "four.toml").write_text(FOUR_CORES)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def short_path():
+    """A folder with a short name: Slurm has sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="cps-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

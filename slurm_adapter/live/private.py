@@ -98,6 +98,9 @@ PATIENCE = 1800
 #: How long jobs and daemons may take to end before they are killed.
 LAST_WORDS = 60
 _LOOK_AGAIN = 0.05
+#: What a job's socket in the spool folder of a node is called behind the node's name, at its
+#: longest; and how long a socket's path may be (unix(7)).
+_STEP, _LONGEST_SOCKET = "_999999.4294967291", 107
 #: Debian's packages by the command that each is needed for.
 PACKAGES = {
     "slurmctld": "slurmctld",
@@ -193,6 +196,13 @@ class PrivateSlurm:
         if lacking is not None:
             raise ConfigError(lacking)
         self.nodes = self._write()
+        spool = self.folder / "spool"
+        longest = max(len(str(spool / node / f"{node}{_STEP}")) for node in self.nodes)
+        if longest > _LONGEST_SOCKET:
+            raise ConfigError(
+                f"is {longest - _LONGEST_SOCKET} characters too long for Slurm's sockets in it",
+                where=self.folder,
+            )
         if self.site.accounts is not None:
             self._start_accounting(self.site.accounts)
         self.start_controller()

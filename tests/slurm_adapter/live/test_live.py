@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.slurm_live, pytest.mark.slow]
 
 
 @pytest.fixture
-def slurm(tmp_path):
+def slurm(short_path):
     """A Slurm of its own: its controller is stopped."""
-    with PrivateSlurm(tmp_path / "slurm", site_of(systems.load("eurora"), nodes=16)) as slurm:
+    with PrivateSlurm(short_path / "slurm", site_of(systems.load("eurora"), nodes=16)) as slurm:
         yield slurm
 
 
@@ -143,4 +143,4 @@ def test_without_act_nothing_is_told(slurm, tmp_path):
     assert process.returncode == 0
     assert "job 1 would start on node" in said
     assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["slurm"]
+    assert not list(tmp_path.iterdir())

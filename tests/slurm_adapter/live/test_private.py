@@ -93,10 +93,10 @@ def test_the_demo_leaves_nothing_behind(sign):
 
 
 @pytest.mark.slurm_live
-def test_jobs_of_a_killed_controller_end_with_the_cluster(tmp_path):
+def test_jobs_of_a_killed_controller_end_with_the_cluster(short_path):
     """Nobody can cancel them, so they are killed."""
     site = site_of(systems.load("eurora"), nodes=3, hold=False)
-    with PrivateSlurm(tmp_path / "slurm", site) as slurm:
+    with PrivateSlurm(short_path / "slurm", site) as slurm:
         slurm.run("sbatch", "-o", "/dev/null", "--wrap", "exec sleep 300")
         end = time.monotonic() + 60
         while not any("sleep" in line for line in processes_of(slurm.conf)):
@@ -104,3 +104,12 @@ def test_jobs_of_a_killed_controller_end_with_the_cluster(tmp_path):
             time.sleep(0.1)
         slurm.stop_controller(kill=True)
     assert processes_of(slurm.conf) == []
+
+
+@pytest.mark.slurm_live
+def test_a_folder_with_too_long_a_name_is_refused(tmp_path):
+    """Jobs would never start: their sockets have no room."""
+    site = site_of(systems.load("eurora"), nodes=1)
+    folder = tmp_path / ("x" * (100 - len(str(tmp_path))))
+    with pytest.raises(ConfigError, match=r"characters too long for Slurm's sockets"):
+        PrivateSlurm(folder, site).start()
