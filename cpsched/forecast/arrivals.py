@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.simulation.present import Coming
-
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
@@ -57,6 +55,3 @@ class PastDays:
         jobs, seconds = np.concatenate([nothing, *like]), np.concatenate([nothing, *submit])
         keep = seconds <= until
         return jobs[keep], seconds[keep]
-
-
-__all__ = ["Coming", "PastDays"]
