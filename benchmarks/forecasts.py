@@ -5,6 +5,9 @@ How good forecasts of starts are, on the logs of the archive.
 are drawn at random from the last nine tenths of each log; each that has to wait is forecast at its
 submit, and learnt from once it has started. Beside it: the start by the plan in which every job
 runs for as long as it asks for.
+
+With ``--waiting 1000``: what one forecast of all waiting jobs costs at the first moment at which so
+many wait; ``--days`` bounds how far the scenarios go.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.starts import NEVER
 from cpsched.mapping import Fitted, fit
+from cpsched.model import columns as c
 from cpsched.model.types import MISSING
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.tables import Column, Table
@@ -35,6 +39,9 @@ LOGS = (
     ("CEA-Curie-2011-2.1-cln", "cea-curie", 30_000),
     ("RICC-2010-2", "ricc", 30_000),
 )
+
+#: More work than the machine can do: queues of a thousand jobs.
+OVERLOADED = ("ub-hpc-week", "ub-hpc", 19_000)
 
 
 def judged(folder: Path, log: str, system: str, jobs: int, args: argparse.Namespace) -> list[str]:
@@ -97,6 +104,38 @@ def _waiting_share(fitted: Fitted, args: argparse.Namespace, first: int) -> floa
     return max(float(waits[first:].mean()), 1e-3)
 
 
+def deep(folder: Path, log: str, system: str, jobs: int, args: argparse.Namespace) -> str:
+    """Return a line on what a forecast costs while many jobs wait."""
+    workload = traces.read(folder / f"{log}.swf.gz").select(first=jobs)
+    run = Prequential(
+        fit(workload, systems.load(system)),
+        dispatcher=args.dispatcher,
+        predictor=args.predictor,
+        settings=Settings(),
+        forecaster=Forecaster(scenarios=args.scenarios, horizon=args.days * 86400),
+    )
+    machine = run.simulator.machine
+    for submit in run.simulator.arrivals.submit[::100]:
+        run.go_to(submit)
+        if machine.num_waiting >= args.waiting:
+            break
+    else:
+        return f"{system}: never {args.waiting:,} jobs wait"
+    present = run.present()
+    waiting = present.in_state(c.WAITING)
+    costs = []
+    for _ in range(3):
+        began = process_time()
+        starts = run.forecaster.forecast(present, waiting)
+        costs.append(process_time() - began)
+    last = int(starts.planned.max())
+    planned = "later" if last == NEVER else f"in {(last - present.now) / 86400:.1f} days"
+    return (
+        f"{system}: {len(waiting):,} wait, {machine.num_running:,} run, the last one planned"
+        f" {planned}: {min(costs):.2f} CPU s"
+    )
+
+
 _HEADS = (
     "log",
     "asked",
@@ -123,7 +162,14 @@ def main() -> None:
     parser.add_argument("--predictor", default="requested")
     parser.add_argument("--scenarios", type=int, default=20)
     parser.add_argument("--forecasts", type=int, default=700, help="about so many of each log")
+    parser.add_argument("--waiting", type=int, help="what a forecast costs while so many wait")
+    parser.add_argument("--days", type=int, default=30)
     args = parser.parse_args()
+    if args.waiting:
+        for log, system, jobs in (*LOGS, OVERLOADED):
+            if args.only in ("", system):
+                print(deep(args.logs, log, system, jobs, args))
+        return
     rows = [
         judged(args.logs, log, system, jobs, args)
         for log, system, jobs in LOGS
