@@ -1,7 +1,7 @@
 """
 How much dispatchers agree with a record, given what really ran: EASY's own schedules as the record.
 
-``python benchmarks/agreement.py --traces DIR``; see ``docs/fidelity.md``.
+``python benchmarks/agreement.py --traces DIR``; see ``docs/guides/fidelity.md``.
 """
 
 from __future__ import annotations

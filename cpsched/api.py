@@ -2,8 +2,8 @@
 Everything that code which embeds cpsched needs, in one place.
 
 Load a log and a machine, simulate at once or step by step, plug in a dispatcher or a predictor of
-your own, or run a machine yourself and ask a dispatcher what to start (``docs/embedding.md``).
-What is here stays; other modules may change.
+your own, or run a machine yourself and ask a dispatcher what to start
+(``docs/guides/embedding.md``). What is here stays; other modules may change.
 """
 
 from __future__ import annotations

@@ -334,7 +334,7 @@ class Urgency(Priority):
     ----------
     patience
         Seconds of waiting after which a wait costs much more than it slows a job down, see
-        ``docs/rollout.md``.
+        ``docs/background/rollout.md``.
     share
         Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
         takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all

@@ -10,8 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for where in (".", "docs", "benchmarks")
-    for path in (ROOT / where).glob("*.md")
+    for pages in (
+        ROOT.glob("*.md"),
+        (ROOT / "docs").rglob("*.md"),
+        (ROOT / "benchmarks").glob("*.md"),
+    )
+    for path in pages
 )
 SOURCES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -24,7 +28,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 #: A page, or a file of ours, in backquotes.
 NAMED = re.compile(r"`(?:python )?((?:docs|benchmarks|examples|data)/[\w./-]+\.\w+)(#[\w-]+)?")
 #: A page in text of any kind.
-PAGE = re.compile(r"\bdocs/[\w-]+\.md\b")
+PAGE = re.compile(r"\bdocs/(?:[\w-]+/)*[\w-]+\.md\b")
 
 
 def text(page: str) -> str:

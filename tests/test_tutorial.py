@@ -12,7 +12,7 @@ import pytest
 from cpsched.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = "docs/tutorial-slurm.md"
+PAGE = "docs/tutorials/slurm.md"
 RECORDED = ROOT / "tests" / "data" / "slurm" / "22.05.8" / "mixed"
 
 

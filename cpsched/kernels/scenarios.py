@@ -54,7 +54,7 @@ def job_cost(wait, runtime, patience):
 
 @leaf
 def _wait_cost(wait, runtime, area, patience):
-    """Return what a job's wait costs in a scenario, see ``docs/rollout.md``."""
+    """Return what a job's wait costs in a scenario, see ``docs/background/rollout.md``."""
     return _slowdown(wait, runtime) + _AREA * area * wait + _overdue(wait, area, patience)
 
 

@@ -36,7 +36,7 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     Return a schedule's numbers as plain JSON types, in a fixed order.
 
     Times are seconds (``_s`` in the name), shares lie within [0, 1], and None stands where there
-    is nothing to measure. ``docs/metrics.md`` explains every key.
+    is nothing to measure. ``docs/background/metrics.md`` explains every key.
 
     Jobs that completed or timed out enter the per-job measures; their runtime is the nominal one
     (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for those that

@@ -42,7 +42,7 @@ class Rollout(LearningDispatcher):
     ----------
     patience
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
-        fourth power of the wait; see ``docs/rollout.md``.
+        fourth power of the wait; see ``docs/background/rollout.md``.
     scenarios
         How many are played to judge proposals.
     arrivals

@@ -81,7 +81,7 @@ class Judge:
         Parameters
         ----------
         patience
-            Seconds, see ``docs/rollout.md``.
+            Seconds, see ``docs/background/rollout.md``.
         urgency, order
             Of all jobs, and their positions, most urgent first.
         """

@@ -1,7 +1,7 @@
 """
 The file of a site's policy, read and written.
 
-It is TOML; keys are spelled as slurm.conf and sacctmgr spell them (``docs/slurm.md``).
+It is TOML; keys are spelled as slurm.conf and sacctmgr spell them (``docs/guides/slurm.md``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Studies as TOML files: the shipped ones by name, and any other in the same format.
 
-The format is described in ``docs/studies.md``. Every key is checked before anything is run.
+The format is described in ``docs/guides/studies.md``. Every key is checked before anything is run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 r"""
 Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
-``docs/slurm-logs.md`` has the command and says what becomes of each column; the forms in which it
-may come are those of :mod:`cpsched.traces.sacct_lines` and :mod:`cpsched.traces.sacct_json`.
+``docs/guides/slurm-logs.md`` has the command and says what becomes of each column; the forms in
+which it may come are those of :mod:`cpsched.traces.sacct_lines` and
+:mod:`cpsched.traces.sacct_json`.
 
 =================  ==============================================================================
 ``job_id``         ``JobID``, else ``JobIDRaw``. Tasks of arrays (``123_4``) and components of

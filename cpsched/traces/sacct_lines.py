@@ -30,7 +30,7 @@ from cpsched.traces.text import Place, decode, lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-#: What docs/slurm-logs.md asks sacct for.
+#: What docs/guides/slurm-logs.md asks sacct for.
 FORMAT = tuple(
     "JobID,JobIDRaw,JobName,User,Account,Partition,QOS,State,Submit,Eligible,Start,End,ElapsedRaw,"
     "Timelimit,ReqTRES,AllocTRES,ReqMem,Constraints,NNodes,Reservation,Flags,Priority,Reason,"
@@ -341,6 +341,6 @@ def _checked(layout: Layout, place: Place) -> Layout:
     for needed in _NEEDED:
         if not any(name in layout.names for name in needed.lower().split(" or ")):
             raise place.error(
-                f"the header has no column {needed}; docs/slurm-logs.md has the command"
+                f"the header has no column {needed}; docs/guides/slurm-logs.md has the command"
             )
     return layout

@@ -2,8 +2,8 @@
 ``wla``: a window of jobs is packed into slots of neighbouring free nodes.
 
 Yang, Zhou, Tang, Zheng, Wang and Lan 2014, "Balancing Job Performance with System Performance via
-Locality-Aware Scheduling on Torus-Connected Systems". ``docs/wla.md`` says what is done where the
-paper leaves something open.
+Locality-Aware Scheduling on Torus-Connected Systems". ``docs/background/wla.md`` says what is done
+where the paper leaves something open.
 """
 
 from __future__ import annotations

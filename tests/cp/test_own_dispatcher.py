@@ -28,7 +28,9 @@ def example():
 def test_the_guide_shows_the_example():
     """Word for word, and it is about fifty lines long."""
     (block,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs" / "write-a-cp-dispatcher.md").read_text(), re.DOTALL
+        r"```python\n(.*?)```",
+        (ROOT / "docs" / "guides" / "write-a-cp-dispatcher.md").read_text(),
+        re.DOTALL,
     )
     assert block.strip() in EXAMPLE.read_text()
     assert len(EXAMPLE.read_text().splitlines()) <= 50

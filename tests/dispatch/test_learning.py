@@ -145,7 +145,7 @@ def test_all_priorities_of_a_dispatcher_learn_from_the_same():
 
 
 def test_one_that_derives_from_it_learns_too():
-    """What ``docs/write-a-dispatcher.md`` says of priorities."""
+    """What ``docs/guides/write-a-dispatcher.md`` says of priorities."""
 
     class Greedy(LearningDispatcher):
         name = "greedy"

@@ -16,7 +16,7 @@ from cpsched import api
 
 pytestmark = pytest.mark.slow
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
 
 def _blocks(guide, language):

@@ -130,10 +130,10 @@ def test_bytes_that_are_not_utf8_are_latin_1(log) -> None:
 
 
 def test_the_documented_columns_are_those_of_the_page() -> None:
-    """docs/slurm-logs.md and the reader name the same columns in the same order."""
+    """docs/guides/slurm-logs.md and the reader name the same columns in the same order."""
     from pathlib import Path
 
-    page = Path(__file__).parents[2] / "docs" / "slurm-logs.md"
+    page = Path(__file__).parents[2] / "docs" / "guides" / "slurm-logs.md"
     command = re.search(r"^TZ=UTC .*?-o (\S+)", page.read_text().replace("\\\n", ""), re.MULTILINE)
     assert command is not None
     assert tuple(command[1].lower().split(",")) == FORMAT
