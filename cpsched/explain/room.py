@@ -11,7 +11,7 @@ from cpsched.explain.model import Demand, Place, Room
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.jobtable import JobTable
 from cpsched.model.topology import box_text, unpack_box
-from cpsched.study.nodes import fold
+from cpsched.node_lists import fold
 from cpsched.words import amount, counted
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
 from cpsched.model.decision import NOTHING, Start
 from cpsched.model.types import MISSING
+from cpsched.node_lists import fold_units
 from cpsched.planning.assign import assign
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import instance_of
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.spec import Spec, build, may_be_none, options_of
-from cpsched.study.nodes import fold_units
 from cpsched.words import brief, counted
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import numpy as np
 
 from cpsched.figures.data import means
 from cpsched.figures.lanes import Rows, pieces, place
+from cpsched.metrics.columns import job_places
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import waiting
 from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Labels
-from cpsched.study.writer import job_places
 
 if TYPE_CHECKING:
     from cpsched.figures.lanes import Rectangles

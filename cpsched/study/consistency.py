@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched.errors import RunError
+from cpsched.metrics.columns import allocation_columns, job_columns, queue_columns
 from cpsched.metrics.summary import summarize
 from cpsched.study.folder import digests_of, files_of_run
-from cpsched.study.writer import allocation_columns, job_columns, queue_columns
 
 if TYPE_CHECKING:
     from pathlib import Path

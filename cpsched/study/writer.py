@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import arrow, traces
+from cpsched.metrics.columns import (
+    allocation_columns,
+    job_columns,
+    outage_columns,
+    queue_columns,
+)
 from cpsched.metrics.predictions import not_a_forecast
-from cpsched.metrics.steps import StepFunction, distinct, used, waiting
 from cpsched.metrics.summary import summarize
-from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.model.types import MISSING
 from cpsched.simulation.identity import versions_here
 from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, appearing, digests_of
-from cpsched.study.nodes import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.model.schedule import Schedule
-    from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.simulation.simulate import Run
 
 #: When nodes were down; only where some were.
 OUTAGES = "outages.parquet"
-#: Of a run of nodes: its first node and how many there are.
-_RUN_BYTES = 2 * np.dtype(np.int64).itemsize
 #: Of the layout of run folders; a reader refuses others.
 FORMAT = 2
 
@@ -113,124 +108,6 @@ def description(
         "deterministic": run.deterministic,
         "not_a_forecast": not_a_forecast(run.provenance, schedule.workload),
     }
-
-
-def job_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return the table of jobs, in workload order; times are seconds since the epoch."""
-    workload = schedule.workload
-    started = schedule.start != MISSING
-    num_nodes, nodes = job_places(schedule)
-    return {
-        "job_id": arrow.strings(workload.job_id.tolist()),
-        "submit": arrow.numbers(workload.submit),
-        "start": _optional(schedule.start),
-        "end": _optional(schedule.end),
-        "wait": arrow.numbers(np.where(started, schedule.start - workload.submit, 0), started),
-        "num_nodes": arrow.numbers(num_nodes),
-        "nodes": nodes,
-        "units": arrow.numbers(workload.units),
-        "requested_time": arrow.numbers(workload.requested_time),
-        "runtime": arrow.numbers(workload.runtime),
-        "predicted": _optional(schedule.runtime_estimate),
-        "predicted_priority": _optional(schedule.ranking_estimate),
-        "predicted_bound": _optional(schedule.runtime_bound),
-        "outcome": arrow.coded(
-            schedule.outcome - min(JobOutcome),
-            [outcome.name.lower() for outcome in sorted(JobOutcome)],
-        ),
-        "reason": _reasons(schedule),
-    }
-
-
-def job_places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
-    """Return how many nodes each job had at its start, and which, as text; shape ``(J,)``."""
-    segments = schedule.segments
-    num_jobs = len(schedule.workload)
-    rows = np.flatnonzero(segments.start == schedule.start[segments.job])
-    rows = rows[np.lexsort((segments.node[rows], segments.job[rows]))]
-    job, node, count = (values[rows] for values in (segments.job, segments.node, segments.count))
-    num_nodes = np.bincount(job, weights=count, minlength=num_jobs).astype(np.int64)
-    # Few jobs of a log lie on a set of nodes no other job has: each set is written out once.
-    firsts = np.flatnonzero(np.diff(job, prepend=-1))
-    runs = np.stack([node, count], axis=1)
-    content, bounds = runs.tobytes(), [*firsts.tolist(), len(job)]
-    known: dict[bytes, int] = {}
-    texts: list[str] = []
-    indices: list[int] = []
-    for first, last in pairwise(bounds):
-        index = known.setdefault(content[first * _RUN_BYTES : last * _RUN_BYTES], len(texts))
-        if index == len(texts):
-            texts.append(fold(schedule.system.node_names, runs[first:last].tolist()))
-        indices.append(index)
-    which = np.full(num_jobs, -1, dtype=np.int64)
-    which[job[firsts]] = indices
-    return num_nodes, arrow.coded(which, texts)
-
-
-def _reasons(schedule: Schedule) -> pa.Array:
-    """Return why each job was rejected; a few reasons serve for many jobs."""
-    texts = list(dict.fromkeys(schedule.rejected.values()))
-    code = {text: index for index, text in enumerate(texts)}
-    which = np.full(len(schedule.workload), -1, dtype=np.int64)
-    which[list(schedule.rejected)] = [code[text] for text in schedule.rejected.values()]
-    return arrow.coded(which, texts)
-
-
-def allocation_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return the table of allocations, a run of nodes a row."""
-    segments = schedule.segments
-    table: dict[str, Any] = {
-        "job": arrow.numbers(segments.job.astype(np.int32)),
-        "from": arrow.numbers(segments.start),
-        "to": arrow.numbers(segments.end),
-        "node": arrow.numbers(segments.node.astype(np.int32)),
-        "count": arrow.numbers(segments.count.astype(np.int32)),
-        "units": arrow.numbers(segments.units.astype(np.int32)),
-    }
-    if segments.leaving.any():
-        table["leaving"] = arrow.coded(segments.leaving, [why.name.lower() for why in Leaving])
-    return table | _by_resource("amount", schedule.system, segments.amount)
-
-
-def outage_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return the table of outages, one of a node a row."""
-    outages = schedule.outages
-    table: dict[str, Any] = {
-        "node": arrow.numbers(outages.node.astype(np.int32)),
-        "from": arrow.numbers(outages.start),
-        "to": arrow.numbers(outages.end),
-    }
-    planned = outages.known < outages.start
-    return table | ({"known": arrow.numbers(outages.known)} if planned.any() else {})
-
-
-def queue_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return queue length, running jobs and used resources wherever one of them changes."""
-    segments = schedule.segments
-    kinds = [used(schedule, kind) for kind in range(len(schedule.system.resources))]
-    alive = schedule.start != MISSING
-    ends = np.where(schedule.end == MISSING, segments.end.max(initial=0), schedule.end)
-    running = StepFunction.over(schedule.start[alive], ends[alive])
-    queue = waiting(schedule)
-    times = distinct(*(step.times for step in (queue, running, *kinds)))
-    table: dict[str, Any] = {
-        "time": arrow.numbers(times),
-        "waiting": arrow.numbers(queue.at(times)),
-        "running": arrow.numbers(running.at(times)),
-    }
-    use = np.stack([step.at(times) for step in kinds], axis=1)
-    return table | _by_resource("used", schedule.system, use)
-
-
-def _by_resource(name: str, system: System, amounts: IntArray) -> dict[str, Any]:
-    return {
-        f"{name}.{resource}": arrow.numbers(amounts[:, kind])
-        for kind, resource in enumerate(system.resources)
-    }
-
-
-def _optional(values: IntArray) -> pa.Array:
-    return arrow.numbers(values, values != MISSING)
 
 
 def _write_table(path: Path, columns: Mapping[str, Any]) -> None:

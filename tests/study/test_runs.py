@@ -13,13 +13,13 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.errors import RunError
+from cpsched.metrics.columns import job_columns
 from cpsched.model.schedule import Schedule
+from cpsched.node_lists import fold
 from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
 from cpsched.study.consistency import contradictions
 from cpsched.study.folder import appearing, digests_of, find_runs
-from cpsched.study.nodes import fold
-from cpsched.study.writer import job_columns
 from predictors.replay import starts_of
 from predictors.sample import sample
 from predictors.training import save as write_model
