@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo slurm-demo test test-quick check format bench clean
+.PHONY: demo slurm-demo test test-quick check docs format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -41,6 +41,10 @@ check: $(VENV)/.installed-dev  ## Formatting, lint, types, architecture.
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+docs: $(VENV)/.installed-dev  ## The documentation as a site, in build/docs; every warning is an error.
+	@$(BIN)/sphinx-build -W --keep-going -q -j auto -b html -d build/doctrees docs build/docs
+	@echo "file://$(CURDIR)/build/docs/index.html"
 
 format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
 	@$(BIN)/ruff format .

@@ -25,6 +25,8 @@ SOURCES = sorted(
 )
 #: ``[text](target)``; a target ends at a space or bracket.
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+#: What a table of contents of the site lists: pages of the same folder, by name or all of them.
+CONTENTS = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 #: A page, or a file of ours, in backquotes.
 NAMED = re.compile(r"`(?:python )?((?:docs|benchmarks|examples|data)/[\w./-]+\.\w+)(#[\w-]+)?")
 #: A page in text of any kind.
@@ -88,4 +90,8 @@ def test_every_page_is_reached_from_the_readme():
             target = ((ROOT / page).parent / link.partition("#")[0]).resolve()
             if target.is_file():
                 ahead.append(target.relative_to(ROOT).as_posix())
+        for line in "\n".join(CONTENTS.findall(text(page))).split():
+            if not line.startswith(":"):
+                found = (ROOT / page).parent.glob(f"{line}.md")
+                ahead += [target.relative_to(ROOT).as_posix() for target in found]
     assert {page for page in PAGES if page.startswith("docs/")} <= seen

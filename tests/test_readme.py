@@ -11,7 +11,7 @@ from cpsched import resources, traces
 from cpsched.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/reference/commands.md")
+PAGES = ("README.md", "docs/guides/explain-and-plan.md")
 #: A command: a line of an indented block (continued after a backslash), or inline code that begins
 #: with it.
 COMMAND = re.compile(

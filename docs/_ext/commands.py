@@ -1,0 +1,76 @@
+"""The commands and their options, from what typer knows of them, as Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+from cpsched.cli.main import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def commands(_: str, depth: int) -> str:
+    """Return a section for each command, those of groups below them."""
+    # Asked for "generate", the command line loads the generators' own options, too.
+    return "\n\n".join(_sections(build(["generate"]), "cpsched", depth - 1))
+
+
+def _sections(command: Any, name: str, depth: int) -> Iterator[str]:
+    if " " in name:
+        yield _section(command, name, depth)
+    for below, one in getattr(command, "commands", {}).items():
+        if not one.hidden:
+            yield from _sections(one, f"{name} {below}", depth + 1)
+
+
+def _section(command: Any, name: str, depth: int) -> str:
+    parts = [f"{'#' * depth} `{name}`", *map(_text, (command.help or "").split("\n\n"))]
+    taken = [one for one in command.params if not one.hidden and one.name != "help"]
+    arguments = [one for one in taken if one.param_type_name == "argument"]
+    options = [one for one in taken if one.param_type_name == "option"]
+    if not hasattr(command, "commands"):
+        words = [name, *(_value(one) for one in arguments), *(["[OPTIONS]"] if options else [])]
+        parts.append(f"```\n{' '.join(words)}\n```")
+    parts += [f"`{_value(one)}`\n: {_meaning(one)}" for one in arguments]
+    parts += [f"{_names(one)}\n: {_meaning(one)}" for one in options]
+    return "\n\n".join(parts)
+
+
+def _names(option: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    return names if option.is_flag else f"{names} *{_text(_value(option))}*"
+
+
+def _value(parameter: Any) -> str:
+    """Return what stands for a value in a line of usage."""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    if parameter.param_type_name == "argument" or _choices(parameter):
+        return str(parameter.name.upper())
+    kind = parameter.type_descriptor.annotation
+    kind = next(iter(get_args(kind)), kind)
+    return {"int": "NUMBER", "float": "NUMBER", "Path": "FILE"}.get(kind.__name__, "TEXT")
+
+
+def _choices(parameter: Any) -> tuple[str, ...]:
+    kind = parameter.type_descriptor.annotation
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _meaning(parameter: Any) -> str:
+    said = [_text(parameter.help)]
+    if choices := _choices(parameter):
+        said.append("One of " + ", ".join(f"`{choice}`" for choice in choices) + ".")
+    default = parameter.default
+    if not parameter.required and isinstance(default, (str, int, float)) and default is not False:
+        said.append(f"Default: `{default}`.")
+    if parameter.multiple:
+        said.append("May be repeated.")
+    return " ".join(filter(None, said))
+
+
+def _text(text: str | None) -> str:
+    """Return help as Markdown: what looks like markup is meant as it stands."""
+    return re.sub(r"([<>*_`|\[\]\\])", r"\\\1", " ".join((text or "").split()))

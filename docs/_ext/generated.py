@@ -1,0 +1,115 @@
+"""
+Parts of pages that are made from the code.
+
+A page of the reference holds ``<!-- generated: WHAT NAME -->`` where a part belongs; the build puts
+the Markdown there that the function of that name returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+from commands import commands
+from numpydoc.docscrape import ClassDoc
+
+from cpsched import registry, systems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+
+_PART = re.compile(r"<!-- generated: ([\w-]+)(?: ([\w-]+))? -->")
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
+
+
+def registered(group: str, depth: int) -> str:
+    """Return a section for each registered name of a group: what it is, and its options."""
+    found = registry.entries(group).items()
+    return "\n\n".join(_section(f"{'#' * depth} `{name}`", entry) for name, entry in found)
+
+
+def _section(title: str, entry: registry.Entry) -> str:
+    thing = entry.load()
+    lines = [title]
+    if entry.settled:
+        settled = ", ".join(f"`{key}={value}`" for key, value in entry.settled.items())
+        return f"{title}\n\n`{thing.name}` with {settled}."
+    document = ClassDoc(thing) if inspect.isclass(thing) else None
+    summary = getattr(thing, "summary", "") or _first_paragraph(thing)
+    lines.append(_markdown(summary))
+    for label, attribute in (("Good for", "good_for"), ("Goes wrong when", "goes_wrong_when")):
+        if text := getattr(thing, attribute, ""):
+            lines.append(f"{label}: {_markdown(text)}.")
+    if document is not None and (options := _options(thing, document)):
+        lines.append(_table(("option", "default", "meaning"), options))
+    return "\n\n".join(lines)
+
+
+def _options(thing: type, document: ClassDoc) -> list[tuple[str, str, str]]:
+    meanings: dict[str, str] = {}
+    for parameter in document["Parameters"]:
+        for name in parameter.name.split(","):
+            meanings[name.strip().strip("*")] = _markdown(" ".join(parameter.desc))
+    return [
+        (f"`{one.name}`", _default(one), meanings.get(one.name, ""))
+        for one in inspect.signature(thing).parameters.values()
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and one.name != "truth"
+    ]
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    if parameter.default is parameter.empty:
+        return "required"
+    return "`none`" if parameter.default is None else f"`{parameter.default}`"
+
+
+def shipped_systems(_: str, __: int) -> str:
+    """Return a table of the systems that come with cpsched."""
+    rows = []
+    for name in systems.names():
+        system = systems.load(name)
+        amounts = ", ".join(
+            f"{amount:,} {kind}"
+            for kind, amount in zip(system.resources, system.capacity.sum(axis=0), strict=True)
+            if kind != "mem"
+        )
+        rows.append((f"`{name}`", system.title, f"{system.num_nodes:,}", amounts))
+    return _table(("name", "machine", "nodes", "in all"), rows)
+
+
+def _first_paragraph(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").split("\n\n")[0]
+
+
+def _markdown(text: str) -> str:
+    """Return reStructuredText of a docstring's sentence as Markdown."""
+    text = _ROLE.sub(r"`\1`", " ".join(text.split()))
+    return text.replace("``", "`").replace("|", r"\|")
+
+
+def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    titles = list(titles)
+    lines = [titles, ["---"] * len(titles), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+_MAKERS = {"commands": commands, "registered": registered, "systems": shipped_systems}
+
+
+def _fill(_: Sphinx, page: str, source: list[str]) -> None:
+    def made(part: re.Match[str]) -> str:
+        what, name = part.groups()
+        above = re.findall(r"^(#+) ", part.string[: part.start()], re.MULTILINE)[-1]
+        return _MAKERS[what](name, len(above) + 1)
+
+    if page.startswith("reference/"):
+        source[0] = _PART.sub(made, source[0])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("source-read", _fill)
+    return {"parallel_read_safe": True}
