@@ -170,9 +170,13 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) ->
     assert "u1" not in dropped
     # The longest log of these has ten days.
     told = conclusions(tables)
-    assert [line.partition(":")[0] for line in told] == [name for name in runs if name != BASELINE]
+    names = [name for name in runs if name != BASELINE]
+    assert told[0].startswith(f"Of {len(names)} scenarios, ")
+    assert " shortens the mean wait most: " in told[0]
+    assert [line.partition(":")[0] for line in told[1:]] == names
     assert re.match(
-        r"gpus: mean wait .* instead of .* less, 95 % interval .* for account bio", told[0]
+        r"gpus: mean wait .* instead of .* less, 95 % interval .* longest wait .* for account bio",
+        told[1],
     )
     assert (folder / "out").is_dir()
 
@@ -182,7 +186,7 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
     carry_out(wanted, folder / "out")
     tables = make_tables(folder / "out")
     assert conclusions(tables) == [
-        "cap-request 9-0: changes nothing, nobody waits longer or shorter.",
+        "cap-request 9-0: changes nothing, no job waits longer or shorter.",
         "No intervals, which take eight days: small differences may be chance.",
     ]
     (whom,) = (one.table for one in main_table(tables) if one.title.startswith(GAINS))
