@@ -1,1 +1,23 @@
-"""cpsched: a constraint-programming scheduling engine for HPC batch jobs."""
+"""
+cpsched: a constraint-programming scheduling engine for HPC batch jobs.
+
+What a session needs most can be taken from the package itself: ``cpsched.simulate(log, "eurora")``.
+:mod:`cpsched.api` has the rest of what embedding code may rely on.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cpsched.api import load_run, load_system, read_log, save_run, simulate, write_log
+
+__all__ = ["load_run", "load_system", "read_log", "save_run", "simulate", "write_log"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported at the first use, so that ``cpsched --help`` stays quick.
+    if name in __all__:
+        return getattr(import_module("cpsched.api"), name)
+    raise AttributeError(f"module 'cpsched' has no attribute {name!r}")

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched import arrow
+from cpsched.metrics.jobs import bounded_slowdown
+from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import StepFunction, distinct, used, waiting
+from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.types import MISSING
 from cpsched.node_lists import fold
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
+    from cpsched.model.workload import Labels
 
 #: Of a run of nodes: its first node and how many there are.
 _RUN_BYTES = 2 * np.dtype(np.int64).itemsize
@@ -49,6 +53,32 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
         ),
         "reason": _reasons(schedule),
     }
+
+
+def job_measures(schedule: Schedule) -> dict[str, Any]:
+    """
+    Return what else there is to say of each job: who submitted it, and its measures.
+
+    ``cores`` as in :class:`~cpsched.metrics.nominal.Nominal`; ``recorded_wait`` is what the log
+    says. Jobs that did not run to an end have no measures.
+    """
+    workload, done = schedule.workload, finished(schedule)
+    runtime, width = nominal(schedule)
+    turnaround = np.where(done, schedule.end - workload.submit, 0)
+    slowdown = bounded_slowdown(turnaround, np.where(done, runtime, 0))
+    recorded = workload.recorded_start
+    labels = ("user", "group", "queue", "name")
+    return {
+        **{name: _labels(getattr(workload, name)) for name in labels},
+        "cores": arrow.numbers(width),
+        "turnaround": arrow.numbers(turnaround, done),
+        "bounded_slowdown": arrow.numbers(slowdown, done),
+        "recorded_wait": arrow.numbers(recorded - workload.submit, recorded != MISSING),
+    }
+
+
+def _labels(column: Labels) -> pa.Array:
+    return arrow.coded(column.codes, column.values)
 
 
 def job_places(schedule: Schedule) -> tuple[IntArray, pa.Array]:

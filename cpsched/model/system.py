@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -17,6 +18,8 @@ import numpy as np
 
 from cpsched.model.arrays import immutable
 from cpsched.model.topology import Topology
+from cpsched.tables import Column, Table
+from cpsched.words import amount, brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -188,6 +191,24 @@ class System:
 
     def __hash__(self) -> int:
         return hash((self.name, self.node_names))
+
+    def __repr__(self) -> str:
+        kinds = zip(self.resources, self.total.tolist(), strict=True)
+        held = [counted(total, kind) for kind, total in kinds if kind != "mem" and total]
+        return f"<System {brief(self.name)}: {', '.join([counted(self.num_nodes, 'node'), *held])}>"
+
+    def _repr_html_(self) -> str:
+        """Return what the nodes of each group hold, for notebooks."""
+        kinds = Counter(zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True))
+        groups = [(group, number, *held) for (group, held), number in kinds.items()]
+        names, numbers, *amounts = zip(*groups, strict=True)
+        columns = [
+            Column(kind, "", tuple(amount(kind, one) for one in held) if kind == "mem" else held)
+            for kind, held in zip(self.resources, amounts, strict=True)
+        ]
+        front = (Column("group", "", tuple(map(brief, names))), Column("nodes", "", numbers))
+        caption = f"{brief(self.title or self.name)}: what each node of a group holds"
+        return Table(caption, (*front, *columns)).html()
 
     def copy(self) -> System:
         """Return an equal system that shares nothing with this one that could be changed."""

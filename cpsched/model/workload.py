@@ -31,6 +31,7 @@ from cpsched.model.types import (
     Status,
     StrArray,
 )
+from cpsched.words import brief, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -296,6 +297,18 @@ class Workload:
 
     def __len__(self) -> int:
         return len(self.submit)
+
+    def __repr__(self) -> str:
+        when = ""
+        if len(self):
+            first, last = self.submit[[0, -1]].tolist()
+            when = f" submitted within {duration(last - first)}"
+            if self.epoch is not None:
+                days = np.array([first, last]) + self.epoch
+                when = " submitted from {} to {}".format(
+                    *days.astype("datetime64[s]").astype("M8[D]")
+                )
+        return f"<Workload {brief(self.title)}: {counted(len(self), 'job')}{when}>"
 
     @property
     def num_jobs(self) -> int:

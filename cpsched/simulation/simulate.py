@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
+from cpsched import systems, traces
 from cpsched.mapping import Fitted, fit
+from cpsched.model.system import System
+from cpsched.model.workload import Workload
 from cpsched.simulation import checkpoint as checkpoints
 from cpsched.simulation.identity import Settings as Settings
 from cpsched.simulation.identity import describe
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.result import schedule_of
+from cpsched.simulation.run import Run as Run
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from cpsched.dispatch.contract import Dispatcher
-    from cpsched.model.schedule import Schedule
-    from cpsched.model.system import System
     from cpsched.model.types import IntArray
-    from cpsched.model.workload import Workload
     from cpsched.prediction import RuntimePredictor
     from cpsched.simulation.observers import Observer
 
@@ -50,43 +52,9 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
-    """
-    A finished simulation.
-
-    Attributes
-    ----------
-    dispatcher, predictor
-        Canonical specifications; of an object without one, its name.
-    schedule
-        When and where every job ran.
-    decisions, predictions
-        Counts that are the same in every equal run: the dispatcher's and the predictor's.
-    provenance
-        What predictions rest on besides the predictor's options: the hash of a model file, ...
-    timing
-        Seconds, which are not.
-    """
-
-    dispatcher: str
-    predictor: str
-    settings: Settings
-    schedule: Schedule
-    decisions: Mapping[str, Any]
-    predictions: Mapping[str, int]
-    timing: Mapping[str, float]
-    provenance: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether an equal run gives the same: not if a wall-clock limit ended a solve."""
-        return not self.decisions.get("wall_limit_hits")
-
-
 def simulate(
-    workload: Workload | Fitted,
-    system: System | None = None,
+    workload: Workload | Fitted | str | PathLike[str],
+    system: System | str | PathLike[str] | None = None,
     *,
     dispatcher: str | Dispatcher = "easy",
     predictor: str | RuntimePredictor = "requested",
@@ -100,24 +68,31 @@ def simulate(
     Parameters
     ----------
     workload
-        The jobs; already mapped onto a system, or together with ``system``.
+        The jobs: the path of a log, a workload, or one that is already mapped onto a system
+        (:func:`~cpsched.mapping.fit`).
+    system
+        The machine: the name of one that comes with cpsched (``cpsched list systems``), the path
+        of a system file, or a system. Left out only for a mapped workload.
     dispatcher, predictor
         Specifications like ``easy:backfill=sjf``, or objects.
     settings
         Everything else; defaults where None.
     observers
-        Told about everything that happens.
+        Called with everything that happens.
     checkpoint
-        Where the state is kept meanwhile; if it is there already, the simulation goes on from
-        it. It is for the caller to remove once the run is saved.
+        Where to keep the state meanwhile. If the file exists, the simulation continues from it;
+        the caller removes it once the run is saved.
 
     Raises
     ------
     TypeError
-        If a mapped workload comes with a system, or another one without.
+        If a mapped workload comes with a system, or any other one without.
+    TraceError
+        If the log cannot be read; names file, line, field and value.
     ConfigError
-        If an option or the mapping of the workload makes no sense; or if there is a checkpoint, and
-        a dispatcher or predictor has no specification, so that nothing tells the run from others.
+        If the system cannot be read, or an option or the mapping of the workload makes no sense;
+        or if there is a checkpoint and a dispatcher or predictor without a specification, so that
+        nothing distinguishes this run from others.
     DispatchError
         If the dispatcher breaks an invariant.
     """
@@ -212,13 +187,21 @@ class _Truth:
         return self.runtime[handle]
 
 
-def _fitted(workload: Workload | Fitted, system: System | None, settings: Settings) -> Fitted:
+def _fitted(
+    workload: Workload | Fitted | str | PathLike[str],
+    system: System | str | PathLike[str] | None,
+    settings: Settings,
+) -> Fitted:
     if isinstance(workload, Fitted):
         if system is not None:
-            raise TypeError("a workload that is mapped onto a system already takes no other one")
+            raise TypeError("the workload is already mapped onto a system; leave out the system")
         return workload
     if system is None:
-        raise TypeError("a workload that is not mapped onto a system needs one")
+        raise TypeError(
+            "the system is missing: give the name of one that comes with cpsched"
+            f" ({', '.join(systems.names())}), the path of a system file, or a System"
+        )
+    workload, system = workload_of(workload), system_of(system)
     return fit(
         workload,
         system,
@@ -226,6 +209,50 @@ def _fitted(workload: Workload | Fitted, system: System | None, settings: Settin
         restarts=settings.restarts,
         malleable=settings.malleable,
     )
+
+
+def workload_of(given: Workload | str | PathLike[str]) -> Workload:
+    """
+    Return a workload, read from its file where a path is given.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    TraceError
+        If the file cannot be read.
+    """
+    if isinstance(given, Workload):
+        return given
+    if not isinstance(given, str | PathLike):
+        raise TypeError(
+            f"the workload is a {_kind(given)}, must be the path of a log or a Workload"
+        )
+    return traces.read(given)
+
+
+def system_of(given: System | str | PathLike[str]) -> System:
+    """
+    Return a system, loaded by name or from its file where it is not one.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    ConfigError
+        If it cannot be read.
+    """
+    if isinstance(given, System):
+        return given
+    if not isinstance(given, str | PathLike):
+        raise TypeError(
+            f"the system is a {_kind(given)}, must be a name, the path of a system file or a System"
+        )
+    return systems.load(given if isinstance(given, str) else Path(given))
+
+
+def _kind(thing: object) -> str:
+    return type(thing).__name__
 
 
 def _called(group: str, thing: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,8 @@ from cpsched.errors import CpschedError, RunError
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.model.types import MISSING
+from cpsched.simulation.identity import Settings
+from cpsched.simulation.run import Run
 from cpsched.study.folder import MARK
 from cpsched.study.writer import FORMAT, OUTAGES
 
@@ -29,33 +32,34 @@ _T = TypeVar("_T")
 _REMEDY = "simulate again with --overwrite"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SavedRun:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SavedRun(Run):
     """
-    What a run folder holds.
+    A run read from its folder.
 
     Attributes
     ----------
+    folder
+        Where it is.
     about
-        ``run.json``.
-    summary
-        ``metrics.json``.
-    timing
-        ``timing.json``.
-    schedule
-        When and where every job ran.
+        The content of ``run.json``.
+    numbers
+        The content of ``metrics.json``.
     """
 
     folder: Path
     about: Mapping[str, Any]
-    summary: Mapping[str, Any]
-    timing: Mapping[str, float]
-    schedule: Schedule
+    numbers: Mapping[str, Any]
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """Every number of the run, as ``metrics.json`` has it."""
+        return self.numbers
 
     @property
     def recorded(self) -> bool:
         """Whether jobs ran as long as the log says."""
-        return bool(self.about["settings"].get("runtime_model", "recorded") == "recorded")
+        return self.settings.runtime_model == "recorded"
 
 
 def load_run(folder: str | Path) -> SavedRun:
@@ -110,10 +114,27 @@ def load_run(folder: str | Path) -> SavedRun:
     return SavedRun(
         folder=folder,
         about=about,
-        summary=_read(folder / "metrics.json", _json),
+        numbers=_read(folder / "metrics.json", _json),
         timing=_read(folder / "timing.json", _json),
         schedule=schedule,
+        **_said(about, folder / MARK),
     )
+
+
+def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return what ``run.json`` says of a run, as :class:`~cpsched.simulation.run.Run` has it."""
+    try:
+        return {
+            "dispatcher": str(about["dispatcher"]),
+            "predictor": str(about["predictor"]),
+            "settings": Settings(**about["settings"]),
+            "decisions": dict(about["decisions"]),
+            "predictions": dict(about["predictions"]),
+            "provenance": dict(about["provenance"]),
+        }
+    except (LookupError, TypeError, ValueError) as error:
+        reason = _reason(path, error)
+        raise RunError(f"{path} is damaged: {reason}; {_REMEDY}") from error
 
 
 def _outages(folder: Path) -> Outages:

@@ -159,7 +159,7 @@ def test_a_mapped_workload_keeps_its_system_and_its_limits():
     """Both used to be ignored, and recorded as given."""
     work, system = jobs((0, 3, 2)), machine((2,))
     fitted = fit(work, system, enforce_limits=False)
-    with pytest.raises(TypeError, match="mapped onto a system already"):
+    with pytest.raises(TypeError, match="already mapped onto a system"):
         simulate(fitted, system)
     assert not simulate(fitted, settings=Settings(enforce_limits=True)).settings.enforce_limits
     assert simulate(fit(work, system), settings=replace(Settings())).settings.enforce_limits

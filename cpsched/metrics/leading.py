@@ -1,0 +1,119 @@
+"""The six figures by which runs are compared first, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from cpsched.tables import Better, Column, Table
+from cpsched.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def _figure(title: str, column: str, *path: str) -> Any:
+    """Return a field of :class:`Figures`: title, column in tables, place in a summary."""
+    return field(metadata={"title": title, "column": column, "path": path})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """
+    The leading figures of a run; None where nothing was measured.
+
+    Times are in seconds. They are of the jobs that completed or timed out.
+
+    Attributes
+    ----------
+    area_weighted_response
+        Mean time from submit to end, weighted by cores times runtime.
+    mean_wait, p999_wait, longest_wait
+        Mean, 99.9th percentile and maximum of the time from submit to start.
+    mean_bounded_slowdown
+        Mean of ``max(1, (wait + runtime) / max(runtime, 10 s))``.
+    core_use
+        Share of the cores that jobs held in the steady window, within [0, 1]; None where the jobs
+        have no such window (:func:`~cpsched.metrics.window.steady_window`).
+    """
+
+    area_weighted_response: float | None = _figure(
+        "area-weighted response", "response_by_area_s", "response_by_area_s"
+    )
+    mean_wait: float | None = _figure("mean wait", "wait_mean_s", "wait_s", "all", "mean")
+    p999_wait: float | None = _figure("p99.9 wait", "wait_p99.9_s", "wait_s", "all", "p99.9")
+    longest_wait: float | None = _figure("longest wait", "wait_max_s", "wait_s", "all", "max")
+    mean_bounded_slowdown: float | None = _figure(
+        "mean bounded slowdown", "bounded_slowdown_mean", "bounded_slowdown", "all", "mean"
+    )
+    core_use: float | None = _figure(
+        "core use", "steady_utilization_core", "steady_utilization", "core"
+    )
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> Figures:
+        """Return those of a summary, see :func:`~cpsched.metrics.summary.summarize`."""
+        return cls(**{item.name: _at(summary, item.metadata["path"]) for item in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class Leading:
+    """
+    What a leading figure is called.
+
+    Attributes
+    ----------
+    name
+        In :class:`Figures`.
+    title
+        For people.
+    column
+        In the tables of a study.
+    """
+
+    name: str
+    title: str
+    column: str
+
+
+#: All six, in order.
+LEADING = tuple(
+    Leading(item.name, item.metadata["title"], item.metadata["column"]) for item in fields(Figures)
+)
+
+
+def leading_table(caption: str, runs: Sequence[Figures], names: Sequence[Column] = ()) -> Table:
+    """
+    Return the leading figures of runs as a table for people.
+
+    Parameters
+    ----------
+    names
+        Columns that stand in front: what tells the runs apart.
+    """
+    columns = []
+    for item in LEADING:
+        values = tuple(getattr(run, item.name) for run in runs)
+        shown = tuple(shown_figure(item.name, value) for value in values)
+        better = Better.HIGHER if item.name == "core_use" else Better.LOWER
+        columns.append(Column(item.title, "", shown, sorted_by=values, better=better))
+    return Table(caption, (*names, *columns))
+
+
+def shown_figure(name: str, value: float | None) -> str:
+    """Return the value of a leading figure for people: ``1 h 24 min``, ``58.3 %``, ``12.40``."""
+    if value is None:
+        return "-"
+    if name == "core_use":
+        return f"{value:.1%}".replace("%", " %")
+    if name == "mean_bounded_slowdown":
+        return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
+    return duration(value)
+
+
+def _at(summary: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """Return a number of a summary, None where it has none, as those of before."""
+    found: Any = summary
+    for key in path:
+        found = (found or {}).get(key)
+    return found

@@ -1,0 +1,120 @@
+"""A finished simulation: its schedule, its figures, and how it shows itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from cpsched.frames import data_frame
+from cpsched.metrics.columns import job_columns, job_measures
+from cpsched.metrics.jobs import wait
+from cpsched.metrics.leading import Figures, leading_table
+from cpsched.metrics.summary import summarize
+from cpsched.metrics.window import finished
+from cpsched.words import brief, counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from cpsched.model.schedule import Schedule
+    from cpsched.simulation.identity import Settings
+
+#: Columns of a run's data frame that are moments.
+_TIMES = ("submit", "start", "end")
+#: The order of those that come first, so that what a job was stands before what became of it.
+_FIRST = ("job_id", "user", "group", "queue", "name", "units", "cores", "num_nodes", "nodes")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Run:
+    """
+    A finished simulation.
+
+    Attributes
+    ----------
+    dispatcher, predictor
+        Canonical specifications; for an object without one, its name.
+    schedule
+        When and where every job ran.
+    decisions, predictions
+        Counts by the dispatcher and the predictor, the same in every equal run.
+    provenance
+        What predictions rest on besides the predictor's options: the hash of a model file, ...
+    timing
+        Wall-clock and CPU seconds, which differ between equal runs.
+    """
+
+    dispatcher: str
+    predictor: str
+    settings: Settings
+    schedule: Schedule
+    decisions: Mapping[str, Any]
+    predictions: Mapping[str, int]
+    timing: Mapping[str, float]
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether an equal run gives the same schedule: not if a wall-clock limit ended a solve."""
+        return not self.decisions.get("wall_limit_hits")
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """Every number of the run, see :func:`~cpsched.metrics.summary.summarize`."""
+        return summarize(self.schedule)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The six leading figures: ``run.figures.mean_wait``, ``run.figures.longest_wait``, ..."""
+        return Figures.of(self.summary)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """
+        Return the jobs as a data frame, one row a job in the order of submission.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of ``jobs.parquet`` with ``user``, ``group``, ``queue``, ``name``,
+            ``cores``, ``turnaround``, ``bounded_slowdown`` and ``recorded_wait`` besides.
+            ``submit``, ``start`` and ``end`` are timestamps (UTC); where the log does not say when
+            its second 0 was, they are time deltas since then. Every other time is a number of
+            seconds. Jobs that never started have neither start nor wait (NaT and NaN).
+
+        Raises
+        ------
+        ConfigError
+            If pandas is not installed.
+        """
+        columns = job_columns(self.schedule) | job_measures(self.schedule)
+        ordered = {name: columns[name] for name in dict.fromkeys((*_FIRST, *columns))}
+        return data_frame(ordered, times=_TIMES, epoch=self.schedule.workload.epoch)
+
+    def __repr__(self) -> str:
+        waits = self._waits()
+        told = "none ran to an end"
+        if len(waits):
+            mean, longest = duration(float(waits.mean())), duration(int(waits.max()))
+            told = f"mean wait {mean}, longest {longest}"
+        number = counted(len(self.schedule.workload), "job")
+        return f"<{type(self).__name__} {self._title()}: {number}, {told}>"
+
+    def _repr_html_(self) -> str:
+        """Return the leading figures as a small table, for notebooks."""
+        number = counted(len(self.schedule.workload), "job")
+        rejected = self.summary["counts"]["rejected"]
+        caption = f"{self._title()}: {number}" + (f", {rejected:,} rejected" if rejected else "")
+        return leading_table(caption, [self.figures]).html()
+
+    def _title(self) -> str:
+        """Return what ran where, on one line whatever it is called."""
+        with_ = "" if self.predictor == "requested" else f" with {brief(self.predictor, 60)}"
+        return f"{brief(self.dispatcher, 60)}{with_} on {brief(self.schedule.system.name, 40)}"
+
+    def _waits(self) -> Any:
+        """Return the waits of the jobs that ran to an end, seconds."""
+        done = finished(self.schedule)
+        return wait(self.schedule.workload.submit[done], self.schedule.start[done])
