@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
 #: pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FORMULA = re.compile(r"[=+\-@\t](?!\d+(?:\.\d+)?$)")
+
+#: Units of time, in seconds.
+_SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+#: From here on seconds have no decimals, and up to here there are none.
+_WHOLE_SECONDS, _NOTHING = 10, 1e-6
+#: A ratio that says no more than this: the baseline's figure is next to nothing.
+_HUGE = 1000
 
 
 def escaped(text: str) -> str:
@@ -61,11 +69,31 @@ def seconds(time: int) -> str:
 
 
 def duration(time: float) -> str:
-    """Return a time span in its largest fitting unit: ``30 s``, ``5 min``, ``2.5 h``, ``3 d``."""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if abs(time) >= size:
-            return f"{time / size:,.3g} {unit}"
-    return f"{time:,.3g} s" if time else "0"
+    """
+    Return a time span in one or two units: ``45 s``, ``3 min 20 s``, ``1 h 24 min``, ``2 d 3 h``.
+
+    Below ten seconds with two digits (``0.25 s``). Two units never span more than neighbours, and
+    the smaller one is left out where it is zero.
+    """
+    sign, time = "-" if time < 0 else "", abs(time)
+    if time < _WHOLE_SECONDS:
+        return f"{sign}{time:.2g} s" if time > _NOTHING else "0 s"
+    for (size, unit), (smaller, named) in pairwise(_SPANS):
+        # Rounded first: 3,599.6 s are an hour and not 59 min 60 s.
+        parts = round(time / smaller)
+        if parts * smaller >= size:
+            whole, rest = divmod(parts, size // smaller)
+            return f"{sign}{whole:,} {unit}" + (f" {rest} {named}" if rest else "")
+    return f"{sign}{round(time)} s"
+
+
+def ratio(value: float) -> str:
+    """Return how many times as large as something else something is: ``×1.12``."""
+    if value >= _HUGE:
+        return f"over ×{_HUGE:,}"
+    if 0 < value < 1 / 10:
+        return f"×{value:.2g}"
+    return f"×{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
 
 
 def clock(time: int, epoch: int | None) -> str:
@@ -85,14 +113,17 @@ def estimate(predictor: str) -> str:
 
 
 def amount(kind: str, number: int) -> str:
-    """Return an amount of a resource; memory, given in KB, in its largest fitting unit."""
-    if kind != "mem":
-        return f"{number:,} {kind}"
+    """Return an amount of a resource; memory, given in KB, in GB, or in MB or KB if it is small."""
+    return f"{memory(number)} {kind}" if kind == "mem" else f"{number:,} {kind}"
+
+
+def memory(number: int) -> str:
+    """Return an amount of memory, given in KB: ``187.5 GB``."""
     for power, unit in ((3, "TB"), (2, "GB"), (1, "MB")):
-        # What is not told exactly in it is told in a smaller one.
-        if number >= 1024**power and number * 100 % 1024**power == 0:
-            return f"{number / 1024**power:,.6g} {unit} {kind}"
-    return f"{number:,} KB {kind}"
+        if number >= 1024**power:
+            # Five digits: amounts that differ should not look the same.
+            return f"{number / 1024**power:,.5g} {unit}"
+    return f"{number:,} KB"
 
 
 def amounts(asked: Mapping[str, int]) -> str:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched.words import brief, cell, counted, escaped, quoted, visible
+from cpsched.words import (
+    amount,
+    brief,
+    cell,
+    counted,
+    duration,
+    escaped,
+    quoted,
+    ratio,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +82,52 @@ def test_counted(number, text):
 
 def test_counted_takes_an_irregular_plural():
     assert counted(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.25, "0.25 s"),
+        (9.99, "10 s"),
+        (45, "45 s"),
+        (59.7, "1 min"),
+        (200, "3 min 20 s"),
+        (3599.6, "1 h"),
+        (3600, "1 h"),
+        (5040, "1 h 24 min"),
+        (86399.9, "1 d"),
+        (183600, "2 d 3 h"),
+        (102 * 86400 + 30, "102 d"),
+        (-75, "-1 min 15 s"),
+    ],
+)
+def test_time_spans_have_two_units_at_most(seconds, text):
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "×0.00"), (0.0021, "×0.0021"), (1, "×1.00"), (1.116, "×1.12"), (12.34, "×12.3")],
+)
+def test_ratios(value, text):
+    assert ratio(value) == text
+
+
+def test_a_ratio_to_next_to_nothing_is_not_a_number_of_twelve_digits():
+    assert ratio(123.4) == "×123"
+    assert ratio(255978768600.84) == "over ×1,000"
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "text"),
+    [
+        ("core", 1234, "1,234 core"),
+        ("mem", 512, "512 KB mem"),
+        ("mem", 2048, "2 MB mem"),
+        ("mem", 9663676, "9.216 GB mem"),
+        ("mem", 3 << 29, "1.5 TB mem"),
+    ],
+)
+def test_amounts_of_memory_have_a_unit_that_fits(kind, number, text):
+    assert amount(kind, number) == text

@@ -22,7 +22,7 @@ from cpsched.model.topology import box_text, unpack_box
 from cpsched.model.types import MISSING, UNBOUNDED, DependencyType, Split
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
-from cpsched.words import brief, clock, counted, seconds
+from cpsched.words import brief, clock, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -296,7 +296,7 @@ def _locality(workload: Workload, row: int) -> list[str]:
     words = [f"in segments of {counted(segment, 'node')}"] if segment else []
     if switches:
         limit = f"in at most {counted(switches, 'group')} of the lowest level"
-        words.append(limit if wait == MISSING else f"{limit} for the first {seconds(wait)}")
+        words.append(limit if wait == MISSING else f"{limit} for the first {duration(wait)}")
     if box:
         words.append(f"in a box of {box_text(unpack_box(box))}")
     return words

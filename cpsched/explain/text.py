@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.explain.model import JobState
 from cpsched.tables import Column, Table
-from cpsched.words import amounts, brief, clock, counted, estimate, seconds
+from cpsched.words import amounts, brief, clock, counted, duration, estimate, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
         f"user {brief(job.user)}" if job.user else "",
         f"queue {brief(job.queue)}" if job.queue else "",
         f"submitted at {clock(job.submit, about.epoch)}",
-        f"waiting for {seconds(about.time - job.submit)}" if waits else "",
+        f"waiting for {duration(about.time - job.submit)}" if waits else "",
     ]
     yield "job", ", ".join(filter(None, parts))
     if about.same_id > 1:
@@ -79,9 +79,9 @@ def _request(job: Asked) -> str:
     if most is None and least <= 1:
         bounds = ""
     besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
-    time = f"for {seconds(job.requested_time)}"
+    time = f"for {duration(job.requested_time)}"
     if job.predicted is not None:
-        time += f" (predicted {seconds(job.predicted)})"
+        time += f" (predicted {duration(job.predicted)})"
     rules = ", ".join(job.rules)
     size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
     return ", ".join(filter(None, [size, besides, bounds, rules, time]))
@@ -107,7 +107,7 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
 
 def _from_now(about: Explanation, time: int) -> str:
     ahead = time - (about.time if about.decided is None else about.decided)
-    return f"{clock(time, about.epoch)}, in {seconds(ahead)}"
+    return f"{clock(time, about.epoch)}, in {duration(ahead)}"
 
 
 def _resources(room: Room) -> Table:

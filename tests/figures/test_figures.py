@@ -24,7 +24,6 @@ from cpsched.model.topology import Topology, TopologyKind
 from cpsched.report.choose import is_baseline
 from cpsched.report.schedule_data import drawn
 from cpsched.study.study import Baseline
-from cpsched.words import duration
 
 JAN_2014 = 1388534400
 
@@ -217,12 +216,6 @@ def test_thin_rectangles_have_no_edges():
         widths.append(float(drawn_jobs.get_linewidth()[0]))
     assert widths[0] > 0
     assert widths[1] == 0
-
-
-def test_time_spans():
-    """The largest unit that fits."""
-    spans = [duration(seconds) for seconds in (0, 30, 90, 7200, 259200)]
-    assert spans == ["0", "30 s", "1.5 min", "2 h", "3 d"]
 
 
 def test_the_baseline_may_name_one_part_only():
