@@ -121,7 +121,7 @@ def test_a_held_job_waits_from_when_it_may_start() -> None:
     found = measure(run(log, machine((1,)), "easy").schedule)
     assert (found.recorded.tolist(), found.simulated.tolist()) == ([3], [0])
     assert found.from_submit == (103, 100)
-    assert statement(found)[1].endswith("from its submit they are 1.72 min and 1.67 min.")
+    assert statement(found)[1].endswith("from its submit they are 1 min 43 s and 1 min 40 s.")
 
 
 def test_the_jobs_that_differ_most_are_told_from_both_sides() -> None:
@@ -262,4 +262,4 @@ def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down() -> None:
     assert found == [(200, 9000)]
     table = as_csv(schedule, found).splitlines()
     assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
-    assert "in 1 interval of an hour or more, 2.44 h in all" in told_of(found)
+    assert "in 1 interval of an hour or more, 2 h 27 min in all" in told_of(found)
