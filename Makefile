@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo slurm-demo test test-quick check docs format bench clean
+.PHONY: demo slurm-demo test test-quick check docs tutorials format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,6 +45,10 @@ check: $(VENV)/.installed-dev  ## Formatting, lint, types, architecture.
 docs: $(VENV)/.installed-dev  ## The documentation as a site, in build/docs; every warning is an error.
 	@$(BIN)/sphinx-build -W --keep-going -q -j auto -b html -d build/doctrees docs build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
+
+tutorials: $(VENV)/.installed-dev  ## Put what commands print now into the tutorials; look at the difference.
+	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/test_tutorial.py
+	@git diff --stat docs/tutorials
 
 format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
 	@$(BIN)/ruff format .

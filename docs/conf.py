@@ -40,8 +40,10 @@ nb_merge_streams = True
 
 # The reference: from the docstrings.
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented_params"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80
+add_module_names = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

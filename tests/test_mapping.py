@@ -612,7 +612,7 @@ def test_distinct_survives_many_wide_columns() -> None:
     ],
 )
 def test_real_log_fits_its_machine(shared: Path, file: str, name: str, rejected: int) -> None:
-    """As many as docs/guides/systems.md says; 2595 is what the traces' README counts for Graham."""
+    """As many as docs/reference/system-files.md says; 2595 is what the traces' README counts for Graham."""
     fitted = fit(traces.read(shared / "traces" / file), systems.load(name))
     assert len(fitted.rejected) == rejected
 

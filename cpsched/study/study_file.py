@@ -1,7 +1,8 @@
 """
 Studies as TOML files: the shipped ones by name, and any other in the same format.
 
-The format is described in ``docs/guides/studies.md``. Every key is checked before anything is run.
+The format is described in ``docs/reference/study-folder.md``. Every key is checked before anything
+is run.
 """
 
 from __future__ import annotations

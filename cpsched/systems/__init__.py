@@ -1,9 +1,9 @@
 """
 Machines by name: the shipped ones, and any TOML file in the same format.
 
-The format is described in ``docs/guides/systems.md``. Every key is checked; an unknown one is an
-error that names the file, the key and the closest known one. Other formats are registered by file
-name suffix under ``cpsched.system_files``; AccaSim's JSON is one of them.
+The format is described in ``docs/reference/system-files.md``. Every key is checked; an unknown one
+is an error that names the file, the key and the closest known one. Other formats are registered by
+file name suffix under ``cpsched.system_files``; AccaSim's JSON is one of them.
 """
 
 from __future__ import annotations

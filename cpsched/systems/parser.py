@@ -33,7 +33,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     Parameters
     ----------
     text
-        TOML, in the format of ``docs/guides/systems.md``.
+        TOML, in the format of ``docs/reference/system-files.md``.
     where
         The file, for messages.
     name

@@ -1,9 +1,9 @@
 """
 How much a job log may hold, so that a small file cannot exhaust memory or time.
 
-The limits lie far beyond real logs; ``docs/guides/systems.md`` lists them. Job ids are kept in an
-array of fixed width and amounts in a table of all jobs and resource kinds, so one long id, or a new
-kind of resource in every job, would cost as much in every row.
+The limits lie far beyond real logs; ``docs/reference/system-files.md`` lists them. Job ids are kept
+in an array of fixed width and amounts in a table of all jobs and resource kinds, so one long id, or
+a new kind of resource in every job, would cost as much in every row.
 """
 
 from __future__ import annotations
