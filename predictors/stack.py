@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Completions with recorded answers of both forests before losses are learnt, and the newest used.
 START, NEWEST = 2_000, 20_000
 #: Completions the two forests learn from one by one; of older ones every third serves: as accurate
-#: and cheaper (docs/guides/predictors.md).
+#: and cheaper (docs/measurements/predictors.md).
 RECENT, EVERY = 15_000, 3
 #: Losses are noisier than runtimes: fewer and smaller trees.
 _LOSS_TREES, _LOSS_LEAVES, _LOSS_RATE, _LOSS_LEAF = 30, 12, 0.13, 40
