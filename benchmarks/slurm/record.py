@@ -19,6 +19,10 @@ moments for priorities, shares and the queue, and writes to DIR:
 ``assoc*.txt``, ``qos.txt``, ``config.txt``, ``nodes.txt``, ``partitions.txt``, ``reservations.txt``
     The site as ``sacctmgr`` and ``scontrol`` show it.
 
+With ``--decide easy`` our engine decides instead of Slurm's scheduler, under the same clock: jobs
+are submitted held, Slurm only starts what is released (``sched/builtin``), and ``engine.json`` says
+how the engine fared (times in seconds of the fast clock).
+
 Names of the machine and its folders are replaced. Needs ``slurmctld``, ``slurmd``, ``slurmdbd``,
 ``mariadb-server`` and ``faketime``; root, where jobs belong to several users (they are made and
 removed).
@@ -37,20 +41,28 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import queues
 
+from slurm_adapter.live.engine import Engine, Limits
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.mirror import Mirror
+from slurm_adapter.live.plan import system_of
 from slurm_adapter.live.private import PrivateSlurm
+from slurm_adapter.live.scontrol import Scontrol
 from slurm_adapter.live.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from queues import Submission
+
+    from cpsched.model.system import System
 
 HERE = Path(__file__).parent
 #: When the clock of a recording starts; a Monday.
@@ -96,6 +108,13 @@ KEPT = re.compile(
 #: Lines that say when backfill plans to start jobs, and on which nodes.
 PLANS = re.compile(r"_dump_job_sched|_attempt_backfill: (beginning|completed)")
 
+#: What a site changes so that jobs are started from outside, and what its jobs are submitted with.
+FROM_OUTSIDE = (
+    "SchedulerType=sched/builtin",
+    "SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000",
+)
+HELD = ("--hold", "--comment=cpsched")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run a queue on a private Slurm and record it.")
@@ -109,6 +128,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, help="only so many submissions")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--keep", action="store_true", help="keep the folder of the cluster")
+    parser.add_argument("--decide", metavar="DISPATCHER", help="decide by cpsched, not by Slurm")
     arguments = parser.parse_args()
     if "FAKETIME" not in os.environ:
         _accelerated(arguments.speed)
@@ -118,8 +138,12 @@ def main() -> None:
     try:
         with ExitStack() as held:
             held.enter_context(users({job.user for job in queue if job.user}))
-            site = _changed(Site.read(HERE / arguments.site), arguments.set)
+            changes = [*(FROM_OUTSIDE if arguments.decide else ()), *arguments.set]
+            site = _changed(Site.read(HERE / arguments.site), changes)
             cluster = held.enter_context(PrivateSlurm(folder / "slurm", site))
+            if arguments.decide:
+                queue = [replace(job, options=(*job.options, *HELD)) for job in queue]
+                held.enter_context(Deciding(cluster, arguments.decide, folder / "engine", arguments.out))
             record(cluster, queue, arguments)
     finally:
         if not arguments.keep:
@@ -147,6 +171,68 @@ class users:  # noqa: N801 - used as a function
     def __exit__(self, *_: object) -> None:
         for name in self._names:
             subprocess.run(["userdel", "--force", name], check=False)
+
+
+class Deciding:
+    """
+    The engine, in a thread of this process, whose clock is the fast one.
+
+    ``cpsched slurm run`` waits by means that a fast clock does not reach (``sem_clockwait``).
+    """
+
+    def __init__(self, cluster: PrivateSlurm, dispatcher: str, folder: Path, out: Path) -> None:
+        backend = Scontrol(cluster.environment)
+        system = system_of(backend)
+        self._dispatcher, self._out = dispatcher, out
+        self._stopped = False
+        self._engine = Engine(
+            backend,
+            lambda mine: Mirror(system, dispatcher, mine=mine),
+            folder=folder,
+            act=True,
+            limits=Limits(patience=120, fastest=1, slowest=4),
+            say=self._say,
+        )
+        _warm_up(system, dispatcher)
+        self._lines: list[str] = []
+        self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> None:
+        self._running = self._pool.submit(self._run)
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped = True
+        self._running.result()
+        counts = asdict(self._engine.counts)
+        (self._out / "engine.json").write_text(
+            json.dumps({"dispatcher": self._dispatcher, **counts}, indent=1)
+        )
+        (self._out / "engine.log").write_text("\n".join([*self._lines, ""]))
+
+    def _run(self) -> None:
+        with self._engine.opened():
+            self._engine.run(self)  # type: ignore[arg-type]
+
+    def _say(self, line: str) -> None:
+        self._lines.append(f"{time.strftime('%H:%M:%S')} {line}")
+
+    def is_set(self) -> bool:
+        """Say whether the engine is to stop."""
+        return self._stopped
+
+    def wait(self, seconds: float) -> None:
+        """Wait by the fast clock."""
+        time.sleep(seconds)
+
+
+def _warm_up(system: System, dispatcher: str) -> None:
+    """Let a dispatcher compile what it needs before the clock counts."""
+    fake = FakeSlurm(system)
+    for _ in range(3):
+        fake.submit(nodes_min=system.num_nodes, nodes_max=system.num_nodes, cpus=system.num_nodes)
+    mirror = Mirror(system, dispatcher, mine=lambda _: True)
+    mirror.follow(fake.snapshot())
+    mirror.decide(fake.now)
 
 
 def _changed(site: Site, changes: list[str]) -> Site:

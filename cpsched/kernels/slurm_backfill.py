@@ -179,7 +179,7 @@ def _last_that_may_start(
         fits[k] = False
         if units >= failed[d, 0] and duration >= failed[d, 1]:
             continue
-        if _is_enough(tallies, numbers, records, record):
+        if _too_many(tallies, numbers, records, record, 0):
             continue
         if over_limit(limits, records[record, TEMPLATE], record) >= 0:
             continue
@@ -278,43 +278,29 @@ def _tally(numbers, limit, count):
 
 
 @leaf
-def _one_more(tallies, place, most):
-    """Count one more of a kind; say whether it is too many."""
+def _is_used_up(tallies, place, most, counted):
+    """Count ``counted`` more of a kind; say whether one more is too many."""
     if place < 0 or place >= len(tallies):
         return False
-    tallies[place] += 1
-    return tallies[place] > most
+    tallies[place] += counted
+    return tallies[place] - counted >= most
 
 
 @leaf
-def _too_many(tallies, numbers, records, record):
-    """Count one more job; say whether the pass has looked at too many like it."""
+def _too_many(tallies, numbers, records, record, counted):
+    """
+    Say whether a pass has looked at so many jobs like one that it does not look at one more.
+
+    The job itself is counted ``counted`` times: 1 if the pass looks at it now, 0 to ask beforehand.
+    """
     user, partition = records[record, USER], records[record, PARTITION]
     both = user * numbers[NUM_PARTITIONS] + partition
+    own = records[record, ASSOCIATION]
     return (
-        _one_more(tallies.users, user, numbers[OF_USER])
-        or _one_more(tallies.partitions, partition, numbers[OF_PARTITION])
-        or (user >= 0 and _one_more(tallies.both, both, numbers[OF_BOTH]))
-        or _one_more(tallies.associations, records[record, ASSOCIATION], numbers[OF_ASSOCIATION])
-    )
-
-
-@leaf
-def _is_used_up(tallies, place, most):
-    """Say whether one more of a kind would be too many."""
-    return 0 <= place < len(tallies) and tallies[place] >= most
-
-
-@leaf
-def _is_enough(tallies, numbers, records, record):
-    """Say whether the pass would not look at one more job like one."""
-    user, partition = records[record, USER], records[record, PARTITION]
-    both = user * numbers[NUM_PARTITIONS] + partition
-    return (
-        _is_used_up(tallies.users, user, numbers[OF_USER])
-        or _is_used_up(tallies.partitions, partition, numbers[OF_PARTITION])
-        or (user >= 0 and _is_used_up(tallies.both, both, numbers[OF_BOTH]))
-        or _is_used_up(tallies.associations, records[record, ASSOCIATION], numbers[OF_ASSOCIATION])
+        _is_used_up(tallies.users, user, numbers[OF_USER], counted)
+        or _is_used_up(tallies.partitions, partition, numbers[OF_PARTITION], counted)
+        or (user >= 0 and _is_used_up(tallies.both, both, numbers[OF_BOTH], counted))
+        or _is_used_up(tallies.associations, own, numbers[OF_ASSOCIATION], counted)
     )
 
 
@@ -443,7 +429,7 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
         over = over_limit(limits, template, record)
         if over >= 0 and not (numbers[LIMITS_STOP] and limits.stops[over]):
             continue
-        if _too_many(tallies, numbers, records, record):
+        if _too_many(tallies, numbers, records, record, 1):
             continue
         if own >= 0 and rules.kept_from[own] > now:
             continue

@@ -33,9 +33,7 @@ def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
     InfeasibleRequestError
         If the job can never run there.
     """
-    if fitted.system.num_nodes < job.nodes_min[0] and len(set(fitted.system.node_groups)) == (
-        fitted.system.num_nodes
-    ):
+    if fitted.system.is_counted_pool:
         job = job.with_columns(
             nodes_min=np.array([1]),
             nodes_max=np.array([UNBOUNDED]),

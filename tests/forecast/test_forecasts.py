@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import jobs, machine
@@ -193,6 +195,19 @@ def test_a_job_that_is_not_submitted_yet(tmp_path):
     assert answer.jobs[0].planned == 12000
     assert (answer.jobs[0].units, answer.jobs[0].user) == (2, "a")
     path.write_text("#!/bin/sh\n#SBATCH -n 9\n#SBATCH -t 60\n")
+    with pytest.raises(InfeasibleRequestError, match="job new can never run"):
+        append(fitted, batch_script.read(path, submit=0), 100)
+
+
+def test_nodes_of_a_group_each_are_no_pool(tmp_path):
+    """Three nodes are asked for, the machine has two, each a group of its own: not one is enough.
+
+    The job was put on one node before.
+    """
+    system = replace(machine([4], [4]), node_groups=("a", "b"))
+    fitted = fit(jobs((0, 1, 60)), system)
+    path = tmp_path / "job.sh"
+    path.write_text("#!/bin/sh\n#SBATCH -N 3 -n 3 -t 60\n")
     with pytest.raises(InfeasibleRequestError, match="job new can never run"):
         append(fitted, batch_script.read(path, submit=0), 100)
 

@@ -54,7 +54,7 @@ def engine(slurm, state, *more):
     assert process.returncode in (0, -signal.SIGKILL), process.said
 
 
-def wait(ready, seconds=240):
+def wait(ready, seconds=120):
     end = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < end
