@@ -4,11 +4,17 @@ Recordings of a real Slurm against the dispatcher ``slurm``, and against each ot
 ``against.py DIR ...`` imports the site of each recording, simulates its accounting, and prints how
 far apart recorded and simulated waits are. ``DIR=DIR`` compares two recordings of one queue: how
 far apart two runs of Slurm itself are.
+
+A recording that our engine decided (``record.py --decide``) is simulated under its dispatcher
+instead, at once and, as ``modelled``, with jobs that hold their nodes for longer by the seconds in
+which the engine sees an end, and Slurm carries out an order. A second table has what the schedules
+came to: recorded, and simulated.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +23,27 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from cpsched import traces
+from cpsched.metrics.jobs import bounded_slowdown
+from cpsched.model.types import MISSING
 from cpsched.simulation.simulate import simulate
 from slurm_adapter.importer import Files, read_site
 
 if TYPE_CHECKING:
-    from cpsched.model.workload import Workload
+    from collections.abc import Iterator
 
+    from cpsched.model.workload import Workload
+    from slurm_adapter.importer import Site
+
+#: Seconds from the end of a job to the cycle in which the engine sees that its nodes are free: half
+#: of its fastest cycle, and one in which Slurm completes the job.
+ENDING = 2
 HEAD = (
     "| recording | jobs | mean wait [s] | other | median error [s] | p90 error [s]"
     " | within 1 min [%] | rank correlation | makespan [s] | other |"
+)
+TOTALS = (
+    "| recording | seconds from | makespan [s] | utilization [%] | mean wait [s]"
+    " | mean bounded slowdown | longest wait [s] |"
 )
 
 
@@ -33,13 +51,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare recordings of a real Slurm.")
     parser.add_argument("recordings", nargs="+", metavar="DIR[=DIR]")
     arguments = parser.parse_args()
-    print(f"{HEAD}\n|:--|{'--:|' * 9}")
+    rows, totals = [], []
     for text in arguments.recordings:
         one, equals, other = text.partition("=")
-        log = read(Path(one))
-        start = again(log, read(Path(other))) if equals else simulated(log, Path(one))
-        name = Path(one).name + (", another run" if equals else "")
-        print(row(name, log, start))
+        log, name = read(Path(one)), Path(one).name
+        if equals:
+            rows.append(row(f"{name}, another run", log, again(log, read(Path(other)))))
+            continue
+        cores = int(imported(Path(one)).system.total[0])
+        totals.append(total(name, "Slurm's accounting", log, log.recorded_start, cores))
+        for how, start in simulations(log, Path(one)):
+            rows.append(row(f"{name}, {how}", log, start))
+            totals.append(total(name, how, log, start, cores))
+    print("\n".join([HEAD, f"|:--|{'--:|' * 9}", *rows, "", TOTALS, f"|:--|:--|{'--:|' * 5}"]))
+    print("\n".join(totals))
+
+
+def simulations(log: Workload, folder: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield how a recording is simulated, and when its jobs start then."""
+    decided = folder / "engine.json"
+    if not decided.exists():
+        policy = "slurm:policy={out}/site.policy.toml"
+        yield "simulated", simulated(log, folder, policy)
+        return
+    about = json.loads(decided.read_text())
+    # Jobs are held until the engine releases them: what it decided is not what it was given.
+    log = log.with_columns(begin=np.full(len(log), MISSING))
+    yield "simulated", simulated(log, folder, about["dispatcher"])
+    late = round(np.median(about["latencies"])) + ENDING
+    longer = log.with_columns(runtime=log.runtime + late)
+    yield f"modelled, {late} s late", simulated(longer, folder, about["dispatcher"])
 
 
 def read(folder: Path) -> Workload:
@@ -48,20 +89,23 @@ def read(folder: Path) -> Workload:
     return traces.read(found[0], format="sacct")
 
 
-def simulated(log: Workload, folder: Path) -> np.ndarray:
-    """Return when jobs start under the recording's own site."""
+def imported(folder: Path) -> ImportedSite:
+    """Return the site of a recording."""
     given = {"assoc": "assoc-tree.txt", "qos": "qos.txt", "gres": "gres.conf"}
     files = {
         key: folder / name
         for key, name in given.items()
         if (folder / name).exists() and (folder / name).stat().st_size
     }
-    site = read_site(Files(conf=folder / "slurm.conf", **files), "site")
+    return read_site(Files(conf=folder / "slurm.conf", **files), "site")
+
+
+def simulated(log: Workload, folder: Path, dispatcher: str) -> np.ndarray:
+    """Return when jobs start on the recording's own site; ``{out}`` is where that is imported."""
+    site = imported(folder)
     with tempfile.TemporaryDirectory() as out:
         site.write(Path(out), overwrite=False)
-        policy = Path(out) / "site.policy.toml"
-        run = simulate(log, site.system, dispatcher=f"slurm:policy={policy}")
-    return run.schedule.start
+        return simulate(log, site.system, dispatcher=dispatcher.format(out=out)).schedule.start
 
 
 def again(log: Workload, other: Workload) -> np.ndarray:
@@ -87,6 +131,19 @@ def row(name: str, log: Workload, start: np.ndarray) -> str:
         f"| {name} | {ran.sum()} | {recorded.mean():,.0f} | {found.mean():,.0f}"
         f" | {np.median(error):,.0f} | {np.quantile(error, 0.9):,.0f} | {soon:.0f}"
         f" | {rank:.2f} | {ends[0]:,} | {ends[1]:,} |"
+    )
+
+
+def total(name: str, how: str, log: Workload, start: np.ndarray, cores: int) -> str:
+    """Return a line of the second table."""
+    ran = start >= 0
+    wait, runtime = (start - log.submit)[ran], log.runtime[ran]
+    makespan = int((start + log.runtime)[ran].max() - log.submit.min())
+    held = int((log.units[ran] * runtime).sum())
+    slowdown = bounded_slowdown(wait + runtime, runtime).mean()
+    return (
+        f"| {name} | {how} | {makespan:,} | {100 * held / (makespan * cores):.1f} | {wait.mean():,.0f}"
+        f" | {slowdown:.2f} | {wait.max():,} |"
     )
 
 

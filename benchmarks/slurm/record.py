@@ -143,7 +143,9 @@ def main() -> None:
             cluster = held.enter_context(PrivateSlurm(folder / "slurm", site))
             if arguments.decide:
                 queue = [replace(job, options=(*job.options, *HELD)) for job in queue]
-                held.enter_context(Deciding(cluster, arguments.decide, folder / "engine", arguments.out))
+                held.enter_context(
+                    Deciding(cluster, arguments.decide, folder / "engine", arguments.out)
+                )
             record(cluster, queue, arguments)
     finally:
         if not arguments.keep:
