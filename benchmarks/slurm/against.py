@@ -26,13 +26,12 @@ from cpsched import traces
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.model.types import MISSING
 from cpsched.simulation.simulate import simulate
-from slurm_adapter.importer import Files, read_site
+from slurm_adapter.importer import Files, Site, read_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.model.workload import Workload
-    from slurm_adapter.importer import Site
 
 #: Seconds from the end of a job to the cycle in which the engine sees that its nodes are free: half
 #: of its fastest cycle, and one in which Slurm completes the job.
@@ -89,7 +88,7 @@ def read(folder: Path) -> Workload:
     return traces.read(found[0], format="sacct")
 
 
-def imported(folder: Path) -> ImportedSite:
+def imported(folder: Path) -> Site:
     """Return the site of a recording."""
     given = {"assoc": "assoc-tree.txt", "qos": "qos.txt", "gres": "gres.conf"}
     files = {
@@ -139,10 +138,10 @@ def total(name: str, how: str, log: Workload, start: np.ndarray, cores: int) -> 
     ran = start >= 0
     wait, runtime = (start - log.submit)[ran], log.runtime[ran]
     makespan = int((start + log.runtime)[ran].max() - log.submit.min())
-    held = int((log.units[ran] * runtime).sum())
+    used = 100 * int((log.units[ran] * runtime).sum()) / (makespan * cores)
     slowdown = bounded_slowdown(wait + runtime, runtime).mean()
     return (
-        f"| {name} | {how} | {makespan:,} | {100 * held / (makespan * cores):.1f} | {wait.mean():,.0f}"
+        f"| {name} | {how} | {makespan:,} | {used:.1f} | {wait.mean():,.0f}"
         f" | {slowdown:.2f} | {wait.max():,} |"
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.explain.model import Waiting
+from cpsched.explain.nearest import nearest_node
 from cpsched.explain.reservations import delayed
 from cpsched.explain.room import Fitting, node_list
 
@@ -38,6 +39,7 @@ def why_waiting(context: DecisionContext) -> Waiting:
     reserved = context.reserved.get(context.handle)
     nodes = None if reserved is None else reserved.nodes
     names = context.view.system.node_names
+    lacks = not fits_after
     return Waiting(
         reason=reason,
         room=room,
@@ -45,6 +47,7 @@ def why_waiting(context: DecisionContext) -> Waiting:
         ahead=ahead,
         waits_for=tuple(needed),
         could_start=could_start,
+        nearest=nearest_node(fitting, context.free_after, context.holdings()) if lacks else None,
         would_end=context.end_of(context.row, context.view.now),
         planned=None if reserved is None else reserved.start,
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),

@@ -98,6 +98,33 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearestNode:
+    """
+    The node that is the first to have room for a job's share of it, of those that have not.
+
+    Attributes
+    ----------
+    units, room
+        How many units the job would have there, and for how many there is room now.
+    resource
+        The kind that is shortest there.
+    free, needed, capacity
+        Of that kind: what is free now, what the share takes, and what the node has.
+    at
+        When there is room, as running jobs are expected to end and no other starts, seconds.
+    """
+
+    node: str
+    units: int
+    room: int
+    resource: str
+    free: int
+    needed: int
+    capacity: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherJob:
     """
     A job that has to do with why ours does not start.
@@ -172,6 +199,8 @@ class Waiting:
         that start now are among them.
     could_start
         When these have ended, seconds; None where it fits already.
+    nearest
+        The node that has room for its share next; None where room is not what it lacks.
     would_end
         When the dispatcher would expect it to end, were it started now.
     planned, planned_nodes
@@ -188,6 +217,7 @@ class Waiting:
     ahead: OtherJob | None = None
     waits_for: tuple[OtherJob, ...] = ()
     could_start: int | None = None
+    nearest: NearestNode | None = None
     would_end: int | None = None
     planned: int | None = None
     planned_nodes: str | None = None

@@ -59,7 +59,7 @@ class Fitting:
         needed: IntArray = self.units * self.request + self.nodes_min * self.per_node
         return needed
 
-    def _units_by_kind(self, free: IntArray) -> IntArray:
+    def units_by_kind(self, free: IntArray) -> IntArray:
         """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
         limit = np.array([self.units])
         held = [
@@ -70,16 +70,21 @@ class Fitting:
         ]
         return np.stack(held, axis=1) * self.eligible[:, None]
 
+    def units_held(self, by_kind: IntArray, free: IntArray) -> IntArray:
+        """Return the units each node has room for, shape ``(N,)``."""
+        held: IntArray = by_kind.min(axis=1)
+        if self.exclusive:
+            held[(free != self.view.system.capacity).any(axis=1)] = 0
+        return held
+
     def place(self, free: IntArray) -> Allocation | None:
         """Return where the job fits, were it alone; None if it does not."""
         return self.allocator.place(self.view, self.row, free)
 
     def room(self, free: IntArray) -> Room:
         """Return what the nodes hold of the job, given what they have free, ``(N, R)``."""
-        by_kind = self._units_by_kind(free)
-        held = by_kind.min(axis=1)
-        if self.exclusive:
-            held[(free != self.view.system.capacity).any(axis=1)] = 0
+        by_kind = self.units_by_kind(free)
+        held = self.units_held(by_kind, free)
         total = min(int(held.sum()), self.units)
         resources = self._resources(free, by_kind.sum(axis=0))
         fits = self.place(free) is not None

@@ -7,12 +7,30 @@ from typing import TYPE_CHECKING
 
 from cpsched.explain.model import JobState
 from cpsched.tables import Column, Table
-from cpsched.words import amounts, brief, clock, counted, duration, estimate, seconds
+from cpsched.words import (
+    amount,
+    amounts,
+    brief,
+    clock,
+    counted,
+    duration,
+    estimate,
+    memory,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.explain.model import Asked, Explanation, OtherJob, Place, Room, Waiting
+    from cpsched.explain.model import (
+        Asked,
+        Explanation,
+        NearestNode,
+        OtherJob,
+        Place,
+        Room,
+        Waiting,
+    )
 
 #: So many jobs or groups of nodes are named; the rest is counted.
 _MOST_SHOWN = 10
@@ -27,13 +45,14 @@ def text(about: Explanation, width: int = 120) -> str:
     """
     lines = [*wrap(about.summary, width, break_long_words=False), ""]
     for label, value in _facts(about):
-        lines.extend(_labelled(label, value, width))
+        lines.extend(labelled(label, value, width))
     if about.waiting is not None:
         lines.extend(_waiting(about, about.waiting, width))
     return "\n".join(lines)
 
 
-def _labelled(label: str, value: str, width: int) -> list[str]:
+def labelled(label: str, value: str, width: int) -> list[str]:
+    """Return a line with what it is about in front of it, wrapped."""
     return wrap(
         value,
         width,
@@ -91,18 +110,28 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
     yield ""
     yield from _resources(waiting.room).text(width).splitlines()
     yield ""
-    yield from _labelled("room for", _room(waiting.room), width)
+    yield from labelled("room for", _room(waiting.room), width)
+    if waiting.nearest is not None:
+        yield from labelled("nearest", _nearest(about, waiting.nearest), width)
     yield from _jobs("start now", waiting.before, width)
     if waiting.ahead is not None:
         yield from _jobs("ahead", [waiting.ahead], width)
     yield from _jobs("waits for", waiting.waits_for, width)
     if waiting.could_start is not None:
         when = f"at {_from_now(about, waiting.could_start)}, if no other job starts"
-        yield from _labelled("could start", when, width)
+        yield from labelled("could start", when, width)
     if waiting.planned is not None:
         where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
         plan = f"to start at {_from_now(about, waiting.planned)}{where}"
-        yield from _labelled("planned", plan, width)
+        yield from labelled("planned", plan, width)
+
+
+def _nearest(about: Explanation, near: NearestNode) -> str:
+    has = [memory(n) if near.resource == "mem" else f"{n:,}" for n in (near.free, near.needed)]
+    return (
+        f"node {near.node}: {has[0]} of {amount(near.resource, near.capacity)} free, {has[1]}"
+        f" needed; free at {_from_now(about, near.at)}"
+    )
 
 
 def _from_now(about: Explanation, time: int) -> str:
@@ -153,9 +182,9 @@ def _each(nodes: str) -> str:
 
 def _jobs(label: str, others: Sequence[OtherJob], width: int) -> Iterator[str]:
     for at, other in enumerate(others[:_MOST_SHOWN]):
-        yield from _labelled("" if at else label, _other(other), width)
+        yield from labelled("" if at else label, _other(other), width)
     if len(others) > _MOST_SHOWN:
-        yield from _labelled("", f"and {counted(len(others) - _MOST_SHOWN, 'job')} more", width)
+        yield from labelled("", f"and {counted(len(others) - _MOST_SHOWN, 'job')} more", width)
 
 
 def _other(other: OtherJob) -> str:

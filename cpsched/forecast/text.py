@@ -25,9 +25,18 @@ def text(answer: Answer, width: int = 120) -> str:
     return "\n".join(lines)
 
 
+def changes(answer: Answer) -> list[str]:
+    """Return what would start the job asked about earlier, a sentence for each change."""
+    return [
+        f"{one.change}: starts {duration(one.earlier)} earlier, in {one.share:.0%} of the futures"
+        + ("" if one.fits is None else f"; enough time with a probability of {one.fits:.0%}")
+        for one in answer.advice
+    ]
+
+
 def _one(answer: Answer, width: int) -> Iterator[str]:
     job = answer.jobs[0]
-    yield from wrap(_summary(answer, job), width, break_long_words=False)
+    yield from wrap(summary(answer), width, break_long_words=False)
     if job.p90 == answer.now:
         return
     yield ""
@@ -74,7 +83,9 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
     )
 
 
-def _summary(answer: Answer, job: JobForecast) -> str:
+def summary(answer: Answer) -> str:
+    """Return when the one job asked about starts, in a sentence or two."""
+    job = answer.jobs[0]
     who = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
     waited = duration(answer.now - job.submit)

@@ -36,6 +36,18 @@ Socket = Annotated[
     Path | None, typer.Option("--socket", help="Unix socket of slurmrestd.", metavar="PATH")
 ]
 
+RecordFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--record",
+        help="Folder of a twin: how long jobs run, and how forecasts came out.",
+        metavar="FOLDER",
+    ),
+]
+Scenarios = Annotated[
+    int, typer.Option("--scenarios", help="Futures to play.", min=2, max=1000, metavar="N")
+]
+
 
 def demo_command(
     system: Annotated[str, typer.Option(help="Whose nodes and queues.")] = "eurora",
@@ -69,6 +81,8 @@ def demo_command(
         echo("In another terminal:\n")
         echo(f"  export SLURM_CONF={slurm.conf}")
         echo("  cpsched slurm plan -d easy")
+        echo("  cpsched slurm when -d easy")
+        echo("  cpsched slurm explain -d easy JOB")
         echo("  cpsched slurm run -d easy --act --state live-state\n")
         echo("Ctrl-C stops it.")
         try:

@@ -9,7 +9,15 @@ import typer
 
 from cpsched.cli.options import AsJson, Predictor  # noqa: TC001  (typer reads them)
 from cpsched.cli.output import echo
-from slurm_adapter.live.commands import BackendName, Socket, SystemFile, backend_of, machine_of
+from slurm_adapter.live.commands import (
+    BackendName,
+    RecordFolder,
+    Scenarios,
+    Socket,
+    SystemFile,
+    backend_of,
+    machine_of,
+)
 
 
 def command(
@@ -20,24 +28,42 @@ def command(
         typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
     ] = "slurm",
     predictor: Predictor = "requested",
+    record: RecordFolder = None,
+    scenarios: Scenarios = 20,
     backend: BackendName = "scontrol",
     socket: Socket = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a waiting job of a live Slurm does not start now, or that it would."""
+    """Say why a job of a live Slurm waits, when it will start, and what to change."""
     from cpsched.cli.report import width
-    from cpsched.explain.text import text
+    from cpsched.explain.model import JobState
+    from cpsched.explain.text import labelled, text
+    from cpsched.forecast.text import changes, summary
     from cpsched.spec import build
     from slurm_adapter.live.explain import explain, slurms_view
+    from slurm_adapter.live.when import record_in, when
 
     build("dispatchers", dispatcher)
     slurm = backend_of(backend, socket)
     machine, snapshot = machine_of(system, slurm), slurm.snapshot()
     view = slurms_view(snapshot, job, slurm.expected_starts().get(job))
     about = explain(snapshot, machine, job, dispatcher=dispatcher, predictor=predictor)
+    past = record_in(record)
+    ahead = None
+    if about.state is not JobState.STARTS:
+        ahead = when(
+            snapshot, machine, dispatcher=dispatcher, job=job, record=past, scenarios=scenarios
+        )
     if as_json:
-        echo(json.dumps({**about.to_dict(), "slurm": view}, indent=1))
+        forecast = None if ahead is None else ahead.to_dict()
+        echo(json.dumps({**about.to_dict(), "slurm": view, "forecast": forecast}, indent=1))
         return
     echo(text(about, width()))
-    echo(f"\nSlurm       {view['state']}, reason {view['reason']}")
-    echo(f"\nWhen it will start, and what would start it earlier: cpsched slurm when {job}")
+    lines = [("Slurm", f"{view['state']}, reason {view['reason']}")]
+    if ahead is not None:
+        lines += [("forecast", summary(ahead))]
+        told = changes(ahead) or ["neither less time nor fewer nodes would start it earlier"]
+        lines += [("" if at else "change", change) for at, change in enumerate(told)]
+    echo("")
+    for label, line in lines:
+        echo("\n".join(labelled(label, line, width())))

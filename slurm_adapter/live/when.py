@@ -16,14 +16,14 @@ from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
 from cpsched.words import brief
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.record import live_job
+from slurm_adapter.live.record import Record, live_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from cpsched.model.system import System
     from slurm_adapter.live.mirror import Known
-    from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Jobs of so many days may come again, no more than the last ones.
@@ -93,6 +93,22 @@ def when(
         scenarios=scenarios,
         judged=0,
     )
+
+
+def record_in(folder: Path | None) -> Record | None:
+    """
+    Return the record of a twin's folder.
+
+    Raises
+    ------
+    ConfigError
+        If there is none in it.
+    """
+    if folder is None:
+        return None
+    if not (folder / "open.parquet").exists():
+        raise ConfigError("has no record of a twin", where=folder)
+    return Record(folder)
 
 
 def may_start(job: LiveJob) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
-from pathlib import Path  # noqa: TC003  (typer reads it)
 from typing import Annotated
 
 import typer
@@ -15,6 +14,8 @@ from cpsched.cli.output import echo
 from cpsched.errors import ConfigError
 from slurm_adapter.live.commands import (
     BackendName,
+    RecordFolder,
+    Scenarios,
     Socket,
     SystemFile,
     backend_of,
@@ -35,13 +36,8 @@ def command(
         str | None,
         typer.Option("--by", help="Say how likely jobs are to have started then: a date (UTC)."),
     ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(help="Folder of a twin, for how long jobs run.", metavar="FOLDER"),
-    ] = None,
-    scenarios: Annotated[
-        int, typer.Option(help="Futures to play.", min=2, max=1000, metavar="N")
-    ] = 20,
+    record: RecordFolder = None,
+    scenarios: Scenarios = 20,
     backend: BackendName = "scontrol",
     socket: Socket = None,
     as_json: AsJson = False,
@@ -50,21 +46,18 @@ def command(
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
     from cpsched.spec import build
-    from slurm_adapter.live.record import Record
-    from slurm_adapter.live.when import when
+    from slurm_adapter.live.when import record_in, when
 
     slurm = backend_of(backend, socket)
     machine = machine_of(system, slurm)
     build("dispatchers", dispatcher)
-    if record is not None and not (record / "open.parquet").exists():
-        raise ConfigError("has no record of a twin", where=record)
     answer = when(
         slurm.snapshot(),
         machine,
         dispatcher=dispatcher,
         job=job,
         by=_unix(by),
-        record=None if record is None else Record(record),
+        record=record_in(record),
         scenarios=scenarios,
     )
     echo(json.dumps(answer.to_dict(), indent=1) if as_json else text(answer, width()))

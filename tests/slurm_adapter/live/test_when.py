@@ -6,6 +6,7 @@ import pytest
 
 from cpsched import systems
 from cpsched.errors import ConfigError
+from cpsched.explain.model import NearestNode
 from cpsched.explain.text import text
 from slurm_adapter.live.explain import explain, slurms_view
 from slurm_adapter.live.fake import FakeSlurm
@@ -106,6 +107,13 @@ def test_why_a_job_waits(slurm):
     assert about.waiting is not None
     assert [other.job_id for other in about.waiting.waits_for] == ["1"]
     assert about.overtaken == 1
+    near = about.waiting.nearest
+    # Job 1 asks for an hour from second 1 on, when it started.
+    assert near == NearestNode(
+        node="node002", units=16, room=0, resource="core", free=0, needed=16, capacity=16,
+        at=1 + 3600,
+    )  # fmt: skip
+    assert "node node002: 0 of 16 core free, 16 needed; free at" in text(about)
     assert "overtaken by 1 job submitted later" in text(about)
     view = slurms_view(slurm.snapshot(), first, None)
     assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
