@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.model.types import MISSING
 from cpsched.simulation.simulate import simulate
 from slurm_adapter.importer import Files, Site, read_site
+from slurm_adapter.live.plan import EXPECTED_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,9 +104,11 @@ def imported(folder: Path) -> Site:
 def simulated(log: Workload, folder: Path, dispatcher: str) -> np.ndarray:
     """Return when jobs start on the recording's own site; ``{out}`` is where that is imported."""
     site = imported(folder)
+    # As the live engine has it: queues of which Slurm knows no expected wait all have the same.
+    system = replace(site.system, default_expected_wait=EXPECTED_WAIT)
     with tempfile.TemporaryDirectory() as out:
         site.write(Path(out), overwrite=False)
-        return simulate(log, site.system, dispatcher=dispatcher.format(out=out)).schedule.start
+        return simulate(log, system, dispatcher=dispatcher.format(out=out)).schedule.start
 
 
 def again(log: Workload, other: Workload) -> np.ndarray:

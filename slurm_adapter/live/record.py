@@ -238,6 +238,13 @@ class Record:
         yield from self._gone
         yield from self.open.values()
 
+    def recent(self) -> Iterator[Row]:
+        """Yield the jobs in the queue or on nodes, and the last ones that are gone."""
+        if self._parts:
+            yield from self._rows_of_part(self._parts)
+        yield from self._gone
+        yield from self.open.values()
+
     def gaps(self) -> list[tuple[int, int]]:
         """Return from when to when nothing was seen, Unix seconds."""
         return [(row["since"], row["until"]) for row in self._read("gaps", _GAPS)]

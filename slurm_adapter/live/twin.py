@@ -15,17 +15,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cpsched.errors import RunError
+from cpsched import systems
+from cpsched.errors import CpschedError, RunError
 from cpsched.model.types import MISSING
 from cpsched.words import counted, duration
 from slurm_adapter.live.backend import UnreachableError
+from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import lines, outages
+from slurm_adapter.live.when import forecast_new
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.record import Record
+    from slurm_adapter.live.snapshot import Snapshot
 
 _DAY = 86400
 #: Jobs of so many days before a week are simulated with it, so that it does not begin empty.
@@ -51,6 +55,9 @@ class Twin:
         Those that are compared with it.
     interval
         Seconds between two snapshots.
+    forecasts
+        Seconds between forecasts under the baseline, which are judged when the jobs have started
+        and correct what ``cpsched slurm when`` says; 0: none are made.
     """
 
     record: Record
@@ -58,8 +65,14 @@ class Twin:
     baseline: str
     dispatchers: Sequence[str]
     interval: int = 30
+    forecasts: int = 600
     say: Callable[[str], None] = print
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _judged: JudgedForecasts = field(init=False)
+    _forecast_at: int = 0
+
+    def __post_init__(self) -> None:
+        self._judged = JudgedForecasts(self.record.folder)
 
     def follow(self, backend: Backend, stop: Callable[[float], bool]) -> None:
         """
@@ -73,7 +86,9 @@ class Twin:
         pause = float(self.interval)
         while True:
             try:
-                self.record.see(backend.snapshot(), backend)
+                snapshot = backend.snapshot()
+                self.record.see(snapshot, backend)
+                self.judge(snapshot)
                 pause = float(self.interval)
             except UnreachableError as error:
                 if pause == self.interval:
@@ -84,6 +99,26 @@ class Twin:
                 break
         for process in self._running.values():
             process.terminate()
+
+    def judge(self, snapshot: Snapshot) -> None:
+        """See what became of forecasts, and now and then make new ones."""
+        if not self.forecasts:
+            return
+        self._judged.settle(self.record)
+        if snapshot.now < self._forecast_at:
+            return
+        self._forecast_at = snapshot.now + self.forecasts
+        try:
+            forecast_new(
+                self._judged,
+                snapshot,
+                systems.load(self.system),
+                dispatcher=self.baseline,
+                record=self.record,
+            )
+        except CpschedError as error:
+            # What is seen counts for more.
+            self.say(f"no forecasts: {error}")
 
     def _statements(self, now: int) -> None:
         """Begin the statement of the last week that is over, if there is none; tell of others."""

@@ -32,6 +32,14 @@ def command(
     every: Annotated[
         int, typer.Option(min=1, help="Seconds between two looks.", metavar="SECONDS")
     ] = 30,
+    forecasts: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seconds between forecasts under the baseline, to be judged; 0: none.",
+            metavar="SECONDS",
+        ),
+    ] = 600,
     report: Annotated[
         int | None,
         typer.Option(
@@ -67,6 +75,7 @@ def command(
         baseline=baseline,
         dispatchers=names,
         interval=every,
+        forecasts=forecasts,
         say=echo,
     )
     if report is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cpsched.errors import ConfigError
 from cpsched.forecast.advice import Advice, advice_on
 from cpsched.forecast.calibration import Calibration
@@ -15,6 +17,7 @@ from cpsched.model.types import MISSING
 from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
 from cpsched.words import brief
+from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.record import Record, live_job
 
@@ -57,21 +60,17 @@ def when(
     by
         Unix time for which the chance to have started is wanted.
     record
-        What a twin has seen: runtimes are drawn from those of its jobs, and its days may come
-        again. Without one every job is likely to run for as long as it asks for, and no other
-        comes.
+        What a twin has seen: runtimes are drawn from those of its jobs, its days may come again,
+        and the forecasts that it made under this dispatcher correct these. Without one every job
+        is likely to run for as long as it asks for, and no other comes.
 
     Raises
     ------
     ConfigError
         If the job does not wait, or can never run on the system; or if none waits.
     """
-    past = {} if record is None else _past(record, snapshot)
-    mirror = Mirror(system, dispatcher, mine=may_start)
-    jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
-    mirror.follow(replace(snapshot, jobs=jobs))
-    present = _present(mirror, snapshot, dispatcher, past)
-    forecaster = Forecaster(scenarios=scenarios, days=_DAYS if past else 0)
+    mirror, present, forecaster = _seen(snapshot, system, dispatcher, record, scenarios)
+    calibration = Calibration() if record is None else past_forecasts(record, dispatcher)
     advice: tuple[Advice, ...] = ()
     if job is None:
         handles = present.in_state(c.WAITING, c.HELD)
@@ -88,11 +87,64 @@ def when(
         dispatcher=dispatcher,
         predictor="requested",
         by=second,
-        jobs=tuple(forecasts(Calibration().corrected(starts), present.jobs.workload, second)),
+        jobs=tuple(forecasts(calibration.corrected(starts), present.jobs.workload, second)),
         advice=advice,
         scenarios=scenarios,
-        judged=0,
+        judged=len(calibration),
     )
+
+
+def past_forecasts(record: Record, dispatcher: str) -> Calibration:
+    """Return what the forecasts in a twin's folder say of the next ones."""
+    return JudgedForecasts(record.folder).calibration(dispatcher)
+
+
+def forecast_new(
+    judged: JudgedForecasts,
+    snapshot: Snapshot,
+    system: System,
+    *,
+    dispatcher: str,
+    record: Record,
+    most: int = 20,
+    scenarios: int = 20,
+) -> int:
+    """
+    Forecast waiting jobs that have not been forecast yet, to be judged later.
+
+    Parameters
+    ----------
+    most
+        No more than the last so many.
+
+    Returns
+    -------
+    int
+        How many.
+    """
+    waiting = [job for job in snapshot.jobs.values() if job.waits and may_start(job)]
+    if not (new := judged.are_new(waiting, most)):
+        return 0
+    mirror, present, forecaster = _seen(snapshot, system, dispatcher, record, scenarios)
+    handles = set(present.in_state(c.WAITING, c.HELD).tolist())
+    rows = {key: known.row for key, known in mirror.known.items() if known.row in handles}
+    new = [job for job in new if job.key in rows]
+    if new:
+        asked = np.array([rows[job.key] for job in new])
+        judged.add(dispatcher, new, forecaster.forecast(present, asked), mirror.epoch)
+    return len(new)
+
+
+def _seen(
+    snapshot: Snapshot, system: System, dispatcher: str, record: Record | None, scenarios: int
+) -> tuple[Mirror, Present, Forecaster]:
+    """Return a queue that is seen for the first time, as a present to be forecast."""
+    past = {} if record is None else _past(record, snapshot)
+    mirror = Mirror(system, dispatcher, mine=may_start)
+    jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
+    mirror.follow(replace(snapshot, jobs=jobs))
+    present = _present(mirror, snapshot, dispatcher, past)
+    return mirror, present, Forecaster(scenarios=scenarios, days=_DAYS if past else 0)
 
 
 def record_in(folder: Path | None) -> Record | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cpsched import systems
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, RunError
 from cpsched.explain.model import NearestNode
 from cpsched.explain.text import text
 from slurm_adapter.live.explain import explain, slurms_view
 from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.record import Record
+from slurm_adapter.live.twin import Twin
 from slurm_adapter.live.when import when
 
 
@@ -159,3 +161,65 @@ def test_a_twins_days_come_again(slurm, tmp_path):
     assert fifo.p50 is not None
     assert sjf.p50 is not None
     assert sjf.p50 > fifo.p50 + 1500
+
+
+def _hours(slurm, record, twin, number):
+    """
+    Let jobs come that ask for an hour and run for one, each waiting for the one before.
+
+    The site takes 30 minutes longer to start a job than anybody knows of.
+    """
+    for _ in range(number):
+        waiting = submit(slurm, 3600, required=("node001",), held=True, admin_comment="cpsched")
+        record.see(slurm.snapshot(), slurm)
+        twin.judge(slurm.snapshot())
+        slurm.advance(1800)
+        slurm.change(waiting, held=False)
+        slurm.advance(1)
+        record.see(slurm.snapshot(), slurm)
+        twin.judge(slurm.snapshot())
+        slurm.advance(3700)
+        record.see(slurm.snapshot(), slurm)
+
+
+def test_the_sites_own_forecasts_correct_the_next(slurm, tmp_path):
+    """
+    Nobody is in the way, and yet each of 30 jobs waited for 1,800 s: so does the next.
+
+    The twin is another one each time, as after a stop. Under another dispatcher nothing is known.
+    """
+    for _ in range(10):
+        record = Record(tmp_path)
+        twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), forecasts=1)
+        _hours(slurm, record, twin, 3)
+    key = submit(slurm, 3600, required=("node001",), held=True, admin_comment="cpsched")
+    snapshot = slurm.snapshot()
+    told, other = (
+        when(snapshot, slurm.system, dispatcher=name, job=key, record=record)
+        for name in ("fifo", "easy")
+    )
+    assert (told.judged, other.judged) == (30, 0)
+    assert told.jobs[0].planned == told.now + 1
+    assert told.jobs[0].p50 - told.now == pytest.approx(1800, abs=5)
+    assert other.jobs[0].p50 == other.now + 1
+    assert JudgedForecasts(tmp_path).are_new([snapshot.jobs[key]], 1) == [snapshot.jobs[key]]
+
+
+def test_forecasts_of_jobs_that_never_start_are_forgotten(slurm, tmp_path):
+    """It is cancelled; its number may come again with another submit."""
+    record = Record(tmp_path)
+    twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), forecasts=1)
+    key = submit(slurm, 60, held=True, admin_comment="cpsched")
+    for _ in range(2):
+        record.see(slurm.snapshot(), slurm)
+        twin.judge(slurm.snapshot())
+        slurm.advance(1)
+    asked = slurm.snapshot().jobs[key]
+    assert JudgedForecasts(tmp_path).are_new([asked], 1) == []
+    slurm.cancel(key)
+    record.see(slurm.snapshot(), slurm)
+    twin.judge(slurm.snapshot())
+    assert JudgedForecasts(tmp_path).are_new([asked], 1) == [asked]
+    (tmp_path / "forecasts.parquet").write_text("x")
+    with pytest.raises(RunError, match="is not a file of forecasts"):
+        JudgedForecasts(tmp_path)
