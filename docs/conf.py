@@ -18,6 +18,7 @@ copyright = "cpsched developers"  # noqa: A001 - Sphinx's name
 version = release = version_of("cpsched")
 
 extensions = [
+    "formulas",
     "generated",
     "myst_nb",
     "numpydoc",
@@ -47,6 +48,7 @@ add_module_names = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "cpsched"
 html_static_path = ["_static"]
