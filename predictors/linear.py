@@ -57,7 +57,7 @@ class Linear(Learned):
     ----------
     loss
         ``share``: the sum is the share of the requested time, of logarithms and shares in the
-        histories, and its absolute error is made small. ``paper``: as below.
+        histories, and its absolute error is made small. ``paper``: after Gaussier et al. (2015).
     rate
         Learning rate; 0.1, and for ``paper`` 0.5, unless given.
     model, frozen, start, prefix, limit

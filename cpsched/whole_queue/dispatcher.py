@@ -49,12 +49,13 @@ class WholeQueue(Dispatcher):
     Parameters
     ----------
     patience
-        As for :class:`~cpsched.rollout.dispatcher.Rollout`.
+        Seconds of waiting after which a wait costs much more than it slows a job down, with the
+        fourth power of the wait; see ``docs/background/rollout.md``.
     arrivals
         How many of the last arrivals are planned once more, behind the jobs that wait.
     neighbourhoods
         How many groups of a dozen planned jobs CP-SAT replans in a decision. None by default:
-        the plans get better by a few percent, the schedules do not (docs/background/rollout.md).
+        the plans get better by a few percent, the schedules do not (docs/measurements/rollout.md).
     limit
         Deterministic time for each of them.
     wall

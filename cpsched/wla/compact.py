@@ -45,7 +45,7 @@ class Compact(Wrapper):
     window
         Most jobs that are packed at once, in the order in which they start.
     solver
-        As of ``wla``.
+        ``branch-and-bound``, ``greedy`` or ``cp-sat``, see ``wla``.
     limit
         Deterministic time that ``cp-sat`` may take for a window.
     """

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _PART = re.compile(r"<!-- generated: ([\w-]+)(?: ([\w-]+))? -->")
+#: Options that mean what they mean in a base class, and what is to be added.
+_AS_FOR = re.compile(r"As for `\w+`[.;]? *")
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
 
 
@@ -37,27 +39,38 @@ def _section(title: str, entry: registry.Entry) -> str:
     if entry.settled:
         settled = ", ".join(f"`{key}={value}`" for key, value in entry.settled.items())
         return f"{title}\n\n`{thing.name}` with {settled}."
-    document = ClassDoc(thing) if inspect.isclass(thing) else None
     summary = getattr(thing, "summary", "") or _first_paragraph(thing)
     lines.append(_markdown(summary))
     for label, attribute in (("Good for", "good_for"), ("Goes wrong when", "goes_wrong_when")):
         if text := getattr(thing, attribute, ""):
             lines.append(f"{label}: {_markdown(text)}.")
-    if document is not None and (options := _options(thing, document)):
+    if inspect.isclass(thing) and (options := _options(thing)):
         lines.append(_table(("option", "default", "meaning"), options))
     return "\n\n".join(lines)
 
 
-def _options(thing: type, document: ClassDoc) -> list[tuple[str, str, str]]:
-    meanings: dict[str, str] = {}
-    for parameter in document["Parameters"]:
-        for name in parameter.name.split(","):
-            meanings[name.strip().strip("*")] = _markdown(" ".join(parameter.desc))
+def _options(thing: type) -> list[tuple[str, str, str]]:
+    meanings = _meanings(thing)
     return [
         (f"`{one.name}`", _default(one), meanings.get(one.name, ""))
         for one in inspect.signature(thing).parameters.values()
         if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and one.name != "truth"
     ]
+
+
+def _meanings(thing: type) -> dict[str, str]:
+    """Return what the docstrings of a class and its bases say of each option."""
+    meanings: dict[str, str] = {}
+    for one in reversed(thing.__mro__):
+        for parameter in ClassDoc(one)["Parameters"] if one.__doc__ else ():
+            text = _markdown(" ".join(parameter.desc))
+            as_for = _AS_FOR.match(text)
+            for name in (part.strip().strip("*") for part in parameter.name.split(",")):
+                if as_for is None or name not in meanings:
+                    meanings[name] = text
+                elif re.search(rf"\b{name}\b", rest := text[as_for.end() :]):
+                    meanings[name] += f" {rest[0].upper()}{rest[1:]}"
+    return meanings
 
 
 def _default(parameter: inspect.Parameter) -> str:
