@@ -11,9 +11,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cpsched.api import load_run, load_system, read_log, save_run, simulate, write_log
+    from cpsched.api import (
+        compare,
+        compare_runs,
+        load_run,
+        load_system,
+        read_log,
+        save_run,
+        simulate,
+        write_log,
+    )
 
-__all__ = ["load_run", "load_system", "read_log", "save_run", "simulate", "write_log"]
+__all__ = [
+    "compare",
+    "compare_runs",
+    "load_run",
+    "load_system",
+    "read_log",
+    "save_run",
+    "simulate",
+    "write_log",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,7 @@ from cpsched.errors import (
     VerificationError,
 )
 from cpsched.mapping import Fitted, fit
+from cpsched.metrics.leading import Figures
 from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, PlannedStarts, Start
@@ -42,9 +43,10 @@ from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator
 from cpsched.spec import build
-from cpsched.study import SavedRun, load_run, save_run
+from cpsched.study import Comparison, SavedRun, compare, compare_runs, load_run, save_run
 from cpsched.systems import load as load_system
 from cpsched.systems import parse as parse_system
+from cpsched.systems import save as save_system
 from cpsched.traces import read as read_log
 from cpsched.traces import write as write_log
 from cpsched.verification import verify
@@ -57,11 +59,13 @@ __all__ = [
     "Allocation",
     "Checkpoint",
     "Cluster",
+    "Comparison",
     "ConfigError",
     "CpschedError",
     "Decision",
     "DispatchError",
     "Dispatcher",
+    "Figures",
     "Fitted",
     "InfeasibleRequestError",
     "Job",
@@ -92,6 +96,8 @@ __all__ = [
     "View",
     "Workload",
     "build",
+    "compare",
+    "compare_runs",
     "fit",
     "load_run",
     "load_system",
@@ -100,6 +106,7 @@ __all__ = [
     "parse_system",
     "read_log",
     "save_run",
+    "save_system",
     "simulate",
     "start_by",
     "summarize",

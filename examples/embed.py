@@ -7,7 +7,6 @@ from cpsched.api import (
     parse_system,
     simulate,
     start_by,
-    summarize,
 )
 
 SYSTEM = """
@@ -50,5 +49,4 @@ workload = Workload.build(
 for dispatcher in (WidestFirst(), "easy"):
     run = simulate(workload, parse_system(SYSTEM, where="example"), dispatcher=dispatcher)
     starts = dict(zip(workload.job_id.tolist(), run.schedule.start.tolist(), strict=True))
-    mean = summarize(run.schedule)["wait_s"]["all"]["mean"]
-    print(f"{run.dispatcher}: starts {starts}, mean wait {mean:.2f} s")
+    print(f"{run.dispatcher}: starts {starts}, mean wait {run.figures.mean_wait:.2f} s")

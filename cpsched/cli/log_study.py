@@ -22,15 +22,12 @@ def study_of_log(
     log: str | Path, given: Mapping[str, Any], part: Part, *, several_systems: bool = False
 ) -> Study:
     """
-    Return the study that options describe, read like one in a file.
+    Return the study that options describe.
 
     Parameters
     ----------
     given
-        Values by the name that a study's file has for them; those that are None are not given.
-        ``systems``, ``dispatchers``, ``allocator``, ``predictors``, ``baseline`` (a dispatcher),
-        ``baseline_system``, ``seeds``, ``jitter``, ``measure_from``, ``format``,
-        ``skip_bad_lines``, and those of the table ``run``.
+        As for :func:`cpsched.study.log_study.study_of_log`.
     part
         Which part of the log.
     several_systems
@@ -39,20 +36,10 @@ def study_of_log(
     Raises
     ------
     ConfigError
-        As :func:`~cpsched.study.load_study`, or if there is not exactly one system.
+        As there, or if there is not exactly one system.
     """
-    from cpsched.spec import Spec
-    from cpsched.study.study import system_label
-    from cpsched.study.study_file import log_name, parse_study
+    from cpsched.study.log_study import study_of_log as of_log
 
-    def said(*keys: str) -> dict[str, Any]:
-        return {key: given[key] for key in keys if given.get(key) is not None}
-
-    try:
-        with Path(log).open("rb"):
-            pass
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=log) from error
     systems = given.get("systems") or []
     if not systems or (len(systems) > 1 and not several_systems):
         raise ConfigError(
@@ -61,25 +48,7 @@ def study_of_log(
             else "is missing; a log needs a machine (cpsched list systems)",
             key="--system",
         )
-    path = Path(log).absolute()
-    base = given.get("baseline")
-    baseline = {} if base is None else {"dispatcher": str(Spec.parse(base))}
-    if given.get("baseline_system") is not None:
-        baseline["system"] = system_label(given["baseline_system"])
-    content: dict[str, Any] = {
-        "title": log_name(path),
-        "systems": systems,
-        "dispatchers": list(dict.fromkeys(given.get("dispatchers") or ["easy"])),
-        "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
-        "workloads": [{"file": str(path), **said("format", "skip_bad_lines")}],
-        "run": said(
-            *("overrun", "correction", "dispatch_interval", "enforce_limits", "restarts"),
-            *("malleable", "runtime_model", "outages"),
-        ),
-        "baseline": baseline,
-        **said("allocator", "seeds", "jitter", "measure_from"),
-    }
-    return narrowed(parse_study(content, Path("command line")), part)
+    return narrowed(of_log(log, given, "command line"), part)
 
 
 def narrowed(study: Study, part: Part) -> Study:

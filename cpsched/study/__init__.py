@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cpsched.study.campaign import Outcome, carry_out
+from cpsched.study.compare import Comparison, compare, compare_runs
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.store import Failure
 from cpsched.study.study import Baseline, Choice, Generated, LogFile, Study, StudyWorkload
@@ -14,6 +15,7 @@ from cpsched.study.writer import save_run
 __all__ = [
     "Baseline",
     "Choice",
+    "Comparison",
     "Failure",
     "Generated",
     "LogFile",
@@ -23,6 +25,8 @@ __all__ = [
     "StudyWorkload",
     "Tables",
     "carry_out",
+    "compare",
+    "compare_runs",
     "load_run",
     "load_study",
     "make_tables",

@@ -31,7 +31,7 @@ FORMAT = 2
 #: What is in its folder besides.
 _OURS = {
     *(".work", ".lock", "runs", "failed", "damaged"),
-    *("policies", "tables", "figures", "report.html"),
+    *("inputs", "policies", "tables", "figures", "report.html"),
 }
 
 

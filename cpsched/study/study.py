@@ -239,7 +239,8 @@ def as_label(text: str) -> str:
 
 def system_label(name_or_path: str) -> str:
     """Return what tables call a system: its name, or its file's."""
-    return as_label(Path(name_or_path).name.removesuffix(".toml").removesuffix(".system"))
+    name = Path(name_or_path).name.removesuffix(".toml").removesuffix(".json")
+    return as_label(name.removesuffix(".system"))
 
 
 def alike(label: str) -> str:

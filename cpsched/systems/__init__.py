@@ -8,18 +8,18 @@ file name suffix under ``cpsched.system_files``; AccaSim's JSON is one of them.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cpsched import registry, resources
+from cpsched.atomic_files import replacing
+from cpsched.documents import read_json
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.model.system import System
 from cpsched.systems.parser import parse
 
-if TYPE_CHECKING:
-    from cpsched.model.system import System
-
-__all__ = ["load", "names", "parse"]
+__all__ = ["load", "names", "parse", "save"]
 
 
 def names() -> list[str]:
@@ -50,11 +50,44 @@ def load(name_or_path: str | Path) -> System:
         if name_or_path not in known:
             raise UnknownNameError("system", str(name_or_path), known)
         file = resources.path("systems", f"{name_or_path}.toml")
-    suffix = file.suffix.lstrip(".")
+    text, suffix = _read(file), file.suffix.lstrip(".")
+    if suffix == "json" and (saved := _saved(text, file)) is not None:
+        return saved
     is_registered = suffix in registry.names("system_files")
     reader = registry.load("system_files", suffix) if is_registered else parse
-    system: System = reader(_read(file), where=str(file), name=file.stem)
+    system: System = reader(text, where=str(file), name=file.stem)
     return system
+
+
+def save(system: System, path: str | Path) -> None:
+    """
+    Write a machine as JSON, as runs have it; :func:`load` reads it back.
+
+    Raises
+    ------
+    ConfigError
+        If the name does not end in ``.json``, or the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix != ".json":
+        raise ConfigError("must end in .json", where=path)
+    try:
+        with replacing(path) as partial:
+            partial.write_text(json.dumps(system.to_dict(), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror or error}", where=path) from error
+
+
+def _saved(text: str, file: Path) -> System | None:
+    """Return the machine of a run; None if it is another kind of JSON."""
+    try:
+        content = read_json(text)
+        if not isinstance(content, dict) or "nodes" not in content:
+            return None
+        return System.from_dict(content)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"is not the system of a run ({reason})", where=file) from error
 
 
 def _is_path(name_or_path: str | Path) -> bool:

@@ -96,7 +96,9 @@ def test_an_estimator_as_the_guide_makes_it_a_predictor(tmp_path):
 def test_embedding_as_the_guide_does_it(tmp_path):
     """A run is simulated and saved; a job is started on nodes without a simulator."""
     whole, cluster = _blocks("embedding.md", "python")
-    assert _run(tmp_path, "-c", whole).rstrip().endswith("[]")
+    said = _run(tmp_path, "-c", whole)
+    assert "[]\n" in said
+    assert "easy" in said.partition("[]\n")[2]
     assert (tmp_path / "run" / "run.json").is_file()
     assert _run(tmp_path, "-c", cluster).startswith("0 ['node001', 'node001', 'node002', ")
 

@@ -1,0 +1,303 @@
+"""Comparisons from Python: a study of one log, or finished runs, and their tables."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import systems, traces
+from cpsched.atomic_files import replacing
+from cpsched.errors import ConfigError, RunError
+from cpsched.frames import data_frame
+from cpsched.model.system import System
+from cpsched.model.workload import Workload
+from cpsched.simulation.run import Run
+from cpsched.study.campaign import carry_out
+from cpsched.study.conclusion import conclusions
+from cpsched.study.log_study import study_of_log
+from cpsched.study.names import plain
+from cpsched.study.readable import main_table
+from cpsched.study.reader import SavedRun, load_run
+from cpsched.study.store import Store
+from cpsched.study.study import as_label
+from cpsched.study.tables import make_tables
+from cpsched.study.writer import save_run
+from cpsched.words import brief, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cpsched.simulation.identity import Settings
+    from cpsched.study.tables import Tables
+
+#: Where logs and systems lie that were given as objects; a folder for each content.
+_INPUTS = "inputs"
+_DIGITS = 12
+Log = str | PathLike[str] | Workload
+Machine = str | PathLike[str] | System
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Comparison:
+    """
+    Finished runs side by side.
+
+    Attributes
+    ----------
+    folder
+        Of the runs; what ``cpsched report`` and :func:`cpsched.study.make_tables` read. Without an
+        ``out`` of the caller's it goes with this object.
+    tables
+        Figures of the runs, means over repetitions, and differences from the baseline.
+    """
+
+    folder: Path
+    tables: Tables
+
+    @property
+    def finding(self) -> str:
+        """What the comparison found, in sentences; empty where there is nothing to compare."""
+        return "\n".join(conclusions(self.tables))
+
+    @cached_property
+    def runs(self) -> tuple[SavedRun, ...]:
+        """The runs with their schedules, in the order of the tables; read when first used."""
+        return tuple(load_run(run.path) for run in self.tables.results.runs)
+
+    def to_pandas(self, table: str = "summary") -> pd.DataFrame:
+        """
+        Return a table as a data frame.
+
+        Parameters
+        ----------
+        table
+            ``summary``: one row for each dispatcher and predictor (and workload and system), with
+            means over the repetitions. ``runs``: one row a run. Also ``classes``, ``sizes``,
+            ``differences``, ``timing`` and, of scenarios, ``gains``; the columns are those of the
+            files in ``tables/``. Times are in seconds.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such table, or pandas is not installed.
+        """
+        known = self.tables.named()
+        if table not in known:
+            raise ConfigError(f"is '{table}', must be one of: {', '.join(known)}", key="table")
+        return data_frame({name: list(cells) for name, cells in known[table].columns.items()})
+
+    def __repr__(self) -> str:
+        runs = self.tables.results.runs
+        told = [
+            counted(len({getattr(run, key) for run in runs}), key)
+            for key in ("workload", "system", "dispatcher", "predictor")
+            if key == "dispatcher" or len({getattr(run, key) for run in runs}) > 1
+        ]
+        places = {f"{run.workload} on {run.system}" for run in runs}
+        where = f" ({brief(places.pop())})" if len(places) == 1 else ""
+        return f"<Comparison of {counted(len(runs), 'run')}: {', '.join(told)}{where}>"
+
+    def _repr_html_(self) -> str:
+        """Return the finding and the main tables, for notebooks."""
+        sentences = "".join(f"<p>{escape(line)}</p>" for line in conclusions(self.tables))
+        tables = main_table(self.tables)
+        shown = (
+            f"<p>{escape(f'{one.place}: {one.title}')}</p>{one.table.html()}" for one in tables
+        )
+        return sentences + "".join(shown)
+
+
+def compare(
+    log: Log,
+    system: Machine | Sequence[Machine],
+    *,
+    dispatchers: str | Sequence[str] = ("easy",),
+    predictors: str | Sequence[str] = ("requested",),
+    allocator: str | None = None,
+    baseline: str | None = None,
+    baseline_system: str | None = None,
+    seeds: int | Sequence[int] = 1,
+    jitter: int | None = None,
+    settings: Settings | None = None,
+    out: str | PathLike[str] | None = None,
+    jobs: int = 1,
+) -> Comparison:
+    """
+    Simulate a log under several dispatchers and predictors, and compare what comes of it.
+
+    It is the study that ``cpsched compare LOG`` makes, with the same runs and tables.
+
+    Parameters
+    ----------
+    log
+        The path of a log, or a workload; ``read_log(path).select(first=500)`` is a part of one.
+    system
+        The machine, as for :func:`~cpsched.simulation.simulate.simulate`, or several.
+    dispatchers, predictors
+        Specifications such as ``easy:backfill=sjf``; each dispatcher is run with each predictor.
+        Objects have none: simulate them, and give the runs to :func:`compare_runs`.
+    allocator
+        For all dispatchers that name none.
+    baseline
+        The dispatcher to compare with; by default the first.
+    baseline_system
+        The system to compare with; by default each is compared with its own runs.
+    seeds
+        Repetitions, or their seeds; seed 0 leaves the log as it is.
+    jitter
+        With other seeds every submit is delayed by 0 to so many whole seconds; 5 by default.
+    settings
+        Of every run; the seed in it does not count.
+    out
+        Folder of the study. Runs that are there already are kept, so that a comparison that was
+        interrupted goes on. By default a temporary folder, removed with the result.
+    jobs
+        Processes of this machine.
+
+    Raises
+    ------
+    ConfigError
+        If a specification or setting makes no sense, or a file cannot be read.
+    TypeError
+        If a log, system, dispatcher or predictor is of another type.
+    RunError
+        If a run failed, after all others were made; or the folder holds something else.
+    """
+    machines = list(system) if isinstance(system, list | tuple) else [system]
+    folder, passing = _folder(out)
+    # Before anything is written there: refuses what is not a study.
+    Store(folder.absolute())
+    own = (
+        {key: value for key, value in asdict(settings).items() if key != "seed"} if settings else {}
+    )
+    given = {
+        "systems": [_machine_file(one, folder) for one in machines],
+        "dispatchers": _specifications(dispatchers, "dispatcher"),
+        "predictors": _specifications(predictors, "predictor"),
+        "allocator": allocator,
+        "baseline": baseline,
+        "baseline_system": baseline_system,
+        "seeds": seeds if isinstance(seeds, int) else list(seeds),
+        "jitter": jitter,
+        **own,
+    }
+    outcome = carry_out(study_of_log(_log_file(log, folder), given, "compare"), folder, jobs=jobs)
+    if outcome.failed:
+        first = outcome.failed[0]
+        which = f"{len(outcome.failed)} of {outcome.runs} runs failed; the first, {first.name}"
+        raise RunError(f"{which}: {first.error}")
+    return _comparison(folder, passing=passing)
+
+
+def compare_runs(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    baseline: str | None = None,
+    out: str | PathLike[str] | None = None,
+) -> Comparison:
+    """
+    Compare finished runs, such as those of a dispatcher or predictor of your own.
+
+    Parameters
+    ----------
+    runs
+        The runs; by name where two have the same dispatcher and predictor, or to call their
+        dispatchers something else.
+    baseline
+        The dispatcher to compare with, by its specification or that name; by default that of the
+        first run.
+    out
+        A new folder for the runs; by default a temporary one, removed with the result.
+
+    Raises
+    ------
+    ConfigError
+        If no run has the baseline's dispatcher.
+    RunError
+        If there is no run, two cannot be told apart, or the folder holds something.
+    TypeError
+        If something else is among the runs.
+    """
+    named = runs.items() if isinstance(runs, Mapping) else [(None, run) for run in runs]
+    folder, passing = _folder(out)
+    for number, (name, run) in enumerate(named):
+        if not isinstance(run, Run):
+            raise TypeError(
+                f"run {number} is a {type(run).__name__}, must be what simulate returns"
+            )
+        label = as_label(run.dispatcher if name is None else name)
+        seed = f"s{run.settings.seed}"
+        slug = plain(f"{number:03} {label} {run.predictor} {seed}")
+        save_run(run, folder / "runs" / slug, arguments={"dispatcher": label})
+    if not len(named):
+        raise RunError("there are no runs to compare")
+    return _comparison(folder, baseline, passing=passing)
+
+
+def _comparison(folder: Path, baseline: str | None = None, *, passing: bool) -> Comparison:
+    found = Comparison(folder=folder, tables=make_tables(folder, baseline))
+    if passing:
+        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
+
+
+def _folder(out: str | PathLike[str] | None) -> tuple[Path, bool]:
+    """Return the folder to work in, and whether it is one for the time being."""
+    if out is not None:
+        return Path(out), False
+    return Path(tempfile.mkdtemp(prefix="cpsched-")), True
+
+
+def _specifications(given: str | Sequence[str], what: str) -> list[str]:
+    found = [given] if isinstance(given, str) else list(given)
+    for one in found:
+        if not isinstance(one, str):
+            raise TypeError(
+                f"the {what} {getattr(one, 'name', one)!r} is an object, must be a specification"
+                " such as 'easy:backfill=sjf'; simulate() takes objects, compare_runs() its runs"
+            )
+    return found
+
+
+def _log_file(log: object, folder: Path) -> Path:
+    """Return the path of a log; a workload is written to the study's folder."""
+    if isinstance(log, str | PathLike):
+        return Path(log)
+    if not isinstance(log, Workload):
+        kind = type(log).__name__
+        raise TypeError(f"the log is a {kind}, must be the path of a log or a Workload")
+    path = _input(folder, log.digest(), log.title, "parquet")
+    if not path.is_file():
+        with replacing(path) as partial:
+            traces.write(log, partial, format="table")
+    return path
+
+
+def _machine_file(system: object, folder: Path) -> str:
+    """Return the name or the path of a system; an object is written to the study's folder."""
+    if isinstance(system, str | PathLike):
+        return str(system)
+    if not isinstance(system, System):
+        raise TypeError(
+            f"the system is a {type(system).__name__}, must be a name, the path of a system file or"
+            " a System"
+        )
+    path = _input(folder, system.digest(), system.name, "json")
+    if not path.is_file():
+        systems.save(system, path)
+    return str(path)
+
+
+def _input(folder: Path, digest: str, name: str, ending: str) -> Path:
+    """Return the file of an object: what it is called, in a folder of its content."""
+    place = folder.absolute() / _INPUTS / digest[:_DIGITS]
+    place.mkdir(parents=True, exist_ok=True)
+    return place / f"{plain(name) or 'unnamed'}.{ending}"

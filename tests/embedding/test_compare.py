@@ -1,0 +1,183 @@
+"""Comparisons from Python: what the command compares, and finished runs."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from notebooks import four_cores, four_jobs, parsed
+
+import cpsched
+from cpsched.api import (
+    ConfigError,
+    Dispatcher,
+    RunError,
+    Settings,
+    compare,
+    compare_runs,
+    load_system,
+    make_allocator,
+    save_system,
+    simulate,
+    start_by,
+    write_log,
+)
+from cpsched.cli.main import main
+from cpsched.study import make_tables
+
+
+class WidestFirst(Dispatcher):
+    """The jobs with the most units first."""
+
+    name = "widest-first"
+
+    def __init__(self):
+        self.allocator = make_allocator("first-fit")
+
+    def reset(self, system, seed):
+        self.allocator.reset(system)
+
+    def decide(self, view):
+        return start_by(view, (-view.waiting.units).argsort(kind="stable"), self.allocator)
+
+
+def test_it_compares_what_the_command_compares(tmp_path, capsys):
+    """The same runs, in folders of the same names, and the same tables."""
+    write_log(four_jobs(), tmp_path / "few-jobs.csv")
+    save_system(four_cores(), tmp_path / "four.json")
+    log, system = str(tmp_path / "few-jobs.csv"), str(tmp_path / "four.json")
+    found = compare(
+        log, system, dispatchers=["easy", "fifo"], seeds=2, baseline="fifo", out=tmp_path / "out"
+    )
+    options = ["-d", "easy", "-d", "fifo", "--seeds", "2", "--baseline", "fifo"]
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", log, "--system", system, *options, "--out", str(tmp_path / "told")])
+    assert not ended.value.code, capsys.readouterr().err
+    names = [sorted(p.name for p in (tmp_path / at / "runs").iterdir()) for at in ("out", "told")]
+    assert names[0] == names[1]
+    told = make_tables(tmp_path / "told")
+    assert found.tables.summary.rows() == told.summary.rows()
+    assert found.tables.results.baseline == told.results.baseline
+
+
+def test_a_workload_and_a_system_are_taken_as_they_are():
+    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"], predictors="last-2")
+    assert repr(found) == "<Comparison of 2 runs: 2 dispatchers (few-jobs on four)>"
+    expected = simulate(four_jobs(), four_cores(), predictor="last-2")
+    first = found.runs[0]
+    assert (first.schedule.start == expected.schedule.start).all()
+    assert first.schedule.system == four_cores()
+    assert first.schedule.workload.digest() == expected.schedule.workload.digest()
+
+
+def test_runs_that_are_there_are_kept(tmp_path):
+    """Objects are known by their content, so that the second call finds the first one's runs."""
+    first = compare(four_jobs(), four_cores(), out=tmp_path / "out")
+    mark = first.runs[0].folder / "timing.json"
+    before = mark.stat().st_mtime_ns
+    again = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"], out=tmp_path / "out")
+    assert len(again.runs) == 2
+    assert mark.stat().st_mtime_ns == before
+
+
+def test_settings_count_for_every_run():
+    found = compare(four_jobs(), four_cores(), settings=Settings(overrun="extend"))
+    assert found.runs[0].settings.overrun == "extend"
+
+
+def test_several_systems_are_compared_with_one():
+    found = compare(
+        four_jobs(), [four_cores("small"), four_cores("other", cores=8)], baseline_system="small"
+    )
+    assert [row["base_system"] for row in found.tables.differences.rows()[:1]] == ["small"]
+
+
+def test_a_folder_of_its_own_goes_with_the_comparison():
+    found = compare(four_jobs(), four_cores())
+    folder = found.folder
+    assert (folder / "study.json").is_file()
+    del found
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_finished_runs_are_compared_with_a_dispatcher_of_ones_own():
+    runs = [simulate(four_jobs(), four_cores(), dispatcher=one) for one in ("easy", WidestFirst())]
+    found = compare_runs(runs)
+    assert found.to_pandas()["dispatcher"].tolist() == ["easy", "widest-first"]
+    assert found.tables.results.baseline.dispatcher == "easy"
+    other = compare_runs({"mine": runs[1], "plain": runs[0]}, baseline="plain")
+    assert other.to_pandas("runs")["dispatcher"].tolist() == ["mine", "plain"]
+    assert other.tables.results.baseline.dispatcher == "plain"
+
+
+def test_a_comparison_shows_its_finding_and_its_tables():
+    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
+    shown = parsed(found._repr_html_())
+    assert found.finding
+    assert "".join(shown.texts).startswith(found.finding.partition("\n")[0])
+    assert "fifo" in shown.texts
+
+
+def test_tables_as_data_frames_have_the_columns_of_their_files():
+    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
+    for name, rows in found.tables.named().items():
+        frame = found.to_pandas(name)
+        assert list(frame.columns) == list(rows.columns)
+        assert len(frame) == len(rows)
+    assert found.to_pandas()["wait_max_s"].tolist() == [7080, 7080]
+    with pytest.raises(ConfigError, match="table: is 'sumary', must be one of: summary, classes"):
+        found.to_pandas("sumary")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"log": 7}, "the log is a int, must be the path of a log or a Workload"),
+        ({"log": "nowhere.swf"}, "nowhere.swf: cannot be read: No such file"),
+        ({"system": 7}, "the system is a int, must be a name"),
+        ({"system": [7]}, "the system is a int, must be a name"),
+        ({"system": "eurrora"}, "compare: systems: no system is called 'eurrora'"),
+        ({"dispatchers": ["eesy"]}, "compare: dispatchers: no dispatcher is called 'eesy'"),
+        ({"dispatchers": [WidestFirst()]}, "the dispatcher 'widest-first' is an object"),
+        ({"baseline": "sjf"}, "compare: baseline.dispatcher: is 'sjf', must be one of: easy"),
+        ({"seeds": 0}, "compare: seeds"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_line(change, said):
+    with pytest.raises((TypeError, ValueError), match=said) as error:
+        compare(**{"log": four_jobs(), "system": four_cores()} | change)
+    assert "\n" not in str(error.value)
+
+
+def test_runs_that_cannot_be_compared_are_said_in_one_line(tmp_path):
+    run = simulate(four_jobs(), four_cores())
+    with pytest.raises(RunError, match="no runs to compare"):
+        compare_runs([])
+    with pytest.raises(TypeError, match="run 0 is a str, must be what simulate returns"):
+        compare_runs(["easy"])
+    with pytest.raises(RunError, match="are both few jobs / four / easy / requested"):
+        compare_runs([run, run])
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(RunError, match="is not empty and holds no study"):
+        compare(four_jobs(), four_cores(), out=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_system_is_written_and_read_back(tmp_path):
+    """Also that of a run's folder."""
+    eurora = load_system("eurora")
+    save_system(eurora, tmp_path / "eurora.json")
+    assert load_system(tmp_path / "eurora.json") == eurora
+    (tmp_path / "bad.json").write_text('{"nodes": 7}')
+    with pytest.raises(ConfigError, match="bad.json: is not the system of a run"):
+        load_system(tmp_path / "bad.json")
+    with pytest.raises(ConfigError, match="must end in .json"):
+        save_system(eurora, tmp_path / "eurora.toml")
+
+
+def test_the_package_itself_compares():
+    assert cpsched.compare is compare
