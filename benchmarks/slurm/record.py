@@ -206,6 +206,7 @@ class Deciding:
         self._stopped = True
         self._running.result()
         counts = asdict(self._engine.counts)
+        counts["latencies"] = list(counts["latencies"])
         (self._out / "engine.json").write_text(
             json.dumps({"dispatcher": self._dispatcher, **counts}, indent=1)
         )

@@ -10,9 +10,9 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError, CpschedError, RunError
@@ -39,8 +39,10 @@ _RETRY, _LONGEST_RETRY = 1.0, 30.0
 _MOST_UNREADABLE = 3
 #: Refusals of orders for one job before that is an error.
 _MOST_REFUSED = 5
-#: Seconds between saves of what is known.
-_SAVE_EVERY = 300
+#: Saving takes one in so many seconds, at most; and that many seconds are between saves, at most.
+_SAVE_SHARE, _SAVE_EVERY = 100, 300
+#: Of so many jobs it is remembered how long an order took.
+_LATENCIES = 10_000
 
 
 class WrongNodesError(CpschedError, RuntimeError):
@@ -97,7 +99,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Counts:
-    """What has happened so far; seconds from order to running in ``latencies``."""
+    """What has happened so far; ``latencies``: seconds from order to running, the last ones."""
 
     ordered: int = 0
     ran: int = 0
@@ -105,7 +107,7 @@ class Counts:
     taken_back: int = 0
     refused: int = 0
     cycles: int = 0
-    latencies: list[float] = field(default_factory=list)
+    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
 
 
 class Engine:
@@ -152,7 +154,9 @@ class Engine:
         self._refusals: Counter[str] = Counter()
         self._now = 0
         self._last: Snapshot | None = None
-        self._saved_at = time.monotonic()
+        self._saved_at, self._save_took = time.monotonic(), 0.0
+        #: Whether anything has happened since what is known was saved.
+        self._unsaved = False
         self._began = time.time()
         self._shown: frozenset[Chosen] = frozenset()
         self._unfit: frozenset[str] = frozenset()
@@ -220,8 +224,9 @@ class Engine:
                 stop.wait(retry)
                 continue
             retry, unreadable = _RETRY, 0
-            if time.monotonic() - self._saved_at > _SAVE_EVERY:
-                self._save()
+            if happened:
+                self._unsaved = True
+            self._save_if_cheap()
             limits = self._limits
             wait = limits.fastest if happened else min(2 * wait, limits.slowest)
             stop.wait(wait)
@@ -442,8 +447,15 @@ class Engine:
             except RunError as error:
                 self._say(f"what was known before is not used: {error}")
 
+    def _save_if_cheap(self) -> None:
+        """Save after what has happened, as often as that costs next to nothing."""
+        pause = min(_SAVE_SHARE * self._save_took, _SAVE_EVERY)
+        if self._unsaved and time.monotonic() - self._saved_at >= pause:
+            self._save()
+
     def _save(self) -> None:
-        self._saved_at = time.monotonic()
+        began = time.monotonic()
+        self._unsaved = False
         if self._last is None:
             return
         for counted in (self._rests, self._failures, self._refusals):
@@ -451,10 +463,12 @@ class Engine:
                 del counted[key]
         if self._folder is not None:
             self.mirror.save(self._folder / "state.npz")
+        self._saved_at = time.monotonic()
+        self._save_took = self._saved_at - began
 
 
 def _same(old: Snapshot | None, new: Snapshot) -> bool:
-    return old is not None and old.jobs == new.jobs and old.closed == new.closed
+    return old is not None and replace(old, now=new.now) == new
 
 
 @contextmanager

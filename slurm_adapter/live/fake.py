@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.model.types import MISSING
 from slurm_adapter.live.backend import NotAllowedError, UnreachableError
 from slurm_adapter.live.fields import gres_of
-from slurm_adapter.live.snapshot import LiveJob, Placed, Snapshot, in_order
+from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,6 +46,8 @@ class FakeSlurm:
         Whether it answers, and whether it takes orders from us.
     orders
         Every order it has carried out, in words.
+    reserved
+        Reservations of nodes; no job starts that may run into one.
     """
 
     system: System
@@ -54,6 +56,7 @@ class FakeSlurm:
     reachable: bool = True
     allowed: bool = True
     orders: list[str] = field(default_factory=list)
+    reserved: tuple[Reserved, ...] = ()
     name: str = "fake"
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
@@ -74,7 +77,10 @@ class FakeSlurm:
     def snapshot(self) -> Snapshot:
         """Return the queue and the nodes."""
         self._answer()
-        return Snapshot(self.now, in_order(list(self._jobs.values())), frozenset(self._closed))
+        in_force = [one for one in self.reserved if one.start <= self.now < one.end]
+        closed = self._closed.union(*(one.nodes for one in in_force))
+        jobs = in_order(list(self._jobs.values()))
+        return Snapshot(self.now, jobs, frozenset(closed), self.reserved)
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
         """Return what became of jobs."""
@@ -242,7 +248,11 @@ class FakeSlurm:
                 : job.nodes_min
             ]
         )
-        if self._closed & set(names):
+        limit = 365 * 86400 if job.time_limit == MISSING else job.time_limit
+        kept = self._closed.union(
+            *(r.nodes for r in self.reserved if r.start < self.now + limit and self.now < r.end)
+        )
+        if kept & set(names):
             self._jobs[key] = replace(job, reason="ReqNodeNotAvail")
             return
         placed = self._place(job, names)
@@ -251,7 +261,6 @@ class FakeSlurm:
             return
         for one in placed:
             self._free[one.node].subtract({"core": one.cores, "mem": one.mem, **one.gres})
-        limit = 365 * 86400 if job.time_limit == MISSING else job.time_limit
         self._jobs[key] = replace(
             job, state="RUNNING", reason="None", nodes=tuple(one.node for one in placed),
             placed=tuple(placed), start=self.now, end=self.now + limit,

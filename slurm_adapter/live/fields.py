@@ -18,7 +18,7 @@ from cpsched.quantities import amount, duration
 from cpsched.systems.hostlist import expand
 from cpsched.traces.sacct_request import COUNTS, MEMORY
 from slurm_adapter.live.backend import UnreadableError
-from slurm_adapter.live.snapshot import LiveJob, Placed, is_closed
+from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +43,9 @@ _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=(\S+) ExcNodeList=(\S+) ")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
+_RESERVATION = re.compile(
+    r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
+)
 _SOCKETS = re.compile(r"\([^)]*\)")
 _GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.-]*)(?:[:=]([A-Za-z_][\w.-]*))?(?:[:=]([0-9]\w*))?")
 
@@ -152,6 +155,26 @@ def closed_nodes(text: str, mark: str) -> frozenset[str]:
         if is_closed(row["StateComplete"].strip()):
             found.update(hosts(row["NodeList"].strip()))
     return frozenset(found)
+
+
+def reservations_of(text: str) -> tuple[Reserved, ...]:
+    """
+    Return the reservations of nodes in the output of ``scontrol -o show reservation``.
+
+    Raises
+    ------
+    UnreadableError
+        If its nodes are not a list of hosts.
+    """
+    found = []
+    for start, end, nodes in _RESERVATION.findall(text):
+        try:
+            names = hosts(nodes) if nodes not in _NOTHING else ()
+        except ValueError as error:
+            raise UnreadableError(f"a reservation's nodes are {nodes!r}, {error}") from None
+        if names:
+            found.append(Reserved(names, int(start), int(end)))
+    return tuple(sorted(found, key=lambda one: (one.start, one.end, one.nodes)))
 
 
 class Details(NamedTuple):

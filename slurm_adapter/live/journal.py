@@ -82,8 +82,8 @@ class Journal:
         os.ftruncate(self._file, whole)
         os.lseek(self._file, 0, os.SEEK_END)
         self._sync_folder()
-        if whole > _LARGE:
-            self._begin_anew()
+        self._size = whole
+        self._begin_anew_if_large()
 
     def close(self) -> None:
         """Close the file."""
@@ -96,6 +96,7 @@ class Journal:
             self.orders[order.job] = order
             lines.append(_line(order))
         self._write(lines)
+        self._begin_anew_if_large()
 
     def ran(self, jobs: Iterable[str]) -> list[float]:
         """Write down that jobs run where they were told; return for how long that took each."""
@@ -120,6 +121,7 @@ class Journal:
             while view:
                 view = view[os.write(self._file, view) :]
             os.fsync(self._file)
+            self._size += len(text)
 
     def _take_up(self, content: bytes) -> None:
         for number, line in enumerate(content.splitlines(), start=1):
@@ -147,12 +149,15 @@ class Journal:
         else:
             raise ValueError(f"what is {what!r}")
 
-    def _begin_anew(self) -> None:
-        """Put the journal aside, and begin another one with the orders that are open."""
+    def _begin_anew_if_large(self) -> None:
+        """Put a large journal aside, and begin another one with the orders that are open."""
+        if self._size <= _LARGE:
+            return
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         os.close(self._file)
         new = self._path.with_name(f".new-{self._path.name}")
         self._file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._size = 0
         self._write([line for order in self.orders.values() for line in _lines(order)])
         os.link(self._path, self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}"))
         new.replace(self._path)

@@ -14,6 +14,7 @@ from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError, 
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Start
+from cpsched.model.schedule import Outages
 from cpsched.model.types import MISSING, Status
 from cpsched.simulation import checkpoint
 from slurm_adapter.live.fields import gres_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.model.system import System
-    from slurm_adapter.live.snapshot import Snapshot
+    from slurm_adapter.live.snapshot import Reserved, Snapshot
 
 #: ``afterok:7_2+5(unfulfilled)``: what a job waits for.
 _WAITS_FOR = re.compile(r"([a-z]+):([0-9]+)(?:_([0-9]+|\*))?(?:\+[0-9]+)?")
@@ -43,6 +44,13 @@ _ASKED = tuple(
     if item.name not in ("state", "reason", "number", "eligible", "start", "end", "held", "placed")
     and item.name not in ("nodes", "comment", "admin_comment", "dependency")
 )
+
+
+#: With more jobs than this, and so many times as many as are not over, those are forgotten.
+MOST_ROWS, _ROWS_A_JOB = 20_000, 4
+
+#: So many seconds before a reservation jobs have to end: they start a little after the order.
+_MARGIN = 60
 
 
 class Stage(StrEnum):
@@ -123,6 +131,7 @@ class Mirror:
         self._mine = mine
         self._node_of = {name: node for node, name in enumerate(system.node_names)}
         self._closed: frozenset[int] = frozenset()
+        self._reserved: tuple[Reserved, ...] = ()
         self._cluster: Cluster | None = None
         self._epoch = 0
         self.known: dict[str, Known] = {}
@@ -157,6 +166,8 @@ class Mirror:
             times = [job.submit for job in snapshot.jobs.values()]
             self._begin(min([snapshot.now, *times]))
         self._forget_gone(snapshot, ended or {})
+        if self._is_large():
+            self._begin_anew()
         new: list[tuple[int, int, LiveJob]] = []
         for job in snapshot.jobs.values():
             if (at := self._follow_known(job, snapshot)) is not None:
@@ -165,6 +176,7 @@ class Mirror:
             self._enter(job, at, snapshot)
         down = {self._node_of[name] for name in snapshot.closed if name in self._node_of}
         self._set_closed(frozenset(down), self._second(snapshot.now))
+        self._keep_reserved(snapshot.reserved)
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that held nodes and are not in a snapshot any more."""
@@ -183,9 +195,44 @@ class Mirror:
         )  # fmt: skip
         self._epoch = epoch
 
+    def _is_large(self) -> bool:
+        """Say whether by far most jobs here are over, and all others can be entered again."""
+        rows = self.cluster.machine.store.size
+        ordered = any(known.stage is Stage.ORDERED for known in self.known.values())
+        return rows > max(MOST_ROWS, _ROWS_A_JOB * len(self.known)) and not ordered
+
+    def _begin_anew(self) -> None:
+        """
+        Forget the jobs that are over: a new cluster, with what the predictor has learnt.
+
+        The jobs in the queue and on nodes are entered again, each when it came. What a dispatcher
+        remembers of single jobs is not kept: they have other handles then.
+        """
+        for known in self.known.values():
+            self._leave(known, self.cluster.now)
+        old = self.cluster.state()
+        self.known, self._reserved, self._closed = {}, (), frozenset()
+        self._begin(self._epoch)
+        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
+        fresh = {**self.cluster.state(), "jobs": requests, "ids": []}
+        self.cluster.restore({**fresh, "predictor": old["predictor"]})
+
     def _second(self, unix: int) -> int:
         """Return a second of the cluster, no earlier than the last one."""
         return max(unix - self._epoch, self.cluster.now)
+
+    def _keep_reserved(self, reserved: tuple[Reserved, ...]) -> None:
+        """Let no job start that may run into a reservation."""
+        if reserved == self._reserved:
+            return
+        rows = [
+            (self._node_of[name], one.start - _MARGIN - self._epoch, one.end - self._epoch)
+            for one in reserved
+            for name in one.nodes
+            if name in self._node_of
+        ]
+        self.cluster.plan_outages(Outages.of(rows, [0] * len(rows)))
+        self._reserved = reserved
 
     def _set_closed(self, closed: frozenset[int], now: int) -> None:
         if closed != self._closed:

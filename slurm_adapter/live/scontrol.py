@@ -19,6 +19,7 @@ from slurm_adapter.live.fields import (
     format_of,
     job_of,
     records,
+    reservations_of,
     separator,
 )
 from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
@@ -67,7 +68,8 @@ class Scontrol:
         text = self._run("squeue", "-h", "-a", "-r", "-O", format_of(JOB_FIELDS, mark))
         jobs = [job_of(row) for row in records(text, JOB_FIELDS, mark)]
         nodes = self._run("sinfo", "-h", "-a", "-O", format_of(NODE_FIELDS, mark))
-        return Snapshot(now, in_order(self._detailed(jobs)), closed_nodes(nodes, mark))
+        reserved = reservations_of(self._run("scontrol", "-a", "-o", "show", "reservation"))
+        return Snapshot(now, in_order(self._detailed(jobs)), closed_nodes(nodes, mark), reserved)
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
         """Return what became of jobs that are no longer in the queue, where Slurm still knows."""

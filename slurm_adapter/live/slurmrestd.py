@@ -19,7 +19,7 @@ from cpsched.model.types import MISSING
 from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.fields import gres_of, hosts
 from slurm_adapter.live.scontrol import Scontrol
-from slurm_adapter.live.snapshot import LiveJob, Placed, Snapshot, in_order, is_closed
+from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order, is_closed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,7 +83,20 @@ class Slurmrestd:
         jobs = [job for job in self._jobs() if job.waits or job.holds]
         nodes = self._get("nodes").get("nodes", [])
         closed = frozenset(str(node["name"]) for node in nodes if is_closed(_node_state(node)))
-        return Snapshot(now, in_order(jobs), closed)
+        return Snapshot(now, in_order(jobs), closed, self._reserved())
+
+    def _reserved(self) -> tuple[Reserved, ...]:
+        """Return the reservations of nodes."""
+        found = [
+            Reserved(
+                hosts(str(one["node_list"])),
+                _number(one["start_time"]),
+                _number(one["end_time"]),
+            )
+            for one in self._get("reservations").get("reservations", [])
+            if one.get("node_list")
+        ]
+        return tuple(sorted(found, key=lambda one: (one.start, one.end, one.nodes)))
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
         """Return what became of jobs that are no longer in the queue, where Slurm still knows."""

@@ -126,6 +126,15 @@ class LiveJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Reserved:
+    """Nodes that a reservation keeps from other jobs, Unix seconds ``[start, end)``."""
+
+    nodes: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """
     The queue and the nodes.
@@ -138,11 +147,14 @@ class Snapshot:
         By key, in the order of their submits: those that wait or hold nodes.
     closed
         Nodes on which nothing may start.
+    reserved
+        Reservations of nodes that have not ended. While one is in force its nodes are closed.
     """
 
     now: int
     jobs: Mapping[str, LiveJob]
     closed: frozenset[str]
+    reserved: tuple[Reserved, ...] = ()
 
 
 def is_closed(state: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from cpsched import systems
 from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.snapshot import Reserved
 
 GPU = "gpu:1"
 
@@ -45,6 +47,15 @@ class Real:
     def open(self, node):
         self.slurm.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
+    @contextmanager
+    def reserved(self, node, *, after, seconds):
+        self.slurm.run(
+            *("scontrol", "create", "reservation", "ReservationName=lesson", "Users=root"),
+            *(f"StartTime=now+{after}", f"Duration={seconds // 60}", f"Nodes={node}"),
+        )
+        yield
+        self.slurm.run("scontrol", "delete", "ReservationName=lesson")
+
 
 @dataclass
 class Fake:
@@ -74,6 +85,13 @@ class Fake:
 
     def open(self, node):
         self.backend.open(node)
+
+    @contextmanager
+    def reserved(self, node, *, after, seconds):
+        start = self.backend.now + after
+        self.backend.reserved = (Reserved((node,), start, start + seconds),)
+        yield
+        self.backend.reserved = ()
 
 
 def fake() -> Fake:

@@ -118,6 +118,23 @@ def test_nothing_starts_on_a_node_that_is_drained(any_slurm):
     slurm.wait(lambda snapshot: not snapshot.closed)
 
 
+@every
+def test_reservations_are_known_before_they_begin(any_slurm):
+    """And while they last their nodes are closed."""
+    slurm, backend = any_slurm, any_slurm.backend
+    assert backend.snapshot().reserved == ()
+    now = int(backend.snapshot().now)
+    with slurm.reserved("node009", after=3000, seconds=600):
+        (one,) = backend.snapshot().reserved
+        assert (one.nodes, one.end - one.start) == (("node009",), 600)
+        assert one.start == pytest.approx(now + 3000, abs=20)
+        assert not backend.snapshot().closed
+    with slurm.reserved("node009", after=0, seconds=600):
+        assert slurm.wait(lambda snapshot: snapshot.closed).closed == {"node009"}
+    slurm.wait(lambda snapshot: not snapshot.closed)
+    assert backend.snapshot().reserved == ()
+
+
 @live
 def test_the_real_backends_tell_the_same(private_slurm, rest):
     """Of every kind of job, field by field; known differences are Slurm 22.05's own."""

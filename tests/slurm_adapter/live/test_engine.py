@@ -199,6 +199,29 @@ def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make):
     assert [order.split()[1] for order in slurm.orders] == [*keys, more]
 
 
+def test_what_is_known_is_saved_while_it_runs(slurm, make, monkeypatch):
+    """As long as that is cheap: after kill -9 the next one has seen all but the last moments."""
+    keys = [submit(slurm, seconds=30) for _ in range(3)]
+    engine, stop, waits = make(), threading.Event(), []
+
+    def wait(seconds):
+        waits.append(seconds)
+        slurm.advance()
+        if len(waits) == 3:
+            # Nothing is done at an end that does not come.
+            monkeypatch.setattr(engine, "_save", lambda: None)
+            stop.set()
+
+    monkeypatch.setattr(stop, "wait", wait)
+    monkeypatch.setattr("slurm_adapter.live.engine._SAVE_SHARE", 0)
+    with engine.opened():
+        engine.run(stop)
+    second = make()
+    with second.opened():
+        assert set(second.mirror.known) == set(keys)
+        assert {one.stage for one in second.mirror.known.values()} == {Stage.RUNNING}
+
+
 def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
     """Between the look at the queue and the order, too."""
     gone, stays = submit(slurm), submit(slurm)
@@ -345,6 +368,23 @@ def test_a_large_journal_is_put_aside(tmp_path, monkeypatch):
     monkeypatch.undo()
     journal = Journal(path)
     assert journal.orders == {"48": order("48"), "49": order("49", ran=True)}
+    journal.close()
+
+
+def test_a_journal_that_grows_large_is_put_aside_on_the_way(tmp_path, monkeypatch):
+    """Not only when an engine begins."""
+    monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 1000)
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    monkeypatch.setattr("time.strftime", lambda *_: f"{len(list(tmp_path.iterdir()))}")
+    for number in range(50):
+        journal.begin([order(str(number))])
+        journal.over([str(number - 1)], "gone")
+        assert path.stat().st_size < 1300
+    journal.close()
+    assert len(list(tmp_path.glob("journal-*.jsonl"))) > 5
+    journal = Journal(path)
+    assert list(journal.orders) == ["49"]
     journal.close()
 
 

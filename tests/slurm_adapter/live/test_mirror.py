@@ -12,11 +12,12 @@ from cpsched import systems
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.model.types import MISSING
+from slurm_adapter.live import mirror as mirrors
 from slurm_adapter.live.backend import Begin, TakeBack
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.mirror import Mirror, Stage, is_ready
 from slurm_adapter.live.requests import request_of, workload_of
-from slurm_adapter.live.snapshot import LiveJob, Snapshot
+from slurm_adapter.live.snapshot import LiveJob, Reserved, Snapshot
 
 EURORA = systems.load("eurora")
 KB = 1024
@@ -78,8 +79,14 @@ def test_a_job_starts_where_the_dispatcher_says_and_ends(slurm, mirror):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_happens_both_hold_the_same(seed, slurm, mirror):
-    """Jobs of others, cancelled, queued again, shrunk ones; nodes drained and down."""
+@pytest.mark.parametrize("most_rows", [10, mirrors.MOST_ROWS])
+def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, monkeypatch):
+    """
+    Jobs of others, cancelled, queued again, shrunk ones; nodes drained and down.
+
+    Whether jobs that are over are forgotten often or not at all.
+    """
+    monkeypatch.setattr(mirrors, "MOST_ROWS", most_rows)
     chance = random.Random(seed)
     wide = chance.random() < 0.5
     for _ in range(120):
@@ -119,6 +126,78 @@ def test_whatever_happens_both_hold_the_same(seed, slurm, mirror):
         same(mirror, slurm)
         begin(mirror, slurm)
     assert len(slurm.orders) > 30
+
+
+def test_jobs_that_are_over_are_forgotten_and_what_was_learnt_of_them_is_not(
+    slurm, monkeypatch, tmp_path
+):
+    """
+    200 jobs, one after the other: no more than 40 are remembered at any time.
+
+    What the predictor says is what it says in a mirror that remembers all, and queues differ in
+    nothing; it goes on from what was saved.
+    """
+    short, long = (Mirror(EURORA, "prb", "user-history", mine=ours) for _ in range(2))
+    sizes = []
+    for number in range(200):
+        submit(slurm, seconds=5 + number % 7, user=f"u{number % 5}", time_limit=600)
+        for mirror, most in ((short, 30), (long, 1000)):
+            monkeypatch.setattr(mirrors, "MOST_ROWS", most)
+            snapshot = slurm.snapshot()
+            mirror.follow(snapshot, slurm.ended(mirror.gone(snapshot)))
+        sizes.append(short.cluster.machine.store.size)
+        chosen = short.decide(slurm.now)
+        assert chosen == long.decide(slurm.now)
+        slurm.begin([Begin(one.key, one.nodes) for one in chosen])
+        slurm.advance(2)
+        for mirror in (short, long):
+            # What is ordered is seen running before jobs are forgotten.
+            mirror.follow(slurm.snapshot())
+        same(short, slurm)
+        estimates = [
+            {
+                key: int(mirror.cluster.machine.store.columns[one.row, c.RUNTIME_ESTIMATE])
+                for key, one in mirror.known.items()
+            }
+            for mirror in (short, long)
+        ]
+        assert estimates[0].keys() == estimates[1].keys()
+    assert max(sizes) <= 40
+    assert long.cluster.machine.store.size == 200
+    key = submit(slurm, user="u3", time_limit=600)
+    for mirror in (short, long):
+        mirror.follow(slurm.snapshot())
+    told = [
+        int(mirror.cluster.machine.store.columns[mirror.known[key].row, c.RUNTIME_ESTIMATE])
+        for mirror in (short, long)
+    ]
+    assert told[0] == told[1] < 20
+    short.save(tmp_path / "state.npz")
+    again = Mirror(EURORA, "prb", "user-history", mine=ours)
+    again.load(tmp_path / "state.npz")
+    again.follow(slurm.snapshot())
+    assert again.known.keys() == short.known.keys()
+
+
+def test_no_job_starts_that_would_run_into_a_reservation(slurm, mirror):
+    """All nodes but one are reserved in half an hour: an hour's job gets that one, or waits."""
+    slurm.reserved = (Reserved(EURORA.node_names[1:], slurm.now + 1800, slurm.now + 3600),)
+    long = [submit(slurm, cpus=16, tasks=16, time_limit=3600) for _ in range(2)]
+    mirror.follow(slurm.snapshot())
+    chosen = {one.key: one.nodes for one in begin(mirror, slurm)}
+    assert chosen == {long[0]: ("node001",)}
+    short = submit(slurm, cpus=16, tasks=16, time_limit=1740)
+    mirror.follow(slurm.snapshot())
+    assert [one.key for one in begin(mirror, slurm)] == [short]
+    slurm.advance(2)
+    mirror.follow(slurm.snapshot())
+    assert slurm.snapshot().jobs[short].state == "RUNNING"
+    # In force, its nodes are closed; when it is over they are not.
+    slurm.advance(1800)
+    assert len(slurm.snapshot().closed) == len(EURORA.node_names) - 1
+    slurm.advance(1800)
+    mirror.follow(slurm.snapshot())
+    assert [one.key for one in begin(mirror, slurm)] == long[1:]
 
 
 def test_what_runs_already_appears_with_what_is_left_of_its_time(slurm, mirror):
