@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "measurements"
@@ -20,9 +21,16 @@ def text(page: str) -> str:
     return (FOLDER / f"{page}.md").read_text(encoding="utf-8")
 
 
+def tables(page: str) -> list[str]:
+    """Return the data files of a page's tables, as Markdown's own rules find them."""
+    blocks = [block for block in MarkdownIt().parse(text(page)) if block.type == "fence"]
+    shown = [block.content for block in blocks if block.info.startswith("{csv-table}")]
+    return [name for content in shown for name in re.findall(r"^:file: data/(\S+)", content, re.M)]
+
+
 def test_every_data_file_is_shown_once():
-    shown = Counter(name for page in PAGES for name in re.findall(r":file: data/(\S+)", text(page)))
-    assert shown == Counter(DATA)
+    """A caption with backquotes in a fence of backquotes is no table."""
+    assert Counter(name for page in PAGES for name in tables(page)) == Counter(DATA)
 
 
 @pytest.mark.parametrize("name", DATA)
