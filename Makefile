@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo slurm-demo test test-quick check docs tutorials format bench clean
+.PHONY: demo slurm-demo test test-quick check docs tutorials pictures format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -49,6 +49,9 @@ docs: $(VENV)/.installed-dev  ## The documentation as a site, in build/docs; eve
 tutorials: $(VENV)/.installed-dev  ## Put what commands print now into the tutorials; look at the difference.
 	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/test_tutorial.py
 	@git diff --stat docs/tutorials
+
+pictures: $(VENV)/.installed-dev  ## The pictures of the README, from the demo; takes a minute, and Chromium.
+	@$(BIN)/python docs/pictures/make.py build/demo
 
 format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
 	@$(BIN)/ruff format .

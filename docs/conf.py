@@ -25,7 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_ext"]
+exclude_patterns = ["_ext", "pictures/*.py"]
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 # Markdown: links to headings by the names GitHub gives them.

@@ -2,7 +2,7 @@
 Slurm's scheduling under a site's policy: the main scheduler and the backfill plug-in.
 
 After ``man slurm.conf`` and Slurm's pages on priorities, limits and scheduling; what is modelled,
-and how closely, is in ``docs/guides/slurm.md``.
+and how closely, is in ``docs/reference/slurm-policy.md``.
 """
 
 from __future__ import annotations

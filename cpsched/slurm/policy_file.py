@@ -1,7 +1,8 @@
 """
 The file of a site's policy, read and written.
 
-It is TOML; keys are spelled as slurm.conf and sacctmgr spell them (``docs/guides/slurm.md``).
+It is TOML; keys are spelled as slurm.conf and sacctmgr spell them
+(``docs/reference/slurm-policy.md``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""
 Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
-``docs/guides/slurm-logs.md`` has the command and says what becomes of each column; the forms in
-which it may come are those of :mod:`cpsched.traces.sacct_lines` and
+``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
+are those of :mod:`cpsched.traces.sacct_lines` and
 :mod:`cpsched.traces.sacct_json`.
 
 =================  ==============================================================================

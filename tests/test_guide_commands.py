@@ -1,4 +1,4 @@
-"""What the README and the guide to the commands say can be typed in as it stands."""
+"""The commands in the guides can be typed in as they stand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cpsched import resources, traces
 from cpsched.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/guides/explain-and-plan.md")
+PAGES = ("docs/guides/explain-and-plan.md",)
 #: A command: a line of an indented block (continued after a backslash), or inline code that begins
 #: with it.
 COMMAND = re.compile(
@@ -32,10 +32,6 @@ def _commands(page):
         needs_more = words[0] in TAKE_A_LOG and len(words) < 2
         if not needs_more and not any(word in NOT_TYPED for word in words):
             yield [OWN.get(word, word) for word in words]
-
-
-def _python(page):
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
 @pytest.fixture
@@ -63,12 +59,3 @@ def test_every_command_of_the_page_works(page, folder, capsys):
             main(words)
         said = capsys.readouterr()
         assert not ended.value.code, f"cpsched {' '.join(words)}\n{said.err[-2000:]}"
-
-
-@pytest.mark.parametrize("block", _python("README.md"))
-def test_python_of_the_readme_runs(block, folder):
-    """Its dispatcher needed names that nobody had imported."""
-    names = {}
-    exec(compile(block, "README.md", "exec"), names)
-    schedule = names["run"].schedule
-    assert (schedule.start >= schedule.workload.submit).all()
