@@ -41,6 +41,8 @@ class TakeBack:
     required: tuple[str, ...]
     nodes_min: int
     nodes_max: int
+    at_once: bool = False
+    """Whether it may start at once; Slurm lets a job that was queued again wait for two minutes."""
 
 
 class Backend(Protocol):
@@ -92,6 +94,10 @@ class Backend(Protocol):
         NotAllowedError
             If Slurm does not let us.
         """
+        ...
+
+    def requeue(self, jobs: Sequence[str]) -> Mapping[str, str]:
+        """Take running jobs off their nodes and hold them in the queue; as :meth:`begin`."""
         ...
 
     def take_back(self, orders: Sequence[TakeBack]) -> Mapping[str, str]:

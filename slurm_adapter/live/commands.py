@@ -132,6 +132,14 @@ def run_command(
     user: Annotated[
         list[str] | None, typer.Option(help="Only jobs of this user; repeat for several.")
     ] = None,
+    requeue: Annotated[
+        bool,
+        typer.Option(
+            "--requeue",
+            help="Let the dispatcher (try) queue running jobs again that it started, unless their"
+            " users said --no-requeue.",
+        ),
+    ] = False,
     starts: Annotated[int, typer.Option(min=1, help="Most starts a cycle.", metavar="N")] = 50,
     patience: Annotated[
         float,
@@ -153,7 +161,9 @@ def run_command(
     machine = machine_of(system, slurm)
     engine = Engine(
         slurm,
-        lambda mine: Mirror(machine, dispatcher, predictor, mine=mine, seed=seed),
+        lambda mine: Mirror(
+            machine, dispatcher, predictor, mine=mine, seed=seed, may_requeue=requeue
+        ),
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
@@ -194,7 +204,8 @@ def _summary(counts: Counts) -> str:
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} told to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} taken back, {counts.refused} refused"
+        f" {counts.taken_back} taken back, {counts.refused} refused,"
+        f" {counts.requeued} queued again"
     )
 
 

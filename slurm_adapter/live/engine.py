@@ -106,6 +106,7 @@ class Counts:
     wrong: int = 0
     taken_back: int = 0
     refused: int = 0
+    requeued: int = 0
     cycles: int = 0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
 
@@ -269,6 +270,7 @@ class Engine:
             return False
         chosen = self.mirror.decide(snapshot.now, most=self._limits.starts)
         if self._act:
+            self._requeue(snapshot)
             self._begin(chosen, snapshot)
         else:
             self._show(chosen)
@@ -345,10 +347,12 @@ class Engine:
         if not orders:
             return
         assert self._journal is not None
+        known = self.mirror.known
+        ours = {key for key, one in known.items() if one.stage is Stage.LEAVING}
         refused = self._backend.take_back(
             [
-                TakeBack(order.job, order.required, order.nodes_min, order.nodes_max)
-                for order in orders
+                TakeBack(one.job, one.required, one.nodes_min, one.nodes_max, one.job in ours)
+                for one in orders
             ]
         )
         # A job that cannot be held any more has just started, or is gone: look again.
@@ -357,6 +361,9 @@ class Engine:
         for key in done:
             if key in self.mirror.known:
                 self.mirror.returned(key, self._now)
+            if key in ours:
+                self._say(f"job {key} waits again")
+                continue
             self._rest(key)
             self.counts.taken_back += 1
             self._say(f"job {key} is taken back: {reasons[key]}")
@@ -366,6 +373,29 @@ class Engine:
         seconds = min(_REST * 2 ** self._failures[key], _LONGEST_REST)
         self._failures[key] += 1
         self._rests[key] = self._now + seconds
+
+    def _requeue(self, snapshot: Snapshot) -> None:
+        """Tell the jobs to wait again that the dispatcher wants to; only what we have started."""
+        assert self._journal is not None
+        wanted = self.mirror.requeues
+        mine = [
+            key
+            for key in wanted
+            if key in snapshot.jobs
+            and self._ours.takes(snapshot.jobs[key])
+            and key in self._journal.orders
+        ]
+        refused = dict.fromkeys(set(wanted) - set(mine), "it was not started from here")
+        if mine:
+            self._journal.requeue(mine)
+            refused |= self._backend.requeue(mine)
+        for key in wanted:
+            if key in refused:
+                self.mirror.stays(key)
+                self._say(f"job {key} is not queued again: {refused[key]}")
+            else:
+                self.counts.requeued += 1
+                self._say(f"job {key} is told to wait again")
 
     def _begin(self, chosen: Sequence[Chosen], snapshot: Snapshot) -> None:
         if not chosen:
@@ -412,6 +442,9 @@ class Engine:
 
     def _show(self, chosen: Iterable[Chosen]) -> None:
         """Say what would be told, where that is new; nothing of it comes about."""
+        for key in self.mirror.requeues:
+            self.mirror.stays(key)
+            self._say(f"job {key} would have to wait again")
         chosen = frozenset(chosen)
         for one in sorted(chosen - self._shown, key=lambda one: one.key):
             self._say(f"job {one.key} would start on {','.join(one.nodes)}")

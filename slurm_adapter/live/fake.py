@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _INVALID_JOB = "Invalid job id specified"
 _INVALID_NODE = "Invalid node name specified"
+_NOT_NOW = "Requested operation is presently disabled"
+#: Seconds for which a job that is queued again has to wait.
+_DELAY = 121
 _NOT_PENDING = "Job is no longer pending execution"
 
 
@@ -117,6 +120,19 @@ class FakeSlurm:
                 )  # fmt: skip
         return refused
 
+    def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
+        """Take running jobs off their nodes and hold them in the queue."""
+        refused: dict[str, str] = {}
+        for key in jobs:
+            self._take_order()
+            job = self._jobs.get(key)
+            if job is None or job.state != "RUNNING" or not job.restartable:
+                refused[key] = _INVALID_JOB if job is None else _NOT_NOW
+                continue
+            self.orders.append(f"requeue {key}")
+            self.queue_again(key, held=True, eligible=self.now + _DELAY)
+        return refused
+
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
         """Hold jobs and forget the nodes they were bound to."""
         refused: dict[str, str] = {}
@@ -130,6 +146,7 @@ class FakeSlurm:
             self._jobs[order.job] = replace(
                 job, required=order.required, nodes_min=order.nodes_min, held=True,
                 nodes_max=order.nodes_max, reason="JobHeldAdmin",
+                eligible=self.now if order.at_once else job.eligible,
             )  # fmt: skip
         return refused
 
@@ -159,7 +176,7 @@ class FakeSlurm:
         usual: dict[str, Any] = {
             "key": str(self._count), "number": self._count, "state": "PENDING", "held": True,
             "reason": "JobHeldUser", "admin_comment": "cpsched", "submit": self.now,
-            "time_limit": 3600, "mem_per_core": True,
+            "time_limit": 3600, "mem_per_core": True, "restartable": True,
         }  # fmt: skip
         job = LiveJob(**{**usual, **asked})
         if job.key in self._jobs:
@@ -191,12 +208,12 @@ class FakeSlurm:
         else:
             self._end(key, "CANCELLED")
 
-    def requeue(self, key: str) -> None:
-        """Put a running job back in the queue, released and bound as it was."""
+    def queue_again(self, key: str, **changed: Any) -> None:
+        """Put a running job back in the queue, as Slurm does itself: bound as it was."""
         self._give_back(self._jobs[key])
         self._jobs[key] = replace(
             self._jobs[key], state="PENDING", nodes=(), placed=(), start=MISSING, end=MISSING,
-            submit=self.now, reason="BeginTime",
+            submit=self.now, **{"reason": "BeginTime", **changed},
         )  # fmt: skip
 
     def shrink(self, key: str, nodes: Sequence[str]) -> None:
@@ -221,7 +238,7 @@ class FakeSlurm:
         if down:
             for key, job in list(self._jobs.items()):
                 if node in job.nodes:
-                    self.requeue(key)
+                    self.queue_again(key)
 
     def open(self, node: str) -> None:
         """Let jobs start on a node again."""

@@ -42,6 +42,7 @@ _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 #: What a job holds on nodes, in ``scontrol -d show job``.
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=(\S+) ExcNodeList=(\S+) ")
+_REQUEUE = re.compile(r" Requeue=([01]) Restarts=")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
 _RESERVATION = re.compile(
     r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
@@ -183,6 +184,7 @@ class Details(NamedTuple):
     excluded: tuple[str, ...]
     placed: tuple[Placed, ...]
     array_limit: int
+    restartable: bool
 
 
 def details_of(text: str, job: LiveJob) -> Details:
@@ -195,7 +197,8 @@ def details_of(text: str, job: LiveJob) -> Details:
     bounds, throttles = _BOUNDS.findall(text), _THROTTLE.findall(text)
     names = bounds[-1][1] if bounds else ""
     excluded = () if names in _NOTHING else hosts(names)
-    return Details(excluded, _placed(text, job), int(throttles[0]) if throttles else 0)
+    limit = int(throttles[0]) if throttles else 0
+    return Details(excluded, _placed(text, job), limit, _REQUEUE.findall(text)[-1:] == ["1"])
 
 
 def _placed(text: str, job: LiveJob) -> tuple[Placed, ...]:

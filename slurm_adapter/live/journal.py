@@ -3,7 +3,7 @@ Which jobs have been told to start where: written down, and on the disk, before 
 
 One JSON object a line, only ever appended: ``begin`` with the nodes and with what the job's user
 asked for, ``ran`` when the job has been seen on them, ``back`` when it has been taken back,
-``gone`` when it is in the queue no more.
+``requeue`` before a running job is told to wait again, ``gone`` when it is in the queue no more.
 """
 
 from __future__ import annotations
@@ -109,6 +109,10 @@ class Journal:
         self._write(lines)
         return latencies
 
+    def requeue(self, jobs: Iterable[str]) -> None:
+        """Write down that running jobs are about to be told to wait again."""
+        self._write([{"what": "requeue", "job": job, "at": time.time()} for job in jobs])
+
     def over(self, jobs: Iterable[str], what: str) -> None:
         """Write down that orders are ``back`` or ``gone``."""
         known = [job for job in jobs if self.orders.pop(job, None) is not None]
@@ -144,6 +148,9 @@ class Journal:
         elif what == "ran":
             if job in self.orders:
                 self.orders[job] = replace(self.orders[job], ran=True)
+        elif what == "requeue":
+            # Whether it was carried out is seen in the queue.
+            pass
         elif what in ("back", "gone"):
             self.orders.pop(job, None)
         else:

@@ -13,7 +13,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Start
+from cpsched.model.decision import Decision, Requeue, Start
 from cpsched.model.schedule import Outages
 from cpsched.model.types import MISSING, Status
 from cpsched.simulation import checkpoint
@@ -62,6 +62,10 @@ class Stage(StrEnum):
     ORDERED = "ordered"
     """It holds its nodes here, and has not been seen running there."""
     RUNNING = "running"
+    LEAVING = "leaving"
+    """It runs, and has been told to wait again."""
+    LEFT = "left"
+    """It has been taken back, and waits as soon as that is seen."""
     UNFIT = "unfit"
     """It can never run on the system, or asks for what is not modelled."""
 
@@ -107,6 +111,8 @@ class Mirror:
         As for :class:`~cpsched.engine.cluster.Cluster`.
     mine
         Whether a waiting job is ours to start.
+    may_requeue
+        Whether the dispatcher may queue running jobs again that it has started.
 
     Attributes
     ----------
@@ -114,6 +120,8 @@ class Mirror:
         Every job that is in the queue, or holds nodes, and has a place here.
     planned
         When the dispatcher plans waiting jobs to start, Unix seconds; where it plans.
+    requeues
+        The jobs that the last decision wants to wait again.
     """
 
     def __init__(
@@ -124,8 +132,10 @@ class Mirror:
         *,
         mine: Callable[[LiveJob], bool],
         seed: int = 0,
+        may_requeue: bool = False,
     ) -> None:
         self.system = system
+        self._may_requeue = may_requeue
         self._specs = (dispatcher, predictor)
         self._seed = seed
         self._mine = mine
@@ -137,6 +147,9 @@ class Mirror:
         self.known: dict[str, Known] = {}
         #: When the dispatcher plans waiting jobs to start, Unix seconds; where it plans.
         self.planned: dict[str, int] = {}
+        self.requeues: list[str] = []
+        #: When jobs were taken back that have been told to wait again.
+        self._left_at: dict[str, int] = {}
         #: Jobs that were not started though the dispatcher wanted to: ask again.
         self._left = False
 
@@ -180,7 +193,7 @@ class Mirror:
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that held nodes and are not in a snapshot any more."""
-        stages = (Stage.RUNNING, Stage.ORDERED)
+        stages = (Stage.RUNNING, Stage.ORDERED, Stage.LEAVING, Stage.LEFT)
         return [
             key
             for key, known in self.known.items()
@@ -191,7 +204,7 @@ class Mirror:
         dispatcher, predictor = self._specs
         self._cluster = Cluster(
             self.system, dispatcher, predictor, any_queue=True, seed=self._seed, epoch=epoch,
-            may_change=False,
+            may_change=self._may_requeue,
         )  # fmt: skip
         self._epoch = epoch
 
@@ -274,14 +287,17 @@ class Mirror:
         old, now = known.job, self._second(snapshot.now)
         known.job = job
         if job.holds:
-            if known.stage is Stage.RUNNING:
+            if known.stage in (Stage.RUNNING, Stage.LEAVING):
                 if _held(old) == _held(job):
                     return None
             elif self._confirm(known):
                 return None
             self._drop(known, now)
             return job.start
-        if known.stage is Stage.ORDERED:
+        if known.stage in (Stage.ORDERED, Stage.LEAVING):
+            return None
+        if known.stage is Stage.LEFT:
+            self._take_in(known, snapshot, now)
             return None
         mine = self._mine(job)
         if known.stage is Stage.RUNNING or not mine or _asked(old) != _asked(job):
@@ -290,6 +306,13 @@ class Mirror:
             return job.submit if mine else None
         self._wake(known, snapshot, now)
         return None
+
+    def _take_in(self, known: Known, snapshot: Snapshot, now: int) -> None:
+        """Let a job wait again, with what is known of it, when it is as its user submitted it."""
+        if snapshot.now > self._left_at.get(known.job.key, 0) and is_ready(known.job, snapshot):
+            self.cluster.requeue(known.row, now)
+            known.stage = Stage.WAITING
+            self._left_at.pop(known.job.key, None)
 
     def _drop(self, known: Known, now: int) -> None:
         self._leave(known, now)
@@ -308,8 +331,9 @@ class Mirror:
             return
         ready = is_ready(job, snapshot)
         try:
+            request = request_of(job, self.system)
             row = self.cluster.submit(
-                request_of(job, self.system),
+                replace(request, restartable=request.restartable and self._may_requeue),
                 now,
                 job_id=job.key,
                 held=not ready,
@@ -420,11 +444,12 @@ class Mirror:
         if not (cluster.is_due(second) or self._left):
             return []
         self._left = False
+        self.requeues = []
         key_of = {known.row: key for key, known in self.known.items() if known.row >= 0}
         chosen: list[Chosen] = []
-        # It may change nothing that runs: all actions are starts.
         decision = cluster.decide(second)
-        starts: list[Start] = list(decision.actions)  # type: ignore[arg-type]
+        starts = [action for action in decision.actions if isinstance(action, Start)]
+        self._note_requeues(decision, key_of)
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {key_of[row]: self._epoch + int(at) for row, at in planned}
@@ -443,6 +468,25 @@ class Mirror:
             chosen.append(Chosen(known.job.key, names))
         return chosen
 
+    def _note_requeues(self, decision: Decision, key_of: Mapping[int, str]) -> None:
+        """Take note of the jobs that are to wait again; they hold their nodes until they do."""
+        for action in decision.actions:
+            if isinstance(action, Requeue):
+                known = self.known[key_of[action.handle]]
+                if known.stage is Stage.RUNNING:
+                    known.stage = Stage.LEAVING
+                    self.requeues.append(known.job.key)
+            elif not isinstance(action, Start):
+                raise DispatchError(
+                    f"{self._specs[0]} asks for {type(action).__name__}, which is not possible on a"
+                    " live Slurm"
+                )
+
+    def stays(self, key: str) -> None:
+        """Say that a job that was to wait again runs on."""
+        if key in self.known and self.known[key].stage is Stage.LEAVING:
+            self.known[key].stage = Stage.RUNNING
+
     def _start(self, start: Start, now: int, *, first: bool) -> bool:
         """Start a job on its nodes as Slurm will fill them; say whether there is room."""
         machine = self.cluster.machine
@@ -457,8 +501,12 @@ class Mirror:
         return True
 
     def returned(self, key: str, now: int) -> None:
-        """Say that an ordered job did not start, and waits again."""
+        """Say that a job was taken back that did not start, or that was to wait again."""
         known = self.known[key]
+        if known.stage is Stage.LEAVING:
+            known.stage = Stage.LEFT
+            self._left_at[key] = now
+            return
         if known.stage is not Stage.ORDERED:
             return
         if known.row < 0:

@@ -35,7 +35,8 @@ _MOST_ASKED = 5000
 _TYPES = {"int": pa.int64(), "bool": pa.bool_(), "str": pa.string()}
 #: Columns of a job: what Slurm has of it, lists with commas between. Then what it holds in all;
 #: when it was first and last seen; and whether it is gone, and its end is known.
-_KEPT = tuple(one.name for one in fields(LiveJob) if one.name not in ("placed", "comment"))
+_LEFT_OUT = ("placed", "comment", "restartable")
+_KEPT = tuple(one.name for one in fields(LiveJob) if one.name not in _LEFT_OUT)
 _LISTS = tuple(
     one.name for one in fields(LiveJob) if one.name in _KEPT and str(one.type).startswith("tuple")
 )

@@ -133,6 +133,7 @@ def request_of(job: LiveJob, system: System) -> Request:
         split=_split(job).name.lower(),
         contiguous=asked.contiguous,
         exclusive=asked.exclusive,
+        restartable=job.restartable,
         constraint=asked.constraint or "",
         queue=job.partition,
         **_labels(job),

@@ -119,12 +119,17 @@ class Scontrol:
             refused |= self._each({job: f"release {job}" for job in released})
         return refused
 
+    def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
+        """Take running jobs off their nodes and hold them in the queue."""
+        return self._each({job: f"requeuehold {_key(job)}" for job in jobs})
+
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
         """Hold jobs and forget the nodes they were bound to."""
         return self._each(
             {
                 order.job: f"hold {_key(order.job)}\nupdate JobId={order.job}"
                 f" {_required(order.required)} NumNodes={order.nodes_min}-{order.nodes_max}"
+                + (" StartTime=now" if order.at_once else "")
                 for order in orders
             }
         )

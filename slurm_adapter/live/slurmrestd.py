@@ -123,12 +123,18 @@ class Slurmrestd:
              | {"hold": False} for order in orders}
         )  # fmt: skip
 
+    def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
+        """Take running jobs off their nodes and hold them; by scontrol, for slurmrestd cannot."""
+        return self._commands.requeue(jobs)
+
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
         """Hold jobs and forget the nodes they were bound to."""
+        begin = "now" if self._at()[1] < _RENAMED else int(time.time())
         refused = self._change({order.job: {"hold": True} for order in orders})
         return refused | self._change(
             {
                 order.job: self._bounds(order.required, order.nodes_min, order.nodes_max)
+                | ({"begin_time": begin} if order.at_once else {})
                 for order in orders
                 if order.job not in refused
             }
@@ -265,6 +271,7 @@ def jobs_of(record: Mapping[str, Any], *, planned: bool = False) -> Iterator[Liv
         "comment": _comment(record, "comment", "job"),
         "admin_comment": _comment(record, "admin_comment", "administrator"),
         "required": hosts(_text(record.get("required_nodes"))),
+        "restartable": bool(record.get("requeue")),
         "excluded": hosts(_text(record.get("excluded_nodes"))),
         "nodes": nodes,
         "placed": tuple(_placed(record, nodes)),

@@ -47,6 +47,8 @@ class LiveJob:
         What orders call it: ``7``, or ``12_3`` for a task of an array.
     array, array_limit
         The array that it is a task of, '' for none; the most tasks that may run at once, 0: any.
+    restartable
+        Whether its user lets it be queued again.
     is_part
         Whether it is a component of a heterogeneous job.
     state
@@ -78,6 +80,7 @@ class LiveJob:
     array: str = ""
     array_limit: int = 0
     is_part: bool = False
+    restartable: bool = False
     reason: str = ""
     held: bool = False
     eligible: int = MISSING

@@ -222,6 +222,88 @@ def test_what_is_known_is_saved_while_it_runs(slurm, make, monkeypatch):
         assert {one.stage for one in second.mirror.known.values()} == {Stage.RUNNING}
 
 
+TRY = "try:dispatcher=easy,seconds=20"
+
+
+def tries(slurm, tmp_path, **given):
+    """An engine whose dispatcher tries long jobs for 20 s."""
+    said = []
+    engine = Engine(
+        slurm, lambda mine: Mirror(EURORA, TRY, mine=mine, **given), folder=tmp_path / "state",
+        act=True, limits=Limits(patience=0), say=said.append,
+    )  # fmt: skip
+    engine.said = said
+    return engine
+
+
+def test_a_try_that_is_over_waits_again_and_then_runs_to_its_end(slurm, tmp_path):
+    """
+    One runs for 100 s, one ends within its try, one may not be queued again.
+
+    None is tried twice, each starts on the nodes told, and Slurm's two minutes are not waited for.
+    """
+    long, short = (submit(slurm, seconds=seconds, time_limit=7200) for seconds in (100, 10))
+    kept = submit(slurm, seconds=100, time_limit=7200, restartable=False)
+    began = slurm.now
+    engine = tries(slurm, tmp_path, may_requeue=True)
+    with engine.opened():
+        while slurm.snapshot().jobs:
+            engine.cycle()
+            slurm.advance()
+            assert slurm.now < began + 300
+    assert [order for order in slurm.orders if order.startswith("requeue")] == [f"requeue {long}"]
+    assert sum(order.startswith(f"begin {long} ") for order in slurm.orders) == 2
+    ends = {key: job.end - began for key, job in slurm.ended([long, short, kept]).items()}
+    assert ends[short] < 20
+    assert ends[kept] < 110
+    assert 120 < ends[long] < 135
+    counts = engine.counts
+    assert (counts.requeued, counts.wrong, counts.taken_back, counts.ran) == (1, 0, 0, 4)
+
+
+def test_nothing_is_queued_again_unless_that_is_allowed(slurm, tmp_path):
+    """Nor is a job that somebody has taken from us meanwhile."""
+    long = submit(slurm, seconds=100, time_limit=7200)
+    engine = tries(slurm, tmp_path)
+    with engine.opened():
+        for _ in range(60):
+            engine.cycle()
+            slurm.advance()
+    assert slurm.snapshot().jobs[long].state == "RUNNING"
+    slurm.cancel(long)
+    slurm.advance(5)
+    other = submit(slurm, seconds=100, time_limit=7200)
+    engine = tries(slurm, tmp_path, may_requeue=True)
+    with engine.opened():
+        for _ in range(10):
+            engine.cycle()
+            slurm.advance()
+        slurm.change(other, admin_comment="mine")
+        for _ in range(30):
+            engine.cycle()
+            slurm.advance()
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
+    assert f"job {other} is not queued again: it was not started from here" in engine.said
+
+
+def test_a_try_is_found_where_it_is_after_a_crash(slurm, tmp_path):
+    """Right after Slurm was told; whoever comes next takes it back and starts it again, once."""
+    long = submit(slurm, seconds=60, time_limit=7200)
+    engine = tries(slurm, tmp_path, may_requeue=True)
+    with engine.opened():
+        while not engine.counts.requeued:
+            engine.cycle()
+            slurm.advance()
+        engine._save = lambda: None
+    again = tries(slurm, tmp_path, may_requeue=True)
+    with again.opened():
+        for _ in range(400):
+            again.cycle()
+            slurm.advance()
+    assert slurm.snapshot().jobs == {}
+    assert slurm.ended([long])[long].state == "COMPLETED"
+
+
 def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
     """Between the look at the queue and the order, too."""
     gone, stays = submit(slurm), submit(slurm)

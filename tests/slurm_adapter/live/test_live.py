@@ -38,9 +38,10 @@ def state(tmp_path):
 
 
 @contextmanager
-def engine(slurm, state, *more):
+def engine(slurm, state, *more, dispatcher="prb"):
     """Run the engine as a site would; end it as a site would."""
-    command = [sys.executable, "-m", "cpsched", "slurm", "run", "-d", "prb", "--state", str(state)]
+    command = [sys.executable, "-m", "cpsched", "slurm", "run", "-d", dispatcher]
+    command += ["--state", str(state)]
     command += ["--act", "--slowest", "0.5", *more]
     with subprocess.Popen(
         command, env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -127,6 +128,21 @@ def test_only_the_chosen_partition_over_slurmrestd(slurm, state):
         wait(lambda: queue(slurm) == [other])
     assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
     check(slurm, state, ours)
+
+
+def test_tries_are_cut_short_and_run_again(slurm, state):
+    """Jobs ask for an hour; one of them ends within its try of 4 s, the other one does not."""
+    jobs = [
+        int(slurm.run("sbatch", "--parsable", "-o", "/dev/null", "-n2", "-t60", "-p", "R",
+                      "--wrap", f"exec sleep {seconds}"))
+        for seconds in (1, 12)
+    ]  # fmt: skip
+    with engine(slurm, state, "--requeue", dispatcher="try:dispatcher=easy,seconds=4") as process:
+        wait(lambda: not queue(slurm))
+    assert "1 queued again" in process.said
+    assert "0 on wrong nodes" in process.said
+    check(slurm, state, jobs)
+    assert [len(record(slurm)[0][str(job)]) for job in jobs] == [1, 2]
 
 
 def test_without_act_nothing_is_told(slurm, tmp_path):

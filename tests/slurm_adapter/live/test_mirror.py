@@ -104,7 +104,7 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
         if running and what < 0.1:
             slurm.cancel(chance.choice(running))
         elif running and what < 0.15:
-            slurm.requeue(chance.choice(running))
+            slurm.queue_again(chance.choice(running))
         elif running and what < 0.2:
             key = chance.choice(running)
             slurm.shrink(key, slurm.snapshot().jobs[key].nodes[:1])

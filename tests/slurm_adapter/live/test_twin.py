@@ -111,7 +111,7 @@ def test_a_job_that_is_queued_again_is_two_attempts(slurm, tmp_path):
     key = submit(slurm, 500)
     slurm.advance(10)
     record.see(slurm.snapshot(), slurm)
-    slurm.requeue(key)
+    slurm.queue_again(key)
     record.see(slurm.snapshot(), slurm)
     slurm.advance(600)
     record.see(slurm.snapshot(), slurm)
