@@ -3,7 +3,27 @@
 from __future__ import annotations
 
 from cpsched.figures.data import RunData, read
-from cpsched.figures.figure_set import FigureFile, draw, draw_schedule
+from cpsched.figures.figure_set import (
+    FigureFile,
+    draw,
+    draw_changes,
+    draw_ratios,
+    draw_schedule,
+    draw_tradeoffs,
+)
+from cpsched.figures.looks import Look, looks
 from cpsched.figures.style import FORMATS
 
-__all__ = ["FORMATS", "FigureFile", "RunData", "draw", "draw_schedule", "read"]
+__all__ = [
+    "FORMATS",
+    "FigureFile",
+    "Look",
+    "RunData",
+    "draw",
+    "draw_changes",
+    "draw_ratios",
+    "draw_schedule",
+    "draw_tradeoffs",
+    "looks",
+    "read",
+]

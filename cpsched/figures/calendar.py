@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 _DAY = 86400
-_MOST = 8
 #: Of years, months, days, hours, minutes and seconds; and of the first of each.
 _FORMATS = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _FIRSTS = ["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
 
 
-def marks(epoch: int | None, start: float, end: float) -> tuple[list[int], list[str]]:
+def marks(
+    epoch: int | None, start: float, end: float, most: int = 8
+) -> tuple[list[int], list[str]]:
     """
     Return where an axis from ``start`` to ``end`` (seconds) has marks, and their texts.
 
@@ -20,6 +21,8 @@ def marks(epoch: int | None, start: float, end: float) -> tuple[list[int], list[
     ----------
     epoch
         Unix time of second 0; without it days are counted, from 1.
+    most
+        Marks there is room for.
     """
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
@@ -27,10 +30,10 @@ def marks(epoch: int | None, start: float, end: float) -> tuple[list[int], list[
     base = epoch or 0
     first, last = start + base, max(end, start + 1) + base
     if epoch is None and last - first > 2 * _DAY:
-        days = MaxNLocator(_MOST, integer=True).tick_values(first / _DAY, last / _DAY)
+        days = MaxNLocator(most, integer=True).tick_values(first / _DAY, last / _DAY)
         at = [round(day) * _DAY for day in days if first <= day * _DAY <= last]
         return at, [f"day {1 + moment // _DAY}" for moment in at]
-    locator: Any = AutoDateLocator(tz=UTC, minticks=3, maxticks=_MOST)  # type: ignore[no-untyped-call]
+    locator: Any = AutoDateLocator(tz=UTC, minticks=min(3, most), maxticks=most)  # type: ignore[no-untyped-call]
     dates = locator.tick_values(*(datetime.fromtimestamp(one, UTC) for one in (first, last)))
     found = {round(date * _DAY): date for date in dates if first <= round(date * _DAY) <= last}
     at = [moment - base for moment in found]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.figures.boxes import Box
 from cpsched.metrics import jobs
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import used, waiting
@@ -16,14 +15,17 @@ from cpsched.metrics.window import busy_window, finished
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.figures.looks import Look
     from cpsched.metrics.steps import StepFunction
     from cpsched.metrics.window import Window
-    from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.model.types import AnyArray, FloatArray, IntArray
     from cpsched.study import SavedRun
     from cpsched.study.results import RunResult
 
 #: Points of a line over time, at most; and seconds one stands for, at least.
 _POINTS = 240
+#: Points of a distribution.
+_ON_CURVE = 120
 _SHORTEST = 60
 
 
@@ -42,6 +44,35 @@ class Series:
 
     edges: FloatArray
     values: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curve:
+    """
+    A distribution over all jobs: how much the jobs up to a share of them have at most.
+
+    Attributes
+    ----------
+    nines
+        The share, as ``-log10(1 - share)``: 0 none, 1 for 90 %, 2 for 99 %; the last is all jobs,
+        shape ``(P,)``.
+    values
+        What these jobs have at most, shape ``(P,)``.
+    """
+
+    nines: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, values: AnyArray) -> Curve:
+        """Return the distribution of some values; empty of none."""
+        number = len(values)
+        if not number:
+            return cls(nines=np.empty(0), values=np.empty(0))
+        nines = np.linspace(0, max(float(np.log10(number)), 0.3), _ON_CURVE)
+        rank = np.ceil(number * (1 - 10**-nines)).astype(np.int64) - 1
+        rank[-1] = number - 1
+        return cls(nines=nines, values=np.sort(values)[np.clip(rank, 0, number - 1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,17 +104,12 @@ class RunData:
     ----------
     dispatcher, predictor
         Labels.
-    slowdown
-        Box of the jobs that ended and waited, of ``all``, ``short``, ``medium`` and ``long`` ones;
-        None where there is none.
-    wait
-        The same jobs' waits, seconds.
+    look
+        How it looks in every figure.
+    wait, slowdown
+        Waits in seconds, and bounded slowdowns, of all jobs that ended.
     mean_wait
-        Of all jobs that ended, those that never waited too, seconds.
-    ended, never_waited
-        Jobs.
-    queue
-        Waiting jobs at every second of the window.
+        Of the same jobs, seconds; None where there is none.
     queue_over_time, use
         The queue, and the share of each resource in use, over the window.
     by_size
@@ -98,12 +124,10 @@ class RunData:
 
     dispatcher: str
     predictor: str
-    slowdown: Mapping[str, Box | None]
-    wait: Box | None
+    look: Look
+    wait: Curve
+    slowdown: Curve
     mean_wait: float | None
-    ended: int
-    never_waited: int
-    queue: Box | None
     queue_over_time: Series | None
     use: Mapping[str, Series]
     by_size: BySize
@@ -111,13 +135,8 @@ class RunData:
     decision_s: tuple[float, float, float] | None
     gap: float | None
 
-    @property
-    def excluded(self) -> float:
-        """Share of the ended jobs that never waited, which box plots leave out."""
-        return self.never_waited / self.ended if self.ended else 0.0
 
-
-def read(run: SavedRun, result: RunResult) -> RunData:
+def read(run: SavedRun, result: RunResult, look: Look) -> RunData:
     """Return what the figures show of a run; ``result`` has its labels."""
     schedule = run.schedule
     window, done = busy_window(schedule), finished(schedule)
@@ -130,12 +149,10 @@ def read(run: SavedRun, result: RunResult) -> RunData:
     return RunData(
         dispatcher=result.dispatcher,
         predictor=result.predictor,
-        slowdown=_slowdowns(wait, response, runtime),
-        wait=Box.of(wait[wait > 0]),
+        look=look,
+        wait=Curve.of(wait),
+        slowdown=Curve.of(jobs.bounded_slowdown(response, runtime)),
         mean_wait=float(wait.mean()) if len(wait) else None,
-        ended=len(wait),
-        never_waited=int((wait == 0).sum()),
-        queue=Box.over_time(queue.distribution(*window)) if window else None,
         queue_over_time=means(queue, window) if window else None,
         use=_use(run, window),
         by_size=by_size(width, wait),
@@ -162,16 +179,6 @@ def by_size(cores: IntArray, wait: IntArray) -> BySize:
     return BySize(
         cores=np.left_shift(1, there), wait=total[there] / number[there], number=number[there]
     )
-
-
-def _slowdowns(wait: IntArray, response: IntArray, runtime: IntArray) -> dict[str, Box | None]:
-    """Return the boxes of slowdowns; slowdown 1 (no wait) is left out, as in the thesis."""
-    waited: BoolArray = wait > 0
-    slowdown: AnyArray = jobs.slowdown(response, runtime)
-    length = jobs.job_class(runtime)
-    groups = {"all": waited}
-    groups |= {item.name.lower(): waited & (length == item) for item in jobs.JobClass}
-    return {name: Box.of(slowdown[rows]) for name, rows in groups.items()}
 
 
 def _use(run: SavedRun, window: Window | None) -> dict[str, Series]:

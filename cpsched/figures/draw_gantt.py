@@ -24,11 +24,11 @@ _WIDTH = 7.2
 #: Waits at the ends of the colours, seconds: the same in every chart, so that they compare.
 _SHORT, _LONG = 60, 4 * 86400
 #: Below, and of the nodes where no job is: seen on a light and on a dark page.
-_NO_WAIT, EMPTY, _EDGE = "#c3cad1", "#f3f5f7", "#fefefe"
+_NO_WAIT, EMPTY, EDGE = "#c3cad1", "#f3f5f7", "#fefefe"
 #: Points: lower rectangles have no edges, which would be all that is seen of them.
 _THIN = 2.0
 #: More rectangles than this are drawn as an image within the figure.
-_VECTORS = 2500
+_VECTORS = 600
 
 
 def draw(schedule: Schedule, window: Window) -> Figure:
@@ -85,11 +85,13 @@ def chart(
     axes = figure.subplots()
     axes.set_facecolor(EMPTY)
     least = 72 * inches * float((boxes.high - boxes.low).min(initial=np.inf)) / rows.height
+    # An image keeps its colours on a dark page, where pale edges would be all that is seen.
+    outlined = least >= _THIN and len(polygons) <= _VECTORS
     axes.add_collection(
         PolyCollection(
             list(polygons),
-            edgecolors=_EDGE if least >= _THIN else "face",
-            linewidths=0.25 if least >= _THIN else 0,
+            edgecolors=EDGE if outlined else "face",
+            linewidths=0.25 if outlined else 0,
             rasterized=len(polygons) > _VECTORS,
             **colouring(boxes),
         )

@@ -36,6 +36,17 @@ class Rectangles:
     low: FloatArray
     high: FloatArray
 
+    def sorted_by_job(self) -> Rectangles:
+        """Return the same rectangles, those of each job together."""
+        order = np.argsort(self.job, kind="stable")
+        return Rectangles(
+            job=self.job[order],
+            start=self.start[order],
+            end=self.end[order],
+            low=self.low[order],
+            high=self.high[order],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:

@@ -13,22 +13,26 @@ from cpsched.errors import ConfigError
 from cpsched.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
-#: Letters that fit beside each other above a figure.
-_LEGEND = 92
+#: Inches: a figure over the width of a page, and one that a phone shows.
+WIDE, NARROW = 10.0, 3.7
 #: Colours of the background, of text and axes, and of grid lines.
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d0d4d9"
-#: Predictors in their order. After Okabe and Ito (2008), without the green that marks means:
-#: distinct for the colour-blind, and of different lightness in print.
-COLOURS = ("#56b4e9", "#e69f00", "#b0578d", "#0072b2", "#d55e00", "#8c8c8c")
-MEAN = "#00845f"
+#: Text that is not the main one, and what stands behind the rest: contrast 4.5 and 3 on white.
+SOFT, BEHIND = "#5c6773", "#8a929b"
+#: Dispatchers or predictors in their order: told apart by the colour-blind, with a contrast of at
+#: least 4.5 on white, so that names are written in them. A page has lighter ones when it is dark.
+COLOURS = ("#0b62b0", "#b84a00", "#00755a", "#8e3b9e", "#7a6000", "#00728c", "#b3265e", "#5b5fc7")
+#: Shorter and longer waits.
+GOOD, BAD = "#00704e", "#a63a01"
 #: Told apart in print without colour, in the same order.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1, 1.5)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
@@ -111,19 +115,19 @@ def save(figure: Figure, form: str) -> bytes:
 
 
 def colour(index: int) -> str:
-    """Return the colour of the predictor at a position."""
+    """Return the colour at a position."""
     return COLOURS[index % len(COLOURS)]
 
 
 def dash(index: int) -> Any:
-    """Return the line style of the predictor at a position."""
+    """Return the line style at a position."""
     return DASHES[index % len(DASHES)]
 
 
 def wrapped(name: str, width: int) -> str:
     """Return a name on lines of at most ``width`` characters, broken between its options."""
     lines = [""]
-    for piece in re.split(r"(?<=[,:;/ ])", name):
+    for piece in re.split(r"(?<=[,:;/= ])", name):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
             lines.append("")
         lines[-1] += piece
@@ -137,6 +141,16 @@ def plain(value: float, _: object = None) -> str:
 
 #: Where an axis of time spans has its marks.
 SPANS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 4 * 86400, 16 * 86400, 64 * 86400)
+
+
+def number_marks(low: float, high: float, most: int) -> list[float]:
+    """Return round numbers from ``low`` to ``high`` for an axis with a logarithm."""
+    for steps in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        marks = [one * 10.0**power for power in range(-4, 9) for one in steps]
+        marks = [mark for mark in marks if low <= mark <= high]
+        if len(marks) <= most:
+            return marks
+    return marks[:: -(-len(marks) // most)]
 
 
 def span_axis(axes: Axes, name: str, top: float, *, log: bool) -> None:
@@ -165,31 +179,14 @@ def _step(top: float) -> float:
     return top / 5
 
 
-def moments(axes: Axes, epoch: int | None, start: float, end: float) -> None:
+def moments(axes: Axes, epoch: int | None, start: float, end: float, most: int = 8) -> None:
     """Mark the horizontal axis, in seconds since the epoch, with dates or numbered days."""
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
     from cpsched.figures.calendar import marks
 
-    places, texts = marks(epoch, start, end)
+    places, texts = marks(epoch, start, end, most)
     named = dict(zip(places, texts, strict=True))
     axes.xaxis.set_major_locator(FixedLocator(places))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: named.get(round(x), "")))
     axes.set_xlim(start, end)
-
-
-def legend(figure: Figure, names: Sequence[str]) -> None:
-    """Put a legend above a figure, unless there is only one name."""
-    from matplotlib.lines import Line2D
-
-    if len(names) < 2:
-        return
-    lines = [
-        Line2D([], [], color=colour(index), linestyle=dash(index), linewidth=2.4)
-        for index in range(len(names))
-    ]
-    shown = [wrapped(name, _LEGEND // 2) for name in names]
-    widest = max(len(line) for name in shown for line in name.splitlines())
-    # A handle and the gap to the next take the room of some eight letters.
-    beside = max(1, min(len(names), _LEGEND // (widest + 8)))
-    figure.legend(lines, shown, loc="outside upper right", ncols=beside, handlelength=2.6)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpsched.report.lead import base_runs, importance
 from cpsched.study.tables import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from cpsched.figures.looks import Who
     from cpsched.study.results import Results, RunResult
 
 #: Schedules shown of a workload on a system, and of all together, at most.
@@ -28,7 +30,7 @@ class Place:
     runs
         The first repetition of each dispatcher and predictor, in the study's order.
     shown
-        Those whose schedules are shown, the baseline first.
+        Those whose schedules are shown: a baseline first, then the run the finding is about.
     """
 
     name: str
@@ -37,38 +39,43 @@ class Place:
 
     @property
     def charted(self) -> tuple[RunResult, ...]:
-        """The runs with a Gantt chart: the baseline, and the one with the least slowdown."""
-        return (self.shown[0], *sorted(self.shown[1:], key=_slowdown)[:1])
+        """The runs with a Gantt chart among the figures: a baseline, and the one spoken of."""
+        return self.shown[:2]
 
 
-def places(results: Results) -> list[Place]:
-    """Return the workloads and systems of a study, and the runs to look at."""
+def places(results: Results, about: Mapping[str, Who]) -> list[Place]:
+    """
+    Return the workloads and systems of a study, and the runs to look at.
+
+    Parameters
+    ----------
+    about
+        The dispatcher and predictor that the finding of each place is about.
+    """
     found: dict[str, list[RunResult]] = {}
     for repetitions in grouped(results.runs):
         first = min(repetitions, key=lambda run: run.seed)
         found.setdefault(f"{first.workload} on {first.system}", []).append(first)
     most = max(1, min(_HERE, _ALL // len(found)))
     return [
-        Place(name=name, runs=tuple(runs), shown=tuple(_shown(results, runs, most)))
+        Place(
+            name=name, runs=tuple(runs), shown=tuple(_shown(results, runs, about.get(name))[:most])
+        )
         for name, runs in found.items()
     ]
 
 
 def is_baseline(results: Results, run: RunResult) -> bool:
     """Tell whether a run is what others are compared with."""
-    base = asdict(results.baseline)
-    return all(name in (None, run.labels[label]) for label, name in base.items())
+    return (run.dispatcher, run.predictor) in base_runs(results)
 
 
-def _shown(results: Results, runs: Sequence[RunResult], most: int) -> list[RunResult]:
-    """Return all runs if they are few; else the first baseline and those with least slowdown."""
-    base = next((run for run in runs if is_baseline(results, run)), runs[0])
-    rest = [run for run in runs if run is not base]
-    if len(runs) > most:
-        rest = sorted(rest, key=_slowdown)
-    return [base, *rest][:most]
-
-
-def _slowdown(run: RunResult) -> float:
-    found = run.figures.get("bounded_slowdown_mean")
-    return float("inf") if found is None else float(found)
+def _shown(results: Results, runs: Sequence[RunResult], about: Who | None) -> list[RunResult]:
+    """Return a baseline, the run that is spoken of, and the others by their slowdown."""
+    ranked = sorted(runs, key=importance(results, [about] if about else []))
+    # One baseline is enough to compare with: others of the baseline's dispatcher come later.
+    others = [run for run in ranked if not is_baseline(results, run)]
+    bases = [run for run in ranked if is_baseline(results, run)]
+    base = next((run for run in bases if about and run.predictor == about[1]), None)
+    first = [base] if base else (bases or others)[:1]
+    return [*first, *(run for run in [*others, *bases] if run not in first)]

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.report import plot, reproduce
-from cpsched.report.page import html_table, island
+from cpsched.report.page import colour_name, html_table, island, packed
+from cpsched.study.conclusion import conclusions
 from cpsched.study.readable import main_table, readable
 from cpsched.study.store import DESCRIPTION
+from cpsched.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -39,33 +41,32 @@ def content(
     """
     results = tables.results
     schedules = [one for section in sections for one in section.schedules]
-    main = main_table(tables)
-    more = [one for some in readable(tables).values() for one in some]
+    more = [*main_table(tables), *(one for some in readable(tables).values() for one in some)]
+    said = conclusions(tables)
     return {
         "title": results.title,
         "question": results.question,
-        "baseline": str(results.baseline),
-        "cards": _cards(results.runs, "scenario" if results.by_group else "dispatcher"),
+        "headline": said[0] if len(sections) > 1 and said else "",
+        "size": _size(results.runs, "scenario" if results.by_group else "dispatcher"),
         "sections": [
             {
                 **section.content,
-                **{
-                    name: [html_table(one) for one in some if one.place == section.content["name"]]
-                    for name, some in (("main", main), ("more", more))
-                },
+                "more": [html_table(one) for one in more if one.place == section.content["name"]],
             }
             for section in sections
         ],
         "missing": results.missing,
         "failures": _failures(folder / "failed", results.missing),
-        "schedules": [
-            {key: one[key] for key in ("place", "name", "jobs", "of", "share")} for one in schedules
-        ],
+        "schedules": [{key: one[key] for key in ("place", "name")} for one in schedules],
         "data": [one["content"] for one in schedules],
         "island": island(
             {
-                "plot": plot.document(),
-                "runs": [{k: v for k, v in one.items() if k != "content"} for one in schedules],
+                "plot": plot.document(min(len(schedules), 2)),
+                "runs": [
+                    {k: v for k, v in one.items() if k != "content"}
+                    | {"color": colour_name(one["color"])}
+                    for one in schedules
+                ],
             }
         ),
         "versions": sections[0].versions,
@@ -76,28 +77,25 @@ def content(
             (run.folder, run.workload, run.system, run.dispatcher, run.predictor, run.seed)
             for run in results.runs
         ],
-        "library": library,
+        "library": packed(library),
         "script": (_HERE / "page.js").read_text(encoding="utf-8"),
         "style": (_HERE / "page.css").read_text(encoding="utf-8"),
     }
 
 
-def _cards(runs: Sequence[RunResult], compared: str) -> list[tuple[str, str]]:
-    """Return the size of the study as pairs of a number and what it counts."""
+def _size(runs: Sequence[RunResult], compared: str) -> str:
+    """Return the size of the study in words."""
     jobs = {(run.workload, run.system): run.counts["in_log"] for run in runs}
-    counted = {
-        "run": len(runs),
-        "job in the log|jobs in the logs": sum(jobs.values()),
-        "workload and system|workloads and systems": len(jobs),
-        compared: len({run.dispatcher for run in runs}),
-        "predictor": len({run.predictor for run in runs}),
-        "repetition": len({run.seed for run in runs}),
-    }
-    cards = []
-    for name, number in counted.items():
-        one, _, several = name.partition("|")
-        cards.append((f"{number:,}", one if number == 1 else several or f"{one}s"))
-    return cards
+    logs = "workload and system", "workloads and systems"
+    parts = [
+        counted(len(runs), "run"),
+        counted(len({run.dispatcher for run in runs}), compared),
+        counted(len({run.predictor for run in runs}), "predictor"),
+        counted(len({run.seed for run in runs}), "repetition"),
+        counted(sum(jobs.values()), "job"),
+        *([counted(len(jobs), *logs)] if len(jobs) > 1 else []),
+    ]
+    return ", ".join(parts)
 
 
 def _study(path: Path) -> str | None:

@@ -15,13 +15,14 @@ from cpsched.report.content import content
 from cpsched.report.page import render
 from cpsched.report.section import make_section
 from cpsched.study import make_tables, write_tables
+from cpsched.study.conclusion import findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 #: Rectangles of all schedules together, and of one: what a page holds, and what a browser draws
 #: without a pause.
-_RECTANGLES, _OF_ONE = 240_000, 60_000
+_RECTANGLES, _OF_ONE = 33_000, 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +104,14 @@ def make_report(
     tables = make_tables(folder, baseline)
     target = folder if out is None else Path(out)
     _write(target / "figures", {})
-    found = places(tables.results)
+    said = {finding.place: finding for finding in findings(tables)}
+    found = places(tables.results, {name: one.about for name, one in said.items()})
     tell = _Steps(progress, sum(len(place.runs) for place in found) + len(found) + 1)
     budget = min(_OF_ONE, _RECTANGLES // sum(len(place.shown) for place in found))
     forms = tuple(dict.fromkeys(("svg", form)))
-    sections = [make_section(place, tables, forms, budget, tell) for place in found]
+    sections = [
+        make_section(place, tables, said.get(place.name), forms, budget, tell) for place in found
+    ]
     tell("writing")
     drawings = {
         f"{figure.name}.{form}": figure.content[form]

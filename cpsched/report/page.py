@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
-from cpsched.figures.style import FAINT, INK, PAPER
+from cpsched.figures.draw_gantt import EDGE, EMPTY
+from cpsched.figures.style import BAD, BEHIND, COLOURS, FAINT, GOOD, INK, PAPER, SOFT
 from cpsched.words import visible
 
 if TYPE_CHECKING:
@@ -22,9 +26,25 @@ _HERE = Path(__file__).resolve().parent
 #: Characters that end a script or a string in it, whatever surrounds them.
 _UNSAFE = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
-#: Groups are never referred to, and a hundredth of a point is too small to see.
+#: Groups are never referred to, and less than a tenth of a point is too small to see.
 _GROUP_NAME = re.compile(r'^(<g\b[^>]*?) id="[^"]*"')
-_DIGITS = re.compile(r"(\.\d\d)\d+")
+_DIGITS = re.compile(r"(\.\d)\d+")
+#: After what a long name may go on in the next line.
+_BREAKS = re.compile(r"(?<=[,;=/_+])(?=\w)|(?<=:)(?=[^\W\d])")
+_UNIT = re.compile(r"(\d|\d (?:d|h|min)) (?=(?:d|h|min|s|%)\b|%|\d+ (?:h|min|s)\b)")
+_OPTION = re.compile(r"--[a-z-]+(?: \d+)?")
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+_SHAPES = ("<path", "<use", "<text")
+#: A turn by nothing, curves, and a font, which is the page's.
+_TURNED, _CURVES = re.compile(r' transform="rotate\(-0 [^"]*"'), re.compile(r' d="[^"]*[CQZ]')
+_FONT = re.compile(r"(?<=[\"; ])font-family: [^;]*; ?")
+_SPACE, _PATH_SPACE = re.compile(r">\s+<"), re.compile(r"\s*\n")
+#: Colours of figures, and what a page has in their place, by day and by night.
+_COLOURS = {
+    INK: "currentColor", PAPER: "var(--card)", FAINT: "var(--grid)", SOFT: "var(--soft)",
+    BEHIND: "var(--behind)", GOOD: "var(--good)", BAD: "var(--bad)", EMPTY: "var(--empty)",
+    EDGE: "var(--card)", **{one: f"var(--c{at})" for at, one in enumerate(COLOURS)},
+}  # fmt: skip
 _IDENTIFIER = re.compile(r'((?<![\w-])id="|href="#|url\(#)')
 
 
@@ -52,8 +72,31 @@ def render(content: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = _sentence
+    environment.filters["breakable"] = _breakable
+    environment.filters["page_colour"] = colour_name
     environment.filters["headline"] = lambda text: text[:1].upper() + text[1:]
     return environment.get_template("page.html").render(content)
+
+
+def _breakable(text: object) -> Any:
+    """Return text that may be broken after its punctuation, and never inside a word."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>").join(escape(part) for part in _BREAKS.split(visible(str(text))))
+
+
+def _sentence(text: str) -> Any:
+    """Return a sentence whose numbers stay with their units, and whose options stay whole."""
+    from markupsafe import Markup
+
+    kept = _UNIT.sub("\\1\u00a0", str(_breakable(text)))
+    return Markup(_OPTION.sub(r"<code>\g<0></code>", kept))  # noqa: S704
+
+
+def colour_name(colour: str) -> str:
+    """Return what a colour of figures is called in the page."""
+    return _COLOURS.get(colour, colour).replace("currentColor", "var(--ink)")
 
 
 def island(content: Any) -> str:
@@ -62,24 +105,50 @@ def island(content: Any) -> str:
     return "".join(_UNSAFE.get(char, char) for char in text)
 
 
-def inline_svg(figure: FigureFile) -> str:
-    """
-    Return an SVG figure as part of the page.
+def packed(text: str) -> str:
+    """Return text deflated, in base64: a script that a page unpacks when it has time."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
-    Its identifiers get its name in front, so that those of two figures differ; its text and paper
-    take the page's colours; and it is made a third smaller.
+
+def inline(figure: FigureFile) -> dict[str, Any]:
     """
-    text = figure.content["svg"].decode()
-    text = text[text.index("<svg") :]
-    prefix = f"{figure.name}-"
-    return _TAG.sub(lambda tag: _in_page(tag.group(), prefix), text)
+    Return a figure for the template: its words, and its drawings as parts of the page.
+
+    Their identifiers get their name in front, so that those of two figures differ; their colours
+    become the page's; and they are made a third smaller.
+    """
+    drawings = {"wide": figure.content["svg"]}
+    short = f"f{hashlib.sha256(figure.name.encode()).hexdigest()[:8]}"
+    if figure.narrow is not None:
+        drawings["narrow"] = figure.narrow
+    return {
+        "name": figure.name,
+        "title": figure.title,
+        "caption": figure.caption,
+        "alt": figure.alt,
+        "drawings": {
+            kind: _inline_svg(svg.decode(), f"{short}{kind[0]}-") for kind, svg in drawings.items()
+        },
+    }
+
+
+def _inline_svg(text: str, prefix: str) -> str:
+    # What it shows is said by the element around it.
+    text = text[text.index("<svg") :].replace("<svg ", '<svg aria-hidden="true" ', 1)
+    text = _METADATA.sub("", text)
+    return _TAG.sub(lambda tag: _in_page(tag.group(), prefix), _SPACE.sub("><", text))
 
 
 def _in_page(tag: str, prefix: str) -> str:
-    for fixed, named in ((INK, "currentColor"), (PAPER, "var(--card)"), (FAINT, "var(--line)")):
+    for fixed, named in _COLOURS.items():
         tag = tag.replace(fixed, named)
-    if tag.startswith(("<path", "<use")):
-        tag = _DIGITS.sub(r"\1", tag)
+    tag = _DIGITS.sub(r"\1", _TURNED.sub("", tag)) if tag.startswith(_SHAPES) else tag
+    if tag.startswith("<path"):
+        tag = _PATH_SPACE.sub(" ", tag)
+        # Points after the first are the ends of lines, unless something else is said.
+        tag = tag if _CURVES.search(tag) else tag.replace(" L ", " ")
+    if tag.startswith("<text"):
+        tag = _FONT.sub("", tag)
     tag = _GROUP_NAME.sub(r"\1", tag)
     return _IDENTIFIER.sub(lambda found: found.group() + prefix, tag)
 

@@ -1,4 +1,4 @@
-"""The interactive chart of a schedule, made with Bokeh; the page's script fills it."""
+"""The interactive charts of schedules, made with Bokeh; the page's script fills them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from bokeh.models import ColumnDataSource
     from bokeh.plotting import figure as Figure  # noqa: N812
 
 #: What hovering a job shows: the columns the script makes.
@@ -41,27 +40,24 @@ def script() -> str:
     return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
 
 
-def document() -> dict[str, Any]:
-    """Return the chart and the overview below it, empty, as BokehJS reads them."""
+def document(sides: int) -> dict[str, Any]:
+    """Return charts of so many schedules and the queue below, empty, as BokehJS reads them."""
     from bokeh.document import Document
-    from bokeh.models import ColumnDataSource, Range1d
+    from bokeh.models import Range1d
 
-    source = ColumnDataSource({name: [] for name in _COLUMNS}, name="rects")
-    line = ColumnDataSource({"left": [], "right": [], "queue": []}, name="line")
-    shade = ColumnDataSource({"url": [], "x": [], "y": [], "w": [], "h": []}, name="shade")
     shown = Range1d(start=0, end=_DAY, name="shown")
-    chart = _chart(source, shade, shown)
-    overview = _overview(line, shown)
     page = Document()
-    for one in (chart, overview):
-        page.add_root(one)
+    for at in range(sides):
+        page.add_root(_chart(at, shown))
+    page.add_root(_overview(sides, shown))
     # The library's own JSON: arrays are in base64 in it.
     return dict(page.to_json(deferred=False))
 
 
-def _chart(source: ColumnDataSource, shade: ColumnDataSource, shown: Any) -> Figure:
+def _chart(at: int, shown: Any) -> Figure:
     from bokeh.models import (
         BoxZoomTool,
+        ColumnDataSource,
         HoverTool,
         PanTool,
         Range1d,
@@ -71,23 +67,29 @@ def _chart(source: ColumnDataSource, shade: ColumnDataSource, shown: Any) -> Fig
     )
     from bokeh.plotting import figure
 
+    source = ColumnDataSource({name: [] for name in _COLUMNS}, name=f"rects{at}")
+    shade = ColumnDataSource({"url": [], "x": [], "y": [], "w": [], "h": []}, name=f"shade{at}")
     chart = figure(
-        name="chart",
-        height=460,
+        name=f"chart{at}",
+        height=300,
         sizing_mode="stretch_width",
         x_axis_type="datetime",
         x_range=shown,
-        y_range=Range1d(start=1, end=0, name="rows"),
+        y_range=Range1d(start=1, end=0, name=f"rows{at}"),
         tools=[],
         toolbar_location="above",
         output_backend="canvas",
+        # The page shows through: a white one, once drawn, leaves an edge on a dark page.
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
         lod_threshold=None,
         min_border_left=70,
     )
     chart.image_url(url="url", x="x", y="y", w="w", h="h", anchor="top_left", source=shade)
     jobs = chart.quad(
         left="left", right="right", bottom="bottom", top="top", fill_color="color",
-        fill_alpha=0.8, line_color="color", line_width=0.6, hover_line_color="#000000",
+        fill_alpha=0.8, line_color="color", line_width=0.6, hover_line_color="#e0218a",
         hover_fill_color="color", source=source, name="jobs",
     )  # fmt: skip
     hover = HoverTool(renderers=[jobs], tooltips=[(name, f"@{name}") for name in _HOVER])
@@ -106,13 +108,13 @@ def _chart(source: ColumnDataSource, shade: ColumnDataSource, shown: Any) -> Fig
     return chart
 
 
-def _overview(line: ColumnDataSource, shown: Any) -> Figure:
-    from bokeh.models import BasicTicker, Range1d, RangeTool
+def _overview(sides: int, shown: Any) -> Figure:
+    from bokeh.models import BasicTicker, ColumnDataSource, Range1d, RangeTool
     from bokeh.plotting import figure
 
     overview = figure(
         name="overview",
-        height=110,
+        height=130,
         sizing_mode="stretch_width",
         x_axis_type="datetime",
         x_range=Range1d(start=0, end=_DAY),
@@ -122,12 +124,15 @@ def _overview(line: ColumnDataSource, shown: Any) -> Figure:
         tools=[],
         toolbar_location=None,
         output_backend="canvas",
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
     )
-    # An area of steps would be the glyph for this; without points its script never ends.
-    overview.quad(
-        left="left", right="right", bottom=0, top="queue", fill_color="#3b7dd8", fill_alpha=0.6,
-        line_color=None, source=line,
-    )  # fmt: skip
+    for at in range(sides):
+        line = ColumnDataSource({"time": [], "queue": []}, name=f"line{at}")
+        overview.step(
+            x="time", y="queue", mode="after", line_width=1.4, source=line, name=f"queue{at}"
+        )
     tool = RangeTool(x_range=shown)
     tool.overlay.fill_color = "#e69f00"
     tool.overlay.fill_alpha = 0.22

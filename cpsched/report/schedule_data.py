@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.types import MISSING
 from cpsched.model.workload import Labels
+from cpsched.report.page import packed
 
 if TYPE_CHECKING:
     from cpsched.figures.lanes import Rectangles
@@ -68,7 +68,7 @@ def drawn(schedule: Schedule, focus: Window | None, budget: int) -> dict[str, An
     ran = schedule.start != MISSING
     total = float(held.sum())
     return {
-        "content": base64.b64encode(zlib.compress(text.encode(), 9)).decode(),
+        "content": packed(text),
         "jobs": int((kept & ran).sum()),
         "of": int(ran.sum()),
         "instant": int((ran & kept & (held == 0)).sum()),
@@ -123,6 +123,7 @@ def _axes(schedule: Schedule, rows: Rows, window: Window) -> dict[str, Any]:
 def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
     """Return the jobs that have rectangles, column by column, and the rectangles."""
     workload = schedule.workload
+    boxes = boxes.sorted_by_job()
     chosen, index = np.unique(boxes.job, return_inverse=True)
     # As jobs.parquet has it: the nodes each job had first.
     where = job_places(schedule)[1].take(chosen).to_pylist()
@@ -130,7 +131,6 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
         where = ["one pool"] * len(chosen)
     outcomes = {item.value: item.name.lower().replace("_", " ") for item in JobOutcome}
     texts = {
-        "id": _coded([str(name) for name in workload.job_id[chosen]]),
         **{
             key: _coded([label or "" for label in getattr(workload, key).take(chosen).decode()])
             for key in ("user", "queue", "name")
@@ -138,21 +138,24 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
         "where": _coded(where),
         "outcome": _coded([outcomes[code] for code in schedule.outcome[chosen].tolist()]),
     }
+    submit, start, end = (of[chosen] for of in (workload.submit, schedule.start, schedule.end))
     numbers = {
-        "submit": workload.submit[chosen],
-        "start": schedule.start[chosen],
-        "end": schedule.end[chosen],
+        # Differences are small numbers, which take less room: the page adds them up.
+        "submit": np.diff(submit, prepend=0),
+        "wait": start - submit,
+        "ran": np.where(end == MISSING, MISSING, end - start),
         "cores": nominal(schedule).width[chosen],
         "requested": workload.requested_time[chosen],
         "predicted": schedule.runtime_estimate[chosen],
     }
     return {
+        "ids": [_cut(str(name)) for name in workload.job_id[chosen]],
         "texts": texts,
         "jobs": {name: _optional(values) for name, values in numbers.items()},
         "rects": {
-            "job": index.tolist(),
-            "start": boxes.start.tolist(),
-            "end": boxes.end.tolist(),
+            "job": np.diff(index, prepend=0).tolist(),
+            "start": (boxes.start - start[index]).tolist(),
+            "length": (boxes.end - boxes.start).tolist(),
             "low": [round(value, 3) for value in boxes.low.tolist()],
             "high": [round(value, 3) for value in boxes.high.tolist()],
         },

@@ -8,16 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.figures import draw_gantt, draw_places, draw_schedule, draw_time
-from cpsched.figures.boxes import Box
 from cpsched.figures.calendar import marks
-from cpsched.figures.data import Series, by_size, means
+from cpsched.figures.data import Curve, Series, by_size, means
+from cpsched.figures.draw_tradeoff import Point, Value, front
 from cpsched.figures.focus import DAY, busiest
+from cpsched.figures.labels import spread
 from cpsched.figures.lanes import Rows, place
-from cpsched.figures.style import save, styled, wrapped
-from cpsched.metrics.steps import Distribution, StepFunction
+from cpsched.figures.looks import looks
+from cpsched.figures.style import COLOURS, INK, NARROW, PAPER, WIDE, save, styled, wrapped
+from cpsched.metrics.steps import StepFunction
 from cpsched.metrics.window import Window
 from cpsched.model.schedule import Segments
 from cpsched.model.topology import Topology, TopologyKind
@@ -28,18 +31,17 @@ from cpsched.study.study import Baseline
 JAN_2014 = 1388534400
 
 
-def test_a_box_of_values():
-    """Five numbers and a mean; no value, no box."""
-    box = Box.of(np.array([1, 2, 3, 4, 10]))
-    assert box == Box(low=1, quartile_1=2, median=3, quartile_3=4, high=10, mean=4, number=5)
-    assert Box.of(np.array([])) is None
-
-
-def test_a_box_over_time():
-    """As if every second were a value: 0 for 3 s, 5 for 1 s."""
-    box = Box.over_time(Distribution(np.array([0, 5]), np.array([3, 1])))
-    assert (box.low, box.quartile_1, box.median, box.quartile_3, box.high) == (0, 0, 0, 0, 5)
-    assert (box.mean, box.number) == (1.25, 4)
+def test_a_curve_has_all_jobs():
+    """Half of the jobs did not wait; the last point is the longest wait, of one job in ten."""
+    curve = Curve.of(np.array([0, 0, 0, 0, 0, 7, 8, 9, 10, 50]))
+    assert (curve.nines[0], curve.values[0]) == (0, 0)
+    assert curve.nines[-1] == 1
+    assert curve.values[-1] == 50
+    at = {share: curve.values[np.searchsorted(curve.nines, -np.log10(1 - share))]
+          for share in (0.3, 0.58, 0.78)}  # fmt: skip
+    assert list(at.values()) == [0, 7, 9]
+    assert len(Curve.of(np.array([])).values) == 0
+    assert Curve.of(np.array([3])).values.tolist()[-1] == 3
 
 
 def test_means_over_time_are_exact():
@@ -167,12 +169,15 @@ def test_long_names_are_broken_between_options():
     assert wrapped("x" * 25, 20) == "x" * 20 + "\n" + "x" * 5
 
 
+LOOK = looks([("easy", "requested")])["easy", "requested"]
+
+
 def _queues(*tops):
     """Return runs of dispatchers whose queues are as high as ``tops``, for a figure over time."""
     edges = np.array([0.0, 60.0, 120.0])
     return [
         SimpleNamespace(
-            dispatcher=f"d{top}", predictor="p", epoch=None,
+            dispatcher=f"d{top}", predictor="p", epoch=None, look=LOOK,
             queue_over_time=Series(edges=edges, values=np.array([0.0, top])),
         )
         for top in tops
@@ -184,10 +189,99 @@ def test_an_axis_over_time_has_plain_numbers(tops):
     """With a logarithm and without: not the formulas of the plotting library."""
     pytest.importorskip("matplotlib")
     with styled("t"):
-        figure = draw_time.draw(_queues(*tops), lambda run: run.queue_over_time, "jobs")
+        figure = draw_time.draw(_queues(*tops), lambda run: run.queue_over_time, "jobs", WIDE)
         text = save(figure, "svg").decode()
     assert "mathdefault" not in text
     assert (">1,000<" in text) == (max(tops) > 1000)
+
+
+def test_a_run_looks_the_same_everywhere():
+    """A colour a dispatcher, the baseline's that of text; a line style a predictor."""
+    runs = [(d, p) for d in ("easy", "sjf", "prb") for p in ("requested", "mean")]
+    found = looks(runs, [("easy", "requested"), ("easy", "mean")])
+    assert found["easy", "mean"].colour == INK
+    assert found["sjf", "mean"].colour == found["sjf", "requested"].colour != INK
+    assert len({look.colour for look in found.values()}) == 3
+    assert {look.dash for who, look in found.items() if who[1] == "mean"} != {"-"}
+    assert found["sjf", "mean"].name == "sjf, mean"
+    assert found["easy", "mean"].label == "easy, mean (baseline)"
+    assert looks([("sjf", "mean")])["sjf", "mean"].name == "sjf"
+    assert looks(runs[:4], runs[:2])["sjf", "mean"] == found["sjf", "mean"]
+
+
+def _contrast(one, other):
+    """Return the contrast of two colours, as WCAG 2 has it."""
+    from matplotlib.colors import to_rgb
+
+    def light(colour):
+        rgb = np.array(to_rgb(colour))
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_names_in_colour_can_be_read():
+    pytest.importorskip("matplotlib")
+    assert min(_contrast(colour, PAPER) for colour in (*COLOURS, INK)) >= 4.5
+
+
+@given(
+    boxes=st.lists(st.tuples(st.floats(0, 100), st.floats(1, 20)), min_size=1, max_size=9),
+    low=st.floats(-20, 20),
+)  # fmt: skip
+def test_names_beside_lines_never_overlap(boxes, low):
+    """They stay in their order, within the axes as long as there is room."""
+    at, high = (np.array(values) for values in zip(*boxes, strict=True))
+    top = low + 120
+    middles = spread(at, high, low, top)
+    order = np.argsort(at, kind="stable")
+    ends = middles[order] + high[order] / 2
+    begins = middles[order] - high[order] / 2
+    assert (begins[1:] >= ends[:-1] - 1e-6).all()
+    if high.sum() <= 120:
+        assert begins[0] >= low - 1e-6
+        assert ends[-1] <= top + 1e-6
+
+
+def test_names_stay_where_they_are_if_there_is_room():
+    assert spread(np.array([50.0, 10.0]), np.array([8.0, 8.0]), 0, 100).tolist() == [50, 10]
+    assert spread(np.array([50.0, 50.0]), np.array([8.0, 8.0]), 0, 100).tolist() == [46, 54]
+
+
+def test_the_front_is_of_the_runs_that_nothing_beats_in_both():
+    points = [
+        Point(look=LOOK, slowdown=Value(mean=slowdown), tail=Value(mean=tail))
+        for slowdown, tail in ((2, 9), (1, 10), (3, 9), (4, 1), (1, 12))
+    ]
+    assert [(one.slowdown.mean, one.tail.mean) for one in front(points)] == [
+        (1, 10), (2, 9), (4, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_no_name_of_a_line_covers_another(width):
+    """Twelve lines that end together; eight have names."""
+    pytest.importorskip("matplotlib")
+    whole = looks([(f"a dispatcher with a name {n}", "p") for n in range(12)])
+    runs = [
+        SimpleNamespace(dispatcher=who[0], look=look, epoch=None,
+                        queue_over_time=Series(edges=np.array([0.0, 60.0]), values=np.array([3.0])))
+        for who, look in whole.items()
+    ]  # fmt: skip
+    with styled("t"):
+        figure = draw_time.draw(runs, lambda run: run.queue_over_time, "jobs", width, grey=runs[8:])
+        text = save(figure, "svg").decode()
+        figure.draw_without_rendering()
+    assert all((f"name {n}: 3<" in text or f"{n}: 3<" in text) == (n < 8) for n in range(12))
+    boxes = [one.get_window_extent() for one in figure.axes[0].artists]
+    boxes += [one.get_window_extent() for key in figure.legends for one in key.get_texts()]
+    assert len(boxes) == 8
+    for at, one in enumerate(boxes):
+        assert one.y0 >= 0
+        assert one.x1 <= figure.bbox.x1
+        assert not any(one.overlaps(other.padded(-1)) for other in boxes[:at])
 
 
 def test_charts_of_nodes_share_their_colours():
@@ -222,11 +316,13 @@ def test_the_baseline_may_name_one_part_only():
     """Then the run of each other part is compared with its own."""
 
     class Result:
+        dispatcher, predictor = "EASY", "W"
         labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
 
     def of(**base):
         class Results:
             baseline = Baseline(**base)
+            runs = (Result,)
 
         return is_baseline(Results, Result)
 
@@ -260,8 +356,9 @@ def runs_folder_with_labels(tmp_path):
         from dataclasses import replace
 
         result = replace(collect(tmp_path).runs[0], dispatcher="$x^2$ <b>")
-        data = figures.read(load_run(tmp_path / "runs" / "one"), result)
-        return list(figures.draw("a on b", [data], ["svg"]))
+        look = figures.looks([("$x^2$ <b>", "p")])["$x^2$ <b>", "p"]
+        data = figures.read(load_run(tmp_path / "runs" / "one"), result, look)
+        return list(figures.draw("a on b", [data], ["svg"]).values())
 
     return draw
 

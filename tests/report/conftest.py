@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
@@ -46,3 +47,36 @@ def page(runs_folder, tmp_path_factory) -> Path:
     from cpsched.report.make import make_report
 
     return make_report(runs_folder, out=tmp_path_factory.mktemp("out")).page
+
+
+#: Ten runs: names as long as people make them, and two that know something of the runtimes.
+TEN = (
+    "easy", "fifo", "easy:backfill=sjf", "prb:priority=slowdown", "easy:allocator=best-fit",
+    "prb:priority=slowdown,allocator=consolidate", "fifo:allocator=consolidate",
+    "easy:backfill=sjf,allocator=consolidate", "conservative", "conservative:allocator=best-fit",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def ten_runs(tmp_path_factory) -> Path:
+    """The report of ten runs of a few thousand jobs, with all that a page has."""
+    pytest.importorskip("bokeh")
+    pytest.importorskip("matplotlib")
+    from cpsched.report.make import make_report
+
+    rng = np.random.default_rng(1)
+    rows = [
+        (int(at), int(cores), int(runtime), int(runtime * 2))
+        for at, cores, runtime in zip(
+            np.sort(rng.integers(0, 12 * 86400, 3000)), 2 ** rng.integers(0, 8, 3000),
+            rng.lognormal(7.5, 1.6, 3000).clip(1, 80_000), strict=True,
+        )
+    ]  # fmt: skip
+    names = [f"user{one:03d}" for one in rng.integers(0, 60, 3000)]
+    queues = [("debug", "parallel", "long")[min(int(one // 3600), 2)] for _, _, one, _ in rows]
+    log = jobs(*rows, user=names, queue=queues, epoch=1_400_000_000)
+    folder = tmp_path_factory.mktemp("ten")
+    for at, dispatcher in enumerate(TEN):
+        done = run(log, machine(*[(16,)] * 32), dispatcher)
+        save_run(done, folder / f"{at} run", arguments={"workload": "site log", "machine": "tiny"})
+    return make_report(folder, out=tmp_path_factory.mktemp("out"), baseline="easy").page

@@ -22,7 +22,7 @@ return texts.join("\\n");
 """
 #: Where the middle of the first rectangle is, in the window.
 _MIDDLE = """
-const view = Bokeh.index.get_by_id(chart.main.id), data = chart.rects.data;
+const side = chart.sides[0], view = Bokeh.index.get_by_id(side.main.id), data = side.rects.data;
 const middle = (a, b) => (a + b) / 2;
 const frame = view.frame, box = view.el.getBoundingClientRect();
 const at = arguments[0];
@@ -45,10 +45,13 @@ def window(chromium, page):
 def test_it_renders_without_an_error(window):
     """Figures, tables and the chart are there; the console has no warning and no error."""
     count = "return document.querySelectorAll(arguments[0]).length"
-    assert window.execute_script(count, "figure svg") > 8
+    assert window.execute_script(count, "figure svg") > 12
     assert window.execute_script(count, "table.sortable tbody tr") > 10
-    assert window.execute_script("return chart.main.left[0].major_label_overrides.get(1)") == "n1"
-    assert window.execute_script("return chart.rects.data.left.length") > 30
+    assert (
+        window.execute_script("return chart.sides[0].main.left[0].major_label_overrides.get(1)")
+        == "n1"
+    )
+    assert window.execute_script("return chart.sides[0].rects.data.left.length") > 30
     assert [line for line in window.get_log("browser") if line["level"] != "INFO"] == []
 
 
@@ -61,8 +64,8 @@ def test_nothing_comes_from_a_network(window):
 def test_a_click_on_a_heading_sorts(window):
     """Numbers by size, and a second click turns the order round."""
     column = """
-    const heads = [...document.querySelectorAll("main table")[0].querySelectorAll("th")];
-    const head = heads.find((one) => one.textContent.includes("mean wait"));
+    const heads = [...document.querySelectorAll("main table")[0].querySelectorAll("thead th")];
+    const head = heads.find((one) => one.textContent.includes("Mean wait"));
     head.querySelector("button").click();
     const rows = [...head.closest("table").tBodies[0].rows];
     return rows.map((row) => Number(row.cells[head.cellIndex].dataset.value));
@@ -92,10 +95,10 @@ def test_ratios_sort_as_numbers(window):
 def test_days_are_counted_beyond_a_year(window):
     """Of a log without dates: the 400th day is day 400, and every day shown is named."""
     labels = """
-    chart.data.window = [0, 800 * 86400];
+    chart.window = [0, 800 * 86400];
     chart.shown.setv({ bounds: null, start: 1000 * arguments[0], end: 1000 * arguments[1] });
     chart.count();
-    return [...chart.main.below[0].major_label_overrides.values()];
+    return [...chart.sides[0].main.below[0].major_label_overrides.values()];
     """
     day = 86400
     assert window.execute_script("return chart.data.epoch") is None
@@ -110,9 +113,9 @@ def test_hovering_a_job_shows_it_and_names_are_text(window):
     """A user called like a script is shown as it is called."""
     window.execute_script(
         "document.documentElement.style.scrollBehavior = 'auto';"
-        "document.getElementById('chart').scrollIntoView()"
+        "document.getElementById('chart0').scrollIntoView()"
     )
-    users = window.execute_script("return chart.rects.data.user")
+    users = window.execute_script("return chart.sides[0].rects.data.user")
     at = next(index for index, user in enumerate(users) if "script" in user)
     x, y = window.execute_script(_MIDDLE, at)
     actions = ActionChains(window)
@@ -148,9 +151,7 @@ def test_no_name_is_run(window):
 
 def test_a_day_can_be_looked_at(window):
     """The buttons move what is shown, within the log."""
-    shown = (
-        "return [chart.shown.start, chart.shown.end, ...chart.data.window.map((s) => chart.ms(s))]"
-    )
+    shown = "return [chart.shown.start, chart.shown.end, ...chart.window.map((s) => chart.ms(s))]"
     press = "document.querySelector(`[data-show=${arguments[0]}]`).click();"
     window.execute_script("chart.move(100, 400)")
     assert window.execute_script(shown)[:2] == [100_000, 400_000]
@@ -164,15 +165,15 @@ def test_a_day_can_be_looked_at(window):
 
 def test_another_run_and_the_other_theme(window):
     """A run is drawn when it is chosen; axes take the page's colours."""
-    before = window.execute_script("return chart.rects.data.left.join()")
+    before = window.execute_script("return chart.sides[0].rects.data.left.join()")
     window.execute_script(
-        "const box = document.getElementById('run'); box.value = '1';"
+        "const box = document.querySelector('select.run'); box.value = '1';"
         "box.dispatchEvent(new Event('change'))"
     )
     WebDriverWait(window, 20).until(
-        lambda one: one.execute_script("return chart.rects.data.left.join()") != before
+        lambda one: one.execute_script("return chart.sides[0].rects.data.left.join()") != before
     )
-    ink = "return chart.main.left[0].major_label_text_color"
+    ink = "return chart.sides[0].main.left[0].major_label_text_color"
     light = window.execute_script(ink)
     window.execute_script("document.getElementById('theme').click()")
     assert window.execute_script(ink) != light
