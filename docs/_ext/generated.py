@@ -45,7 +45,10 @@ def _section(title: str, entry: registry.Entry) -> str:
         if text := getattr(thing, attribute, ""):
             lines.append(f"{label}: {_markdown(text)}.")
     if inspect.isclass(thing) and (options := _options(thing)):
-        lines.append(_table(("option", "default", "meaning"), options))
+        said = [option for option in options if option[-1]]
+        lines.append(_table(("option", "default", "meaning"), said))
+        if rest := ", ".join(name for name, _, meaning in options if not meaning):
+            lines.append(f"Also: {rest}.")
     return "\n\n".join(lines)
 
 
