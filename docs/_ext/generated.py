@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from commands import commands
 from numpydoc.docscrape import ClassDoc
+from sphinx.pycode import ModuleAnalyzer
 
 from cpsched import registry, systems
+from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,6 +98,13 @@ def shipped_systems(_: str, __: int) -> str:
     return _table(("name", "machine", "nodes", "in all"), rows)
 
 
+def rules(_: str, __: int) -> str:
+    """Return a table of the verifier's rules, by the text behind each in the code."""
+    texts = ModuleAnalyzer.for_module(Rule.__module__).find_attr_docs()
+    rows = [(f"`{rule}`", _markdown(" ".join(texts["Rule", rule.name]))) for rule in Rule]
+    return _table(("rule", "what must hold"), rows)
+
+
 def _first_paragraph(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n\n")[0]
 
@@ -112,7 +121,12 @@ def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-_MAKERS = {"commands": commands, "registered": registered, "systems": shipped_systems}
+_MAKERS = {
+    "commands": commands,
+    "registered": registered,
+    "systems": shipped_systems,
+    "rules": rules,
+}
 
 
 def _fill(_: Sphinx, page: str, source: list[str]) -> None:
