@@ -18,7 +18,10 @@ _NARROWEST = 12
 #: Where names are broken: between options, or if that is not enough, within one.
 _BREAKS = (re.compile(r"(?<=[,:;/ ])"), re.compile(r"(?<=[=_-])"))
 #: How a column of a page is aligned: of numbers, and of names.
-_ALIGNED = (' style="text-align: right"', ' style="text-align: left"')
+_ALIGNED = tuple(
+    f' style="text-align: {side}; padding: 0.1em 0.6em; white-space: {space}"'
+    for side, space in (("right", "nowrap"), ("left", "normal"))
+)
 _HTML_CAPTION = '<caption style="caption-side: top; text-align: left">{}</caption>'
 #: So many seconds need no parts of them.
 _SECONDS = 10
@@ -139,7 +142,8 @@ class Table:
         aligned = [_ALIGNED[column.is_text and not column.sorted_by] for column in self.columns]
         rows = zip(*(column.cells() for column in self.columns), strict=True)
         caption = _HTML_CAPTION.format(escape(self.caption)) if self.caption else ""
-        head = _html_row("th", heads, aligned)
+        above = [style.replace("nowrap", "normal") for style in aligned]
+        head = _html_row("th", heads, above)
         body = "".join(_html_row("td", row, aligned) for row in rows)
         return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
 

@@ -12,6 +12,7 @@ from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.model.jobtable import JobTable
 from cpsched.prediction import HORIZONS, LEVELS
 from cpsched.spec import Spec, build
+from cpsched.words import brief, counted, duration
 from predictors.accuracy import Accuracy, accuracy
 from predictors.distribution_scores import (
     ChanceScore,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 WARMUP = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Evaluation:
     """
     A predictor's answers on a log, and how good they were; A jobs.
@@ -83,6 +84,13 @@ class Evaluation:
     stats: Mapping[str, int]
     provenance: Mapping[str, str]
     cpu_us: float
+
+    def __repr__(self) -> str:
+        told = ""
+        if self.overall.mean_error_s is not None and self.overall.close is not None:
+            mean = duration(self.overall.mean_error_s)
+            told = f", mean error {mean}, {self.overall.close:.0%} within a fifth of the runtime"
+        return f"<Evaluation of {brief(self.predictor)}: {counted(self.overall.jobs, 'job')}{told}>"
 
 
 def evaluate(

@@ -203,7 +203,7 @@ class System:
         groups = [(group, number, *held) for (group, held), number in kinds.items()]
         names, numbers, *amounts = zip(*groups, strict=True)
         columns = [
-            Column(kind, "", tuple(amount(kind, one) for one in held) if kind == "mem" else held)
+            Column(kind, "", tuple(_memory(one) for one in held) if kind == "mem" else held)
             for kind, held in zip(self.resources, amounts, strict=True)
         ]
         front = (Column("group", "", tuple(map(brief, names))), Column("nodes", "", numbers))
@@ -309,6 +309,11 @@ class System:
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything that can change a schedule."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+
+def _memory(amount_kb: int) -> str:
+    """Return memory for people, without saying again what it is."""
+    return amount("mem", amount_kb).removesuffix(" mem")
 
 
 #: Of queues; what most of them do not say, so that digests stay what they were.

@@ -26,8 +26,9 @@ from cpsched.study.log_study import study_of_log
 from cpsched.study.names import plain
 from cpsched.study.readable import main_table
 from cpsched.study.reader import SavedRun, load_run
+from cpsched.study.results import collect
 from cpsched.study.store import Store
-from cpsched.study.study import as_label
+from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables
 from cpsched.study.writer import save_run
 from cpsched.words import brief, counted
@@ -212,8 +213,8 @@ def compare_runs(
         The runs; by name where two have the same dispatcher and predictor, or to call their
         dispatchers something else.
     baseline
-        The dispatcher to compare with, by its specification or that name; by default that of the
-        first run.
+        The dispatcher to compare with, by its specification or that name; by default all are
+        compared with the first run.
     out
         A new folder for the runs; by default a temporary one, removed with the result.
 
@@ -239,10 +240,21 @@ def compare_runs(
         save_run(run, folder / "runs" / slug, arguments={"dispatcher": label})
     if not len(named):
         raise RunError("there are no runs to compare")
-    return _comparison(folder, baseline, passing=passing)
+    return _comparison(folder, baseline or _first(folder), passing=passing)
 
 
-def _comparison(folder: Path, baseline: str | None = None, *, passing: bool) -> Comparison:
+def _first(folder: Path) -> Baseline:
+    """Return the first run as what others are compared with: its dispatcher and predictor."""
+    runs = collect(folder).runs
+    axes = ("dispatcher", "predictor")
+    if len({(run.dispatcher, run.predictor) for run in runs}) == 1:
+        axes = ("workload", "system")
+    return Baseline(**{axis: getattr(runs[0], axis) for axis in axes})
+
+
+def _comparison(
+    folder: Path, baseline: str | Baseline | None = None, *, passing: bool
+) -> Comparison:
     found = Comparison(folder=folder, tables=make_tables(folder, baseline))
     if passing:
         weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)

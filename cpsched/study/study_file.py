@@ -435,7 +435,11 @@ def _baseline(
     system = section.choice("system", list(dict.fromkeys(names)), None)
     section.finish()
     if dispatcher is predictor is workload is system is None:
-        dispatcher = dispatchers[0].label
+        # With one dispatcher there is nothing but the predictors to compare.
+        if len(dispatchers) == 1 and len(predictors) > 1:
+            predictor = next(iter(predictors))
+        else:
+            dispatcher = dispatchers[0].label
     return Baseline(dispatcher=dispatcher, predictor=predictor, workload=workload, system=system)
 
 

@@ -11,6 +11,7 @@ from cpsched.study.comparisons import COLUMNS, comparisons
 from cpsched.study.front import fronts
 from cpsched.study.gains import gains
 from cpsched.study.results import COUNTS, LABELS, Results, collect, mean
+from cpsched.study.study import Baseline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,14 +116,15 @@ class Tables:
         }
 
 
-def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
+def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> Tables:
     """
     Return the tables of a study's folder, made of its run folders alone.
 
     Parameters
     ----------
     baseline
-        Label of the dispatcher that others are compared with, instead of the study's own.
+        What runs are compared with instead of the study's own: the label of a dispatcher, or
+        labels of more.
 
     Raises
     ------
@@ -157,7 +159,10 @@ def make_tables(folder: str | Path, baseline: str | None = None) -> Tables:
     )
 
 
-def _compared_with(dispatcher: str | None, results: Results) -> Results:
+def _compared_with(baseline: str | Baseline | None, results: Results) -> Results:
+    if isinstance(baseline, Baseline):
+        return replace(results, baseline=baseline)
+    dispatcher = baseline
     if dispatcher is None:
         return results
     there = list(dict.fromkeys(run.dispatcher for run in results.runs))

@@ -111,6 +111,17 @@ def test_finished_runs_are_compared_with_a_dispatcher_of_ones_own():
     assert other.tables.results.baseline.dispatcher == "plain"
 
 
+def test_runs_that_differ_in_the_predictor_alone_are_compared():
+    """There was no finding: each was compared with the dispatcher's run of its own predictor."""
+    runs = [simulate(four_jobs(), four_cores(), predictor=one) for one in ("requested", "last-2")]
+    for found in (
+        compare_runs(runs),
+        compare(four_jobs(), four_cores(), predictors=["requested", "last-2"]),
+    ):
+        assert found.finding
+        assert {row["base_predictor"] for row in found.tables.differences.rows()} == {"requested"}
+
+
 def test_a_comparison_shows_its_finding_and_its_tables():
     found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
     shown = parsed(found._repr_html_())

@@ -80,6 +80,12 @@ def test_the_first_predictor_is_good_for_one_simulation(tmp_path):
     assert said.split() == ["check_survives_saving", "check_memory_is_bounded"]
 
 
+def test_the_first_dispatcher_is_compared_with_easy(tmp_path):
+    """The guide did not say how."""
+    blocks = _blocks("write-a-dispatcher.md", "python")[:2]
+    assert "widest-first" in _run(tmp_path, "-c", "\n".join(blocks))
+
+
 def test_training_as_the_guide_does_it(tmp_path):
     """A model file comes out, under the name that is then used."""
     (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "train(" in b)
@@ -90,7 +96,11 @@ def test_training_as_the_guide_does_it(tmp_path):
 def test_an_estimator_as_the_guide_makes_it_a_predictor(tmp_path):
     """One line, and it simulates and is scored."""
     (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "from_estimator(" in b)
-    assert "ChanceScore(share=0." in _run(tmp_path, "-c", block)
+    block += "print(evaluate(fitted, starts_of(fitted), runtimes))\n"
+    said = _run(tmp_path, "-c", block)
+    assert "ChanceScore(share=0." in said
+    # It used to be the whole arrays.
+    assert "<Evaluation of RandomForestRegressor: 900 jobs, mean error " in said
 
 
 def test_embedding_as_the_guide_does_it(tmp_path):
