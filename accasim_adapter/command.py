@@ -43,7 +43,7 @@ def import_command(
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
     from cpsched.cli.report import width
-    from cpsched.report.run_tables import comparison
+    from cpsched.metrics.leading import Figures, leading_table
     from cpsched.study import save_run
     from cpsched.study.folder import check_target
 
@@ -59,6 +59,6 @@ def import_command(
     summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
     echo(f"{len(run.schedule.workload):,} jobs of {escaped(schedule.name)}")
     echo("")
-    echo(comparison([(run.dispatcher, run.predictor, summary)]).text(width=width()))
+    echo(leading_table("", [Figures.of(summary)]).text(width=width()))
     echo("")
     echo(f"{escaped(str(out))}: the run; cpsched verify says whether it is right")

@@ -7,13 +7,15 @@ runs; these do not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from cpsched.model.types import AnyArray, BoolArray
 
@@ -23,6 +25,19 @@ _TYPES = {
     "int8": pa.int8(),
     "float64": pa.float64(),
 }
+
+
+def read_file(path: Path, columns: Sequence[str] | None = None, **how: Any) -> pa.Table:
+    """
+    Return a Parquet file, or some of its columns; ``pyarrow.parquet.read_table`` imports pandas.
+
+    Parameters
+    ----------
+    how
+        Arguments of ``pyarrow.parquet.ParquetFile``.
+    """
+    with pq.ParquetFile(path, **how) as file:
+        return file.read(columns=None if columns is None else list(columns), use_threads=False)
 
 
 def numbers(values: AnyArray, known: BoolArray | None = None) -> pa.Array:

@@ -120,7 +120,7 @@ class Table:
             widths = _widths(self.columns[:names], columns[:names], width // 2)
             widths += map(_widest, columns[names:])
             parts = _parts(self.columns, widths, width)
-        left = [column.is_text for column in self.columns]
+        left = [column.is_text and not column.sorted_by for column in self.columns]
         texts = ["\n".join(_lines(columns, widths, left, part)) for part in parts]
         return "\n".join([*self._above(), "\n\n".join(texts)])
 

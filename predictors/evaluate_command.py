@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +10,9 @@ import typer
 
 from cpsched.atomic_files import check_new_file, replacing
 from cpsched.cli.options import AsJson, Log, Overwrite, Seed, grouped
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import display
-from cpsched.cli.report import left_out
+from cpsched.cli.report import not_simulated
 from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
 
@@ -105,7 +104,7 @@ def evaluate_command(
         _write(out, fitted, evaluations)
     figures = [] if plots is None else _draw(plots, fitted, evaluations)
     if as_json:
-        echo(json.dumps(_as_json(starts, evaluations), indent=1))
+        print_json("evaluate", _as_json(starts, evaluations))
     else:
         _print(fitted, starts, evaluations)
         if out is not None:
@@ -117,7 +116,10 @@ def evaluate_command(
 def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
     """Return the lines that say what was predicted, in which order, and what was left out."""
     workload = fitted.workload
-    lines = [f"{escaped(workload.title)}: {counted(len(workload), 'job')}", *left_out(fitted)]
+    lines = [
+        f"{escaped(workload.title)}: {counted(len(workload), 'job')}",
+        *not_simulated(workload, dict(fitted.rejected)),
+    ]
     if starts.simulated:
         lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
     elif starts.assumed:

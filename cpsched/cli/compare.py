@@ -13,18 +13,22 @@ from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
 from cpsched.cli.options import (
     Allocator,
+    AsJson,
     Dispatchers,
     Format,
     Part,
     Predictors,
     Rules,
     SkipBadLines,
+    Stats,
     StudyFolder,
     Systems,
+    WithReport,
     grouped,
 )
-from cpsched.cli.output import counted, echo, escaped
-from cpsched.cli.progress import study_bars
+from cpsched.cli.output import counted, echo, print_json
+from cpsched.cli.progress import steps, study_bars
+from cpsched.cli.results import results_as_data, show_results
 from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -75,11 +79,14 @@ def command(
     rules: Rules,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
+    stats: Stats = False,
+    report: WithReport = True,
+    as_json: AsJson = False,
 ) -> None:
     """
-    Carry out the runs of a study that are missing, and write tables of all.
+    Make the missing runs of a study, compare all with a baseline, and write tables and a report.
 
-    Options from --system on are for a job log: a study's file says so itself.
+    Options from --system on are for a job log: a study's file has its own.
     """
     from cpsched.study import load_study
 
@@ -102,12 +109,29 @@ def command(
         wanted = study_of_log(study, given, part, several_systems=True)
     else:
         wanted = narrowed(_of_file(load_study(study), given), part)
-    carry_out_and_show(wanted, out, jobs=jobs, scheduler=scheduler)
+    carry_out_and_show(
+        wanted,
+        out,
+        jobs=jobs,
+        scheduler=scheduler,
+        stats=stats,
+        report=report,
+        as_json=as_json,
+    )
 
 
-def carry_out_and_show(study: Study, out: Path, *, jobs: int, scheduler: str | None = None) -> None:
+def carry_out_and_show(
+    study: Study,
+    out: Path,
+    *,
+    jobs: int,
+    scheduler: str | None = None,
+    stats: bool = False,
+    report: bool = True,
+    as_json: bool = False,
+) -> None:
     """
-    Make the runs of a study that are missing, write the tables of all, and print what came of it.
+    Make the missing runs of a study, write tables and the report of all, and print the results.
 
     Raises
     ------
@@ -116,12 +140,12 @@ def carry_out_and_show(study: Study, out: Path, *, jobs: int, scheduler: str | N
     """
     from cpsched.study import carry_out, make_tables, write_tables
 
-    written: list[tuple[Tables, list[Path]]] = []
+    made: list[Tables] = []
 
     def tables_of(outcome: Outcome) -> None:
         if outcome.folders:
-            tables = make_tables(out)
-            written.append((tables, write_tables(tables, out / "tables")))
+            made.append(make_tables(out))
+            write_tables(made[0], out / "tables")
 
     with study_bars() as (watch, display):
         outcome = carry_out(
@@ -134,10 +158,35 @@ def carry_out_and_show(study: Study, out: Path, *, jobs: int, scheduler: str | N
             finish=tables_of,
         )
     complain_about(outcome)
-    for tables, files in written:
-        show(outcome, tables, files)
+    page = _report(out) if made and report else None
+    if as_json:
+        data = results_as_data(made[0]) if made else {}
+        print_json("results", {**data, "report": None if page is None else str(page)})
+    elif made:
+        _show(outcome, made[0], out, page, stats=stats)
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
+
+
+def _report(out: Path) -> Path | None:
+    """Write the report, where what draws it is installed; None where it is not."""
+    from importlib.util import find_spec
+
+    if any(find_spec(library) is None for library in ("matplotlib", "bokeh")):
+        return None
+    from cpsched.report.make import make_report
+
+    with steps() as progress:
+        return make_report(out, progress=progress).page
+
+
+def _show(outcome: Outcome, tables: Tables, out: Path, page: Path | None, *, stats: bool) -> None:
+    done = outcome.runs - outcome.kept - len(outcome.failed)
+    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
+    echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
+    show_results(tables, stats=stats)
+    echo(f"\nTables: {out / 'tables'}")
+    echo(f"Report: {page or f'cpsched report {shlex.quote(str(out))} makes one'}")
 
 
 def _is_log(study: str) -> bool:
@@ -157,38 +206,10 @@ def _is_log(study: str) -> bool:
 
 
 def _of_file(study: Study, given: Mapping[str, Any]) -> Study:
-    """Return a study; what its file says is not said again."""
+    """Return a study; options that only a log takes are refused."""
     for name, value in given.items():
         if value is not None:
             option = {"systems": "system", "dispatchers": "dispatcher", "predictors": "predictor"}
             flag = "--" + option.get(name, name).replace("_", "-")
-            raise ConfigError("is for a job log; a study's file says so itself", key=flag)
+            raise ConfigError("is for a job log; set this in the study's file", key=flag)
     return study
-
-
-def show(outcome: Outcome, tables: Tables, files: list[Path]) -> None:
-    """Print what came of a study."""
-    from cpsched.cli.report import width
-    from cpsched.study.allocators import unequal
-    from cpsched.study.conclusion import conclusions
-    from cpsched.study.readable import GAINS, main_table
-
-    made = outcome.runs - outcome.kept - len(outcome.failed)
-    parts = [f"{counted(outcome.runs, 'run')}: {made:,} made", f"{outcome.kept:,} already done"]
-    echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    runs = tables.results.runs
-    seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
-    for workload, predictor, note in sorted(seen):
-        echo(f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}")
-    mixed = unequal((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
-    if mixed is not None:
-        echo(escaped(mixed))
-    for titled in main_table(tables):
-        of_groups = titled.title.startswith(GAINS)
-        title = f"{titled.place}: {titled.title}" if of_groups else titled.place
-        echo(f"\n{escaped(title)}\n\n{titled.table.text(width=width())}")
-    folder = files[0].parent
-    echo(f"\nFigures and a report: cpsched report {escaped(shlex.quote(str(folder.parent)))}")
-    echo(f"Tables: {escaped(str(folder))}\n")
-    for line in conclusions(tables):
-        echo(escaped(line))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +20,7 @@ from cpsched.cli.options import (
     second_of,
     settings_of,
 )
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.what_if import baseline_of
 
 if TYPE_CHECKING:
@@ -79,7 +78,10 @@ def command(
             prepare=dump,
             observers=observers,
         )
-    echo(json.dumps(about.to_dict(), indent=1) if as_json else text(about, width()))
+    if as_json:
+        print_json("explain", about.to_dict())
+    else:
+        echo(text(about, width()))
     if dump is not None and dump_model is not None:
         dump.write(dump_model, about)
         if not as_json:

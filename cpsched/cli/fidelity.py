@@ -23,7 +23,7 @@ from cpsched.cli.options import (
     grouped,
     moment,
 )
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import study_bars
 from cpsched.cli.report import width
 from cpsched.cli.what_if import baseline_of
@@ -118,7 +118,7 @@ def command(
         found = told(checked, study, examples)
     files = write_files(checked, found, out)
     if as_json:
-        echo(json.dumps(json.loads(files[0].read_text(encoding="utf-8")), indent=1))
+        print_json("fidelity", json.loads(files[0].read_text(encoding="utf-8")))
         return
     for line in _lines(checked):
         echo(line)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import re
 from textwrap import wrap
 from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.completion import complete_name, names_of
+from cpsched.cli.options import AsJson
+from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.report import totals, width
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, UnknownNameError
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 Kind = Literal[
@@ -26,6 +29,31 @@ Kind = Literal[
     "changes",
     "systems",
 ]
+#: What each kind is, in the order of the overview.
+_KINDS = {
+    "dispatchers": "decide which waiting jobs start (-d)",
+    "predictors": "say how long jobs will run (-p)",
+    "allocators": "choose the nodes of a job that starts (--allocator)",
+    "priorities": "order the queue (-d easy:priority=NAME)",
+    "systems": "machines that come with cpsched (--system)",
+    "traces": "formats of job logs that are read (--format)",
+    "formats": "formats that runs are written in besides (simulate --format)",
+    "generators": "make synthetic job logs (workload generate)",
+    "runtime_models": "say how long jobs run on other nodes (--runtime-model)",
+    "outages": "say when nodes are down (--outages)",
+    "changes": "what what-if can change",
+}
+_BEGIN = """\
+Where to begin, on your own log:
+  easy                                          EASY backfilling, what most sites run: the baseline
+  easy:priority=urgency,reserve=requested       much lower slowdowns for as little computing
+  rollout -p user-history                       low slowdowns at bounded waits, for more computing
+prb, cph and their kind can lose to plain easy on an overloaded machine. Whatever you choose, look
+at the longest wait before the mean: letting a few jobs wait very long makes good means."""
+
+
+#: A reference in a docstring: its last word is the name.
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 
 
 class _Row(NamedTuple):
@@ -37,14 +65,63 @@ class _Row(NamedTuple):
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    kind: Annotated[
+        Kind | None, typer.Argument(help="What to list; without it, what there is to list.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One of them: what its options mean.", autocompletion=complete_name),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """List what is registered: what it is, the options it takes, and when to use a dispatcher."""
+    """List what there is to choose from: what it is, its options, and when to use a dispatcher."""
+    if kind is None:
+        _overview(as_json=as_json)
+        return
     rows = _systems() if kind == "systems" else _registered(kind)
+    if name is not None:
+        rows = [row for row in rows if row.name == name]
+        if not rows:
+            raise UnknownNameError(kind.removesuffix("s").replace("_", " "), name, names_of(kind))
+    if as_json:
+        print_json("list", {"kind": kind, "names": [row._asdict() for row in rows]})
+        return
     margin = max((len(row.name) for row in rows), default=0) + 2
     for row in rows:
         for line in _aligned(row, margin):
             echo(line)
+    if name is not None and kind != "systems":
+        for option, words in _meanings(kind, name):
+            for line in _aligned(_Row(f"  {option}", words), 4 + len(option)):
+                echo(line)
+
+
+def _overview(*, as_json: bool) -> None:
+    names = {kind: names_of(kind) for kind in _KINDS}
+    if as_json:
+        print_json("list", {"kinds": names})
+        return
+    for kind, words in _KINDS.items():
+        echo(f"cpsched list {kind:<15} {len(names[kind]):>3}  {words}")
+    echo(f"\ncpsched list KIND NAME says what the options of one mean.\n\n{_BEGIN}")
+
+
+def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
+    """Return what a docstring says of each option, with its default."""
+    from cpsched import registry
+    from cpsched.spec import options_of
+
+    known = options_of(kind, name)
+    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.getdoc(registry.load(kind, name)) or "")
+    told = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
+    found: dict[str, str] = {}
+    for one in re.finditer(r"(?m)^(\S.*)\n((?:(?:[ ]+.*)?(?:\n|$))*)", told):
+        for option in one[1].partition(" :")[0].split(", "):
+            if option in known:
+                found[f"{option}={_shown(known[option])}"] = _one_line(
+                    _ROLE.sub(r"\1", one[2]).replace("``", "")
+                )
+    return list(found.items())
 
 
 def _aligned(row: _Row, margin: int) -> list[str]:

@@ -56,11 +56,16 @@ def narrowed(study: Study, part: Part) -> Study:
     return study.narrowed(part.first, moment("--from", part.start), moment("--to", part.end))
 
 
-def say_what_is_assumed(study: Study) -> None:
+def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
     """
     Check all changes to the log, and say what Slurm's policy does not know of it.
 
     Of scenarios it is said which limits come to count, or count no more, besides those changed.
+
+    Parameters
+    ----------
+    aloud
+        Whether to print it; the checks are made in any case.
 
     Raises
     ------
@@ -76,7 +81,7 @@ def say_what_is_assumed(study: Study) -> None:
     for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
         jobs_of(inputs)
     policy = _policy(first.dispatcher)
-    if policy is None:
+    if policy is None or not aloud:
         return
     for line in assumed_of(fitted, first.dispatcher):
         echo(escaped(line))
@@ -107,10 +112,17 @@ def _policy(specification: str) -> Policy | None:
     return dispatcher.policy if isinstance(dispatcher, Slurm) else None
 
 
-def complain_about(outcome: Outcome) -> None:
-    """Say what was not whole, and what failed, once for each error."""
+def complain_about(outcome: Outcome, *, kept: bool = True) -> None:
+    """
+    Say what was damaged, and what failed, once for each error.
+
+    Parameters
+    ----------
+    kept
+        Whether the folder stays, so that its files can be named.
+    """
     for folder in outcome.damaged:
-        complain(f"a run was not whole and is made again; what there was of it: {folder}")
+        complain(f"a run was damaged and is made again; the old one is in {folder}")
     by_error: dict[str, list[Any]] = {}
     for failure in outcome.failed:
         by_error.setdefault(failure.error, []).append(failure)
@@ -119,4 +131,4 @@ def complain_about(outcome: Outcome) -> None:
         where = str(failures[0].file)
         if len(failures) > 1:
             what, where = f"{counted(len(failures), 'run')} failed", f"the first: {where}"
-        complain(f"{what}: {error} ({where})")
+        complain(f"{what}: {error} ({where})" if kept else f"{what}: {error}")

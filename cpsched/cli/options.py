@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from cpsched.cli.completion import (
+    complete_allocator,
+    complete_dispatcher,
+    complete_predictor,
+    complete_system,
+)
 from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
 
@@ -54,18 +60,38 @@ MeasureFrom = Annotated[
     ),
 ]
 SystemName = Annotated[
-    str, typer.Option("--system", help="A system by name or TOML file (cpsched list systems).")
+    str,
+    typer.Option(
+        "--system",
+        help="A system by name or TOML file (cpsched list systems).",
+        autocompletion=complete_system,
+    ),
 ]
 #: One in the end; several are refused with a message of our own.
 Systems = Annotated[
     list[str] | None,
-    typer.Option("--system", help="A system by name or TOML file (cpsched list systems)."),
+    typer.Option(
+        "--system",
+        help="A system by name or TOML file (cpsched list systems).",
+        autocompletion=complete_system,
+    ),
 ]
-Dispatcher = Annotated[str, typer.Option("--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...")]
+Dispatcher = Annotated[
+    str,
+    typer.Option(
+        "--dispatcher",
+        "-d",
+        help="NAME or NAME:KEY=VALUE,...",
+        autocompletion=complete_dispatcher,
+    ),
+]
 Dispatchers = Annotated[
     list[str] | None,
     typer.Option(
-        "--dispatcher", "-d", help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"
+        "--dispatcher",
+        "-d",
+        help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]",
+        autocompletion=complete_dispatcher,
     ),
 ]
 Allocator = Annotated[
@@ -75,6 +101,7 @@ Allocator = Annotated[
         help="Places the jobs of all dispatchers that name no allocator of their own"
         " (cpsched list allocators).",
         metavar="NAME",
+        autocompletion=complete_allocator,
     ),
 ]
 Predictor = Annotated[
@@ -84,6 +111,7 @@ Predictor = Annotated[
         "-p",
         help="Where runtimes come from: NAME:KEY=VALUE,... or a model file.",
         callback=with_models,
+        autocompletion=complete_predictor,
     ),
 ]
 Predictors = Annotated[
@@ -92,6 +120,7 @@ Predictors = Annotated[
         "--predictor",
         "-p",
         help="Where runtimes come from: NAME:KEY=VALUE,... or a model file; repeat. [requested]",
+        autocompletion=complete_predictor,
     ),
 ]
 EnforceLimits = Annotated[
@@ -161,6 +190,18 @@ Outages = Annotated[
 StudyFolder = typer.Option("--out", "-o", help="Folder of the study; goes on with what is there.")
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Stats = Annotated[
+    bool,
+    typer.Option(
+        "--stats", help="Print all other tables too: by user, the machine, placement, decisions."
+    ),
+]
+WithReport = Annotated[
+    bool,
+    typer.Option(
+        "--report/--no-report", help="Write the report too, if cpsched[plots] is installed."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import typer
 
 from cpsched.words import counted, escaped
 
-__all__ = ["counted", "echo", "escaped"]
+__all__ = ["counted", "echo", "escaped", "print_json"]
 
 
 def echo(text: str) -> None:
     """Print text and a newline; what is not printable is escaped, but for line ends."""
     typer.echo(text if _is_plain(text) else "\n".join(map(escaped, text.split("\n"))))
+
+
+def print_json(kind: str, content: dict[str, Any]) -> None:
+    """
+    Print what a command found as one JSON object, for programs.
+
+    Parameters
+    ----------
+    kind
+        Which keys there are: ``schema`` is ``cpsched.KIND/1``; the number grows when a key changes
+        its meaning or goes. Units are part of the keys' names (``wait_s``).
+    """
+    typer.echo(json.dumps({"schema": f"cpsched.{kind}/1", **content}, indent=1))
 
 
 def _is_plain(text: str) -> bool:

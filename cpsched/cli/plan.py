@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +18,7 @@ from cpsched.cli.options import (
     SystemName,
     grouped,
 )
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.output import echo, escaped, print_json
 
 if TYPE_CHECKING:
     from cpsched.planning import OfflinePlan
@@ -75,7 +74,7 @@ def command(
     if out is not None:
         write(made, out)
     if as_json:
-        echo(json.dumps(figures(made), indent=1))
+        print_json("plan", figures(made))
         return
     echo(report(made, width()))
     if out is not None:

@@ -7,13 +7,13 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpsched.simulation.observers import Observer
 from cpsched.words import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from cpsched.study.campaign import Display
     from cpsched.study.status import Watch
 
+_T = TypeVar("_T")
 #: Seconds between two looks at the display.
 _REFRESH = 0.2
 #: Columns of a terminal that has room for everything.
 _WIDE = 120
+#: How many of how many are done; time since the beginning, and how much is left.
+_COUNTED = ("MofNCompleteColumn", "{task.fields[unit]}")
+_TIMES = ("TimeElapsedColumn", "elapsed,", "TimeRemainingColumn", "left")
 #: Seconds between two looks at the runs under way.
 _LOOK = 0.5
 
@@ -89,8 +93,11 @@ def display(*wanted: str) -> Iterator[Progress | None]:
         return
     from rich import progress as rich
 
+    own = {"MofNCompleteColumn": rich.MofNCompleteColumn(separator=" of ")}
     columns = [
-        getattr(rich, name)() if name.endswith("Column") else rich.TextColumn(name, markup=False)
+        own.get(name) or getattr(rich, name)()
+        if name.endswith("Column")
+        else rich.TextColumn(name, markup=False)
         for name in wanted
     ]
     with rich.Progress(*columns, console=_console(), transient=True) as progress:
@@ -100,25 +107,32 @@ def display(*wanted: str) -> Iterator[Progress | None]:
 @contextmanager
 def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
     """Give the observers that draw a bar of one simulation."""
-    more = "jobs  {task.fields[queue]}  {task.fields[date]}"
-    with display(
-        "{task.description}", "BarColumn", "MofNCompleteColumn", more, "TimeRemainingColumn"
-    ) as progress:
+    more = "{task.fields[queue]}  {task.fields[date]}  "
+    with display("{task.description}", "BarColumn", *_COUNTED, more, *_TIMES) as progress:
         if progress is None:
             yield []
             return
-        task = progress.add_task(title, total=num_jobs, queue="", date="")
+        task = progress.add_task(title, total=num_jobs, unit="jobs", queue="", date="")
         yield [ProgressBar(progress, task, epoch)]
+
+
+def counting(things: Sequence[_T], title: str) -> Iterator[_T]:
+    """Give one thing after the other, and show on a terminal how many are done."""
+    with steps() as shown:
+        for done, thing in enumerate(things):
+            if shown is not None and len(things) > 1:
+                shown(title, done, len(things))
+            yield thing
 
 
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None] | None]:
     """Give what shows a step, how many are done, and how many there are."""
-    with display("BarColumn", "MofNCompleteColumn", "{task.description}") as progress:
+    with display("{task.description}", "BarColumn", *_COUNTED, *_TIMES) as progress:
         if progress is None:
             yield None
             return
-        task = progress.add_task("", total=None)
+        task = progress.add_task("", total=None, unit="")
         yield lambda step, done, total: progress.update(
             task, description=escaped(step), completed=done, total=total
         )
@@ -129,9 +143,8 @@ def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
     """Give what watches the runs of a study and what shows them; None if stderr is no terminal."""
     wide = sys.stderr.isatty() and _console().width >= _WIDE
     # Where there is little room the times left are worth more than bars and dates.
-    columns = ["{task.description}", *(["BarColumn"] if wide else []), "MofNCompleteColumn"]
-    columns += ["{task.fields[unit]}  {task.fields[more]}", "TimeElapsedColumn", "elapsed,"]
-    with display(*columns, "TimeRemainingColumn", "remaining") as progress:
+    columns = ["{task.description}", *(["BarColumn"] if wide else []), *_COUNTED]
+    with display(*columns, "{task.fields[more]}", *_TIMES) as progress:
         if progress is None:
             yield None, None
             return

@@ -2,44 +2,84 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.output import counted, escaped
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
+    from collections.abc import Iterator, Mapping
+
+    from cpsched.metrics.rejections import Rejection
     from cpsched.model.system import System
+    from cpsched.model.workload import Workload
+
+#: Reasons that are told apart.
+_MOST = 6
+#: Above this share of a log's core time, rejected jobs change what a comparison says.
+_MATTERS = 0.01
 
 
-def heading(fitted: Fitted) -> str:
+def heading(workload: Workload, system: System) -> str:
     """Return the lines that say what was simulated."""
-    workload, system = fitted.workload, fitted.system
     days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
     nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
-    lines = [
+    return (
         f"{escaped(workload.title)}: {counted(len(workload), 'job')} submitted over"
-        f" {days:,.1f} days",
-        f"on {escaped(system.title)}: {nodes}, {totals(system)}",
-    ]
-    return "\n".join([*lines, *left_out(fitted)])
+        f" {days:,.1f} days\non {escaped(system.title)}: {nodes}, {totals(system)}"
+    )
 
 
-def left_out(fitted: Fitted) -> list[str]:
-    """Return the lines that say which rows of a log are not simulated."""
-    lines = [
-        f"set aside: {counted(number, 'row')} of the log ({reason})"
-        for reason, number in sorted(fitted.workload.set_aside)
+def left_out(run: Path) -> Iterator[str]:
+    """Give the lines that say which rows of a log a run in a folder leaves out, and why."""
+    from cpsched.study import load_run
+
+    counts: dict[str, Any] = json.loads((run / "metrics.json").read_text(encoding="utf-8"))[
+        "counts"
     ]
-    if fitted.rejected:
-        row, reason = fitted.rejected[0]
-        job = escaped(str(fitted.workload.job_id[row]))
-        lines.append(
-            f"rejected: {counted(len(fitted.rejected), 'job')} that can never run here"
-            f" (the first: job {job}, {reason})"
-        )
-    return lines
+    if counts["rejected"]:
+        schedule = load_run(run).schedule
+        yield from not_simulated(schedule.workload, schedule.rejected)
+    else:
+        yield from _not_jobs(counts["set_aside"])
+
+
+def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[str]:
+    """Give the lines that say which rows of a log are no jobs, or jobs that cannot run."""
+    from cpsched.metrics.rejections import rejections
+
+    yield from _not_jobs(dict(sorted(workload.set_aside)))
+    if rejected:
+        yield from _rejected(rejections(workload, rejected), len(workload))
+
+
+def _not_jobs(rows: Mapping[str, int]) -> Iterator[str]:
+    for reason, number in rows.items():
+        yield f"set aside: {counted(number, 'row')} of the log ({escaped(reason)})"
+
+
+def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:
+    number = sum(one.jobs for one in found)
+    share = sum(one.share_of_core_time for one in found)
+    yield (
+        f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
+        f" the jobs with {_percent(share)} of the core time"
+        + ("; without them the machine is less busy than it was" if share >= _MATTERS else "")
+    )
+    for one in found[:_MOST]:
+        much = f"{counted(one.jobs, 'job')}, {_percent(one.share_of_core_time)} of the core time"
+        yield f"  {much}: {escaped(one.reason)} (job {escaped(one.job_id)})"
+        if one.remedy:
+            yield f"    to run them: {one.remedy}"
+    if len(found) > _MOST:
+        yield f"  and {sum(one.jobs for one in found[_MOST:]):,} more, for other reasons"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.{0 if share >= 0.1 else 1 if share >= 0.001 or not share else 2}f} %"
 
 
 def totals(system: System) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.options import AsJson
+from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import steps
 
 
@@ -30,12 +31,20 @@ def command(
         str | None,
         typer.Option(help="The dispatcher to compare with. [the study's, or the first by name]"),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make tables, figures and a report (one HTML file) of finished runs."""
     from cpsched.report.make import make_report
 
     with steps() as progress:
         report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)
+    if as_json:
+        places = {"report": report.page, "figures": report.page.parent / "figures"}
+        places["tables"] = report.page.parent / "tables"
+        print_json(
+            "report", {"runs": report.runs, **{key: str(path) for key, path in places.items()}}
+        )
+        return
     size = report.page.stat().st_size / 1e6
     echo(f"{counted(report.runs, 'run')}, {counted(len(report.figures), 'figure')}")
     echo(f"Report:  {escaped(str(report.page))} ({size:.1f} MB)")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,23 +21,23 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SkipBadLines,
+    Stats,
     StudyFolder,
     Systems,
     WorkloadFile,
     grouped,
 )
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.output import echo, print_json
 from cpsched.cli.progress import study_bars
 from cpsched.errors import ConfigError, InfeasibleRequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from cpsched.cli.negotiation_log import NegotiationLog
     from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Checkpoint
+    from cpsched.study.tables import Tables
     from cpsched.study.task import Task
-    from cpsched.tables import Table
 
 
 @grouped
@@ -82,11 +82,12 @@ def command(
         ),
     ] = None,
     skip_bad_lines: SkipBadLines = False,
+    stats: Stats = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
     from cpsched.cli.negotiation_log import negotiation_log
-    from cpsched.study import carry_out
+    from cpsched.study import carry_out, make_tables
     from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
 
@@ -112,32 +113,39 @@ def command(
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
-    with negotiation_log(
-        log_negotiation, tasks, fitted, overwrite=overwrite, saved=kept is not None
-    ) as log:
-        if out is None:
-            _print([_Done.make(task, fitted, kept, log) for task in tasks], fitted, as_json=as_json)
-            if kept is not None:
-                kept.remove()
-            return
+    with (
+        _folder(out) as folder,
+        negotiation_log(
+            log_negotiation, tasks, fitted, overwrite=overwrite, saved=kept is not None
+        ) as log,
+    ):
         with study_bars() as (watch, display):
             outcome = carry_out(
                 study,
-                out,
+                folder,
                 watch=watch if log is None else log.beside(watch),
                 display=display,
                 formats=written,
                 again=overwrite,
                 checkpoint=kept,
             )
-    complain_about(outcome)
-    if outcome.folders:
-        done = [_Done.read(out / "runs" / path.name, tasks) for path in outcome.folders]
-        _print(done, fitted, as_json=as_json)
+        complain_about(outcome, kept=out is not None)
+        if outcome.folders:
+            _print(make_tables(folder), tasks, fitted, out, as_json=as_json, stats=stats)
     if outcome.kept and not as_json:
         echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite makes them again")
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """Give the folder for the runs: a temporary one where they are not to be kept."""
+    if out is not None:
+        yield out
+        return
+    with TemporaryDirectory(prefix="cpsched-") as folder:
+        yield Path(folder)
 
 
 def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
@@ -149,66 +157,6 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     if not os.access(file.absolute().parent, os.W_OK):
         raise ConfigError("its folder cannot be written to", where=file)
     return Checkpoint(file, interval)
-
-
-@dataclass(frozen=True)
-class _Done:
-    """What is shown of a run, which is little beside its schedule."""
-
-    folder: Path | None
-    dispatcher: str
-    about: Mapping[str, Any]
-    summary: dict[str, Any]
-    timing: Mapping[str, float]
-
-    @classmethod
-    def read(cls, folder: Path, tasks: Sequence[Task]) -> _Done:
-        """Read what the folder of one of the runs says of it, but not its schedule."""
-        # It may have been made under another label.
-        task = next(task for task in tasks if folder.name.endswith(task.key))
-        about, summary, timing = (
-            json.loads((folder / name).read_text(encoding="utf-8"))
-            for name in ("run.json", "metrics.json", "timing.json")
-        )
-        return cls(folder, _label(task), about, summary, timing)
-
-    @classmethod
-    def make(
-        cls,
-        task: Task,
-        fitted: Fitted,
-        checkpoint: Checkpoint | None,
-        log: NegotiationLog | None,
-    ) -> _Done:
-        """Simulate a run that is not saved."""
-        from cpsched.cli.progress import progress_bar
-        from cpsched.metrics.summary import summarize
-        from cpsched.study.worker import arguments_of, simulated
-        from cpsched.study.writer import description
-
-        title = f"{task.dispatcher} {task.predictor}"
-        jobs = len(fitted.workload) - len(fitted.rejected)
-        with progress_bar(title, jobs, fitted.workload.epoch) as observers:
-            if log is not None:
-                observers.append(log)
-            run = simulated(task, fitted, observers, checkpoint)
-        summary = summarize(run.schedule)
-        about = description(run, summary, arguments_of(task))
-        return cls(None, _label(task), about, summary, run.timing)
-
-    @property
-    def predictor(self) -> str:
-        return str(self.about["predictor"])
-
-    @property
-    def allocator(self) -> str | None:
-        found = self.about["allocator"]
-        return None if found is None else str(found)
-
-
-def _label(task: Task) -> str:
-    """Return the dispatcher as it was named, without an allocator that all have."""
-    return str(dict(task.labels)["dispatcher"])
 
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
@@ -229,77 +177,30 @@ def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[s
     return (read[0] if read else None), written
 
 
-def _print(done: Sequence[_Done], fitted: Fitted, *, as_json: bool) -> None:
-    if as_json:
-        keys = ("allocator", "deterministic", "decisions", "predictions", "provenance")
-        runs = [
-            {
-                "dispatcher": one.about["dispatcher"],
-                "predictor": one.about["predictor"],
-                "folder": None if one.folder is None else str(one.folder),
-                **{key: one.about[key] for key in keys},
-                "timing": one.timing,
-                "summary": one.summary,
-            }
-            for one in done
-        ]
-        echo(json.dumps(runs, indent=1))
-        return
+def _print(
+    tables: Tables,
+    tasks: Sequence[Task],
+    fitted: Fitted,
+    out: Path | None,
+    *,
+    as_json: bool,
+    stats: bool,
+) -> None:
     from cpsched.cli.log_study import assumed_of
-    from cpsched.cli.report import heading, width
-    from cpsched.metrics.predictions import knows_runtimes
-    from cpsched.report.decision_table import decision_table
-    from cpsched.report.run_tables import (
-        comparison,
-        groups_table,
-        machine_table,
-        placement_table,
-    )
-    from cpsched.study.allocators import unequal
+    from cpsched.cli.report import heading
+    from cpsched.cli.results import results_as_data, show_results
     from cpsched.study.effects import without_effect
 
-    echo(heading(fitted))
-    for name, note in {one.predictor: one.about["not_a_forecast"] for one in done}.items():
-        if note:
-            echo(f"not a forecast: {escaped(name)} {note}")
-    for spec in dict.fromkeys(one.about["dispatcher"] for one in done):
+    if as_json:
+        print_json("results", results_as_data(tables, kept=out is not None))
+        return
+    echo(heading(fitted.workload, fitted.system))
+    for spec in dict.fromkeys(task.dispatcher for task in tasks):
         idle = without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
-            echo(escaped(line))
-    mixed = unequal((one.dispatcher, one.about["dispatcher"], one.allocator) for one in done)
-    if mixed is not None:
-        echo(escaped(mixed))
-    rows = [(one.dispatcher, one.predictor, one.summary) for one in done]
-    allocators = [one.allocator for one in done]
-    tables = (
-        comparison(rows, allocators, [knows_runtimes(one.about) for one in done]),
-        groups_table(rows, allocators),
-        machine_table(rows, allocators),
-        placement_table(rows, allocators),
-        decision_table(
-            [(one.dispatcher, one.predictor, one.about["decisions"], one.timing) for one in done]
-        ),
-        *_counted(done, fitted),
-    )
-    for found in tables:
-        if found is not None:
-            echo(f"\n{found.text(width=width())}")
-    folders = [one.folder for one in done if one.folder is not None]
-    if folders:
-        echo("\nFiles:")
-    for folder in folders:
-        echo(f"  {escaped(str(folder))}")
-
-
-def _counted(done: Sequence[_Done], fitted: Fitted) -> list[Table | None]:
-    """Return how the predictors came to their answers, run by run."""
-    from cpsched.report.run_tables import count_table
-
-    jobs = len(fitted.workload) - len(fitted.rejected)
-    one_dispatcher = len({one.dispatcher for one in done}) == 1
-    tables = []
-    for one in done:
-        title = f"Answers of {one.predictor}"
-        title += ":" if one_dispatcher else f" for {one.dispatcher}:"
-        tables.append(count_table(title, one.about["predictions"], jobs))
-    return tables
+            echo(line)
+    show_results(tables, stats=stats, place=False)
+    if out is not None:
+        echo("\nRuns:")
+        for run in tables.results.runs:
+            echo(f"  {out / 'runs' / run.folder}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.options import AsJson
+from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.progress import counting
 from cpsched.errors import VerificationError
 
 
@@ -15,6 +17,7 @@ def command(
     folder: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Run folders, or folders of them.")
     ],
+    as_json: AsJson = False,
 ) -> None:
     """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
     from cpsched.study import load_run
@@ -22,22 +25,25 @@ def command(
     from cpsched.study.folder import find_runs
     from cpsched.verification import verify
 
-    wrong = 0
-    for path in (run for given in folder for run in find_runs(given)):
+    checked: list[dict[str, Any]] = []
+    paths = [run for given in folder for run in find_runs(given)]
+    for path in counting(paths, "checking"):
         run = load_run(path)
         found = verify(run.schedule, recorded=run.recorded)
         findings = [f"{violation.rule}: {violation.message}" for violation in found]
         if not findings:
             # Nothing can be derived from a schedule that is wrong in itself.
             findings = [f"files: {sentence}" for sentence in contradictions(run)]
-        name, jobs = escaped(str(path)), counted(len(run.schedule.workload), "job")
-        if not findings:
-            echo(f"{name}: {jobs}, OK")
-            continue
-        wrong += 1
-        echo(f"{name}: {jobs}, {counted(len(findings), 'thing')} wrong")
-        for finding in findings:
-            echo(f"  {finding}")
+        jobs = len(run.schedule.workload)
+        checked.append({"folder": str(path), "jobs": jobs, "findings": findings})
+    wrong = sum(bool(one["findings"]) for one in checked)
+    if as_json:
+        print_json("verify", {"wrong": wrong, "runs": checked})
+    for run_checked in () if as_json else checked:
+        number = len(run_checked["findings"])
+        said = f"{counted(number, 'thing')} wrong" if number else "OK"
+        line = f"{escaped(run_checked['folder'])}: {counted(run_checked['jobs'], 'job')}, {said}"
+        echo("\n  ".join([line, *run_checked["findings"]]))
     if wrong:
         one = "1 schedule contradicts its own inputs"
         raise VerificationError(

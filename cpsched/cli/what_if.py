@@ -11,14 +11,17 @@ from cpsched.cli.compare import carry_out_and_show
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     Allocator,
+    AsJson,
     Format,
     MeasureFrom,
     Part,
     Policy,
     Rules,
     SkipBadLines,
+    Stats,
     StudyFolder,
     Systems,
+    WithReport,
     WorkloadFile,
     grouped,
     moment,
@@ -122,6 +125,9 @@ def command(
     rules: Rules,
     format_name: Format = None,
     skip_bad_lines: SkipBadLines = False,
+    stats: Stats = False,
+    report: WithReport = True,
+    as_json: AsJson = False,
 ) -> None:
     """
     Compare scenarios with a baseline: what would have happened if something were otherwise?
@@ -160,8 +166,8 @@ def command(
     }
     scenarios = _scenarios(words, scenario or [], study, together=together)
     wanted = what_if(study, scenarios, out / "policies")
-    say_what_is_assumed(wanted)
-    carry_out_and_show(wanted, out, jobs=jobs)
+    say_what_is_assumed(wanted, aloud=not as_json)
+    carry_out_and_show(wanted, out, jobs=jobs, stats=stats, report=report, as_json=as_json)
 
 
 def baseline_of(policy: Path | None, base: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +20,7 @@ from cpsched.cli.options import (
     second_of,
     settings_of,
 )
-from cpsched.cli.output import echo
+from cpsched.cli.output import echo, print_json
 from cpsched.cli.what_if import baseline_of
 from cpsched.errors import ConfigError
 
@@ -103,4 +102,7 @@ def command(
             judged=judged,
             watch=None if shown is None else lambda done, of: shown("earlier jobs", done, of),
         )
-    echo(json.dumps(answer.to_dict(), indent=1) if as_json else text(answer, width()))
+    if as_json:
+        print_json("when", answer.to_dict())
+    else:
+        echo(text(answer, width()))

@@ -10,8 +10,8 @@ import typer
 
 from cpsched.atomic_files import check_new_file
 from cpsched.cli.errors import complain
-from cpsched.cli.options import Log, Overwrite, grouped
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.options import AsJson, Log, Overwrite, grouped
+from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,11 +34,14 @@ app.add_typer(generate, name="generate")
 
 @app.command("info")
 @grouped
-def info(log: Log) -> None:
+def info(log: Log, as_json: AsJson = False) -> None:
     """Describe a job log."""
-    from cpsched.metrics.workload import describe
+    from cpsched.metrics.workload import as_data, describe
 
     jobs = log.read()
+    if as_json:
+        print_json("workload", as_data(jobs))
+        return
     rows = describe(jobs)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

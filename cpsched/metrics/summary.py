@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from cpsched.metrics.lost import goodput, lost
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.overtaking import overtaken
 from cpsched.metrics.placement import placement, places, theoretical_runtime
+from cpsched.metrics.rejections import reason_kind
 from cpsched.metrics.steps import exact_sum, waiting
 from cpsched.metrics.window import busy_window, finished, steady_window
 from cpsched.model.schedule import JobOutcome
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Quantiles of every per-job measure, by name.
 _QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def summarize(schedule: Schedule) -> dict[str, Any]:
@@ -131,11 +129,6 @@ def counts(schedule: Schedule) -> dict[str, Any]:
         "not_ended": of[JobOutcome.NOT_ENDED],
         "requested_time_assumed": int(workload.requested_time_assumed.sum()),
     }
-
-
-def reason_kind(reason: str) -> str:
-    """Return a rejection's reason without its numbers (``N``) and quoted names (``'...'``)."""
-    return _NUMBER.sub("N", _QUOTED.sub("'...'", reason))
 
 
 def statistics(values: AnyArray) -> dict[str, Any]:

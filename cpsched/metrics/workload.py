@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,6 +57,47 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     else:
         rows.append(("recorded wait [s]", "unknown"))
     return rows
+
+
+def as_data(workload: Workload) -> dict[str, Any]:
+    """Return what is in a workload as plain JSON types; None where the log does not say."""
+    waits = workload.recorded_start - workload.submit
+    known = workload.recorded_start != MISSING
+    asked = workload.requested_time[workload.requested_time != MISSING]
+    codes, counts = np.unique(workload.status, return_counts=True)
+    return {
+        "title": workload.title,
+        "jobs": len(workload),
+        "set_aside": {reason: int(number) for reason, number in workload.set_aside},
+        "epoch_s": workload.epoch,
+        "first_submit_s": int(workload.submit[0]),
+        "last_submit_s": int(workload.submit[-1]),
+        "layout": workload.layout,
+        "runtime_s": _figures(workload.runtime),
+        "requested_time_s": _figures(asked),
+        "recorded_wait_s": _figures(waits[known]),
+        "units": _figures(workload.units),
+        "resources": list(workload.resources),
+        **{
+            f"{name}s": len(getattr(workload, name).values)
+            for name in ("queue", "partition", "user", "group")
+        },
+        "status": {
+            Status(code).name.lower(): number
+            for code, number in zip(codes.tolist(), counts.tolist(), strict=True)
+        },
+    }
+
+
+def _figures(values: AnyArray) -> dict[str, float] | None:
+    if not len(values):
+        return None
+    return {
+        "jobs": len(values),
+        "median": float(np.median(values)),
+        "mean": float(values.mean()),
+        "max": int(values.max()),
+    }
 
 
 def _set_aside(workload: Workload) -> list[tuple[str, str]]:

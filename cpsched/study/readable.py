@@ -20,9 +20,10 @@ from cpsched.study.results import (
     column,
 )
 from cpsched.tables import Better, Column, Number, Table, decimals_for
+from cpsched.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cpsched.study.tables import Cell, Rows, Tables
 
@@ -156,6 +157,11 @@ def main_table(tables: Tables) -> list[Titled]:
     return _headed(tables, found)
 
 
+def who_gains(tables: Tables) -> list[Titled]:
+    """Return for whom each run is better or worse than the baseline, where a study asks."""
+    return _headed(tables, _gains(tables.gains))
+
+
 def _gains(rows: Rows) -> list[Titled]:
     """Return for whom each run is better or worse than the baseline, a table a run."""
     found = []
@@ -184,12 +190,10 @@ def _of_groups(rows: Sequence[Row]) -> Table:
     for row in rows:
         by_kind.setdefault(row["kind"], []).append(row)
     chosen = [row for some in by_kind.values() for row in _most_changed(some)]
-    both = [_scaled(row[key], 1) for key in ("wait_mean_s", "base_wait_mean_s") for row in chosen]
-    decimals = decimals_for(both, "s")
     intervals = tuple(
         "-"
         if row["difference_low"] is None
-        else f"{row['difference_low']:+,.{decimals}f} to {row['difference_high']:+,.{decimals}f}"
+        else f"{_signed(row['difference_low'])} to {_signed(row['difference_high'])}"
         for row in chosen
     )
     few = "; of many groups those whose waits change most" if len(chosen) < len(rows) else ""
@@ -200,7 +204,7 @@ def _of_groups(rows: Sequence[Row]) -> Table:
             "95 % intervals from a bootstrap over weeks of the log, or its days where weeks are few"
         )
         sure = (
-            Column("interval", "s", intervals, joined=True),
+            Column("interval", "", intervals, sorted_by=_values(chosen, "difference"), joined=True),
             replace(_text(chosen, "verdict"), joined=True),
         )
     return Table(
@@ -209,15 +213,31 @@ def _of_groups(rows: Sequence[Row]) -> Table:
             _text(chosen, "kind"),
             _text(chosen, "group"),
             _number(chosen, "jobs", "jobs"),
-            _number(chosen, "wait_mean_s", "mean wait", "s", decimals=decimals),
-            _number(chosen, "base_wait_mean_s", "baseline", "s", decimals=decimals),
-            _number(chosen, "difference", "difference", "s", decimals=decimals),
+            _spans(chosen, "wait_mean_s", "mean wait", duration),
+            _spans(chosen, "base_wait_mean_s", "baseline", duration),
+            _spans(chosen, "difference", "difference", _signed),
             *sure,
             _number(chosen, "shorter", "shorter", "%", 100, 1),
             _number(chosen, "longer", "longer", "%", 100, 1),
             _number(chosen, "hours", "all waits", "h", decimals=0),
         ),
     )
+
+
+def _values(rows: Sequence[Row], name: str) -> tuple[Number, ...]:
+    return tuple(_scaled(row[name], 1) for row in rows)
+
+
+def _spans(rows: Sequence[Row], name: str, header: str, words: Callable[[float], str]) -> Column:
+    """Return a column of time spans in words."""
+    values = _values(rows, name)
+    shown = tuple("-" if value is None else words(value) for value in values)
+    return Column(header, "", shown, sorted_by=values)
+
+
+def _signed(seconds: Cell) -> str:
+    value = round(float(seconds or 0))
+    return f"+{duration(value)}" if value > 0 else duration(value)
 
 
 def _measured() -> list[tuple[str, str, str]]:

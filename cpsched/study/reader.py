@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import traces
+from cpsched.arrow import read_file
 from cpsched.errors import CpschedError, RunError
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
@@ -83,8 +84,8 @@ def load_run(folder: str | Path) -> SavedRun:
     overrun = _overrun(about, folder / MARK)
     workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
-    jobs = _read(folder / "jobs.parquet", pq.read_table)
-    allocations = _read(folder / "allocations.parquet", pq.read_table)
+    jobs = _read(folder / "jobs.parquet", read_file)
+    allocations = _read(folder / "allocations.parquet", read_file)
     _read(folder / "queue.parquet", pq.read_schema)
     if jobs.num_rows != len(workload):
         raise RunError(
@@ -141,7 +142,7 @@ def _outages(folder: Path) -> Outages:
     """Return when nodes were down; a run in which none was has no such file."""
     if not (folder / OUTAGES).exists():
         return Outages.none()
-    table = _read(folder / OUTAGES, pq.read_table)
+    table = _read(folder / OUTAGES, read_file)
     columns = [_integers(table, name).tolist() for name in ("node", "from", "to")]
     # Where none was planned the column is not there.
     known = _integers(table, "known").tolist() if "known" in table.column_names else None

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cpsched.arrow import read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES
@@ -414,18 +415,15 @@ def _queue_p99(path: Path, window: list[int] | None) -> Figure:
     """Return the queue size not exceeded for 99 % of the seconds of the window."""
     if window is None:
         return None
-    table = pq.read_table(path, columns=["time", "waiting"], use_threads=False)
+    table = read_file(path, ["time", "waiting"])
     queue = StepFunction(_integers(table, "time"), _integers(table, "waiting"))
     return queue.distribution(*window).quantile(0.99)
 
 
 def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
-    table = pq.read_table(
-        run / "jobs.parquet",
-        columns=["submit", "outcome", *_OF_JOBS],
-        read_dictionary=["outcome"],
-        use_threads=False,
+    table = read_file(
+        run / "jobs.parquet", ["submit", "outcome", *_OF_JOBS], read_dictionary=["outcome"]
     )
     week, num_weeks = week_of(_integers(table, "submit"))
     done = _ended(table)
@@ -457,7 +455,7 @@ def _nominal(run: Path, jobs: pa.Table) -> Nominal:
     path, settings = run / "allocations.parquet", _json(run / MARK)["settings"]
     cores = next(name for name in pq.read_schema(path).names if name.startswith("amount."))
     names = {"job": "job", "from": "from", "count": "count", "units": "units", "cores": cores}
-    table = pq.read_table(path, columns=[*names.values()], use_threads=False)
+    table = read_file(path, [*names.values()])
     held = {name: _integers(table, column) for name, column in names.items()}
     of_jobs = {name: _integers(jobs, name) for name in _OF_JOBS}
     return nominal_of(of_jobs, held, kills=settings["overrun"] == "kill")

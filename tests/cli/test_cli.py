@@ -40,13 +40,24 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
     assert "set aside: 1 row of the log (never ran)" in out
-    assert "rejected: 1 job that can never run here (the first: job 5," in out
-    # What runs are compared by, waits of groups of jobs, and the machine.
-    lines = out.splitlines()
-    named = [line.split()[0] for line in lines if line.startswith(("fifo", "prb"))]
-    assert named == 3 * ["fifo", "prb"]
-    words = out.split()
-    assert words.count("p99.9") == words.count("dispatcher") == 3
+    assert "rejected: 1 job that can never run here, 25 % of the jobs with 98 % of the core" in out
+    assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
+    assert "(job 5)\n    to run them: compare the nodes" in out
+    assert out.index("rejected: ") < out.index("area-weighted")
+    assert "\nthe machine" not in out
+    # One table, the first row without ratios.
+    first, second = (line for line in out.splitlines() if line.startswith(("fifo", "prb")))
+    assert first.startswith("fifo ")
+    assert "×" not in first
+    assert second.count("×") == 5
+    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb", "--stats")
+    for title in (
+        "the machine",
+        "mean wait of users",
+        "wait by size",
+        "queue size at every second",
+    ):
+        assert title in out, title
 
 
 @pytest.mark.usefixtures("files")
@@ -71,8 +82,8 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
     assert "allocators differ: consolidate (rollout), first-fit (fifo); set allocator=..." in out
     code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
     assert (code, err) == (0, "")
-    assert "differ" not in out
-    assert out.count("allocator: best-fit") == 4
+    assert "allocators differ" not in out
+    assert out.count("allocator: best-fit") == 1
     specs = {json.loads(run.read_text())["dispatcher"] for run in files.glob("out/runs/*/run.json")}
     assert specs == {"fifo:allocator=best-fit", "rollout:allocator=best-fit"}
     lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "rollout"))]
@@ -92,7 +103,7 @@ def test_out_is_a_study_of_one_run_too(files, cpsched):
     assert code == 0
     run = _only(files / "out")
     assert run.name.startswith("log-four-fifo-requested-s0-")
-    assert out.endswith(f"Files:\n  out/runs/{run.name}\n")
+    assert out.endswith(f"Runs:\n  out/runs/{run.name}\n")
     starts = {
         row["job_id"]: row["start"] for row in pq.read_table(run / "jobs.parquet").to_pylist()
     }
@@ -183,7 +194,10 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
 def test_json_holds_the_summaries(files, cpsched):
     code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--json")
     assert code == 0
-    (run,) = json.loads(out)
+    found = json.loads(out)
+    assert found["schema"] == "cpsched.results/1"
+    (run,) = found["runs"]
+    assert (run["folder"], run["seed"]) == (None, 0)
     assert run["dispatcher"] == "fifo"
     assert run["summary"]["wait_s"]["all"]["max"] == 3
 
@@ -191,9 +205,9 @@ def test_json_holds_the_summaries(files, cpsched):
 def test_part_of_a_log(files, cpsched):
     """--first counts jobs; --from and --to take seconds or dates."""
     _, out, _ = cpsched(*SIMULATE, "--first", "2", "--json")
-    assert json.loads(out)[0]["summary"]["counts"]["simulated"] == 2
+    assert json.loads(out)["runs"][0]["summary"]["counts"]["simulated"] == 2
     _, out, _ = cpsched(*SIMULATE, "--from", "1", "--to", "2001-09-09T01:46:42", "--json")
-    assert json.loads(out)[0]["summary"]["counts"]["simulated"] == 1
+    assert json.loads(out)["runs"][0]["summary"]["counts"]["simulated"] == 1
 
 
 @pytest.mark.parametrize(
@@ -264,6 +278,9 @@ def test_wrong_options_are_named_with_exit_code_2(files, cpsched, arguments, mes
         ("cpsched simu", ["simulate"]),
         ("cpsched workload generate eu", ["eurora"]),
         ("cpsched simulate --overrun ", ["kill", "extend"]),
+        ("cpsched simulate --system eu", ["eurora"]),
+        ("cpsched compare -d fif", ["fifo"]),
+        ("cpsched list dispatchers conser", ["conservative"]),
     ],
 )
 def test_the_shell_completes_commands_options_and_values(words, completed):

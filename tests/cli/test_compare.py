@@ -34,7 +34,7 @@ def files(four_cores):
     return four_cores
 
 
-QUICK = ("compare", "log.swf", "--system", "four.toml", "--out", "out")
+QUICK = ("compare", "log.swf", "--no-report", "--system", "four.toml", "--out", "out")
 
 
 def test_a_study_is_carried_out_and_tables_written(files, cpsched):
@@ -42,13 +42,16 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert (code, err) == (0, "")
     assert out.startswith("2 runs: 2 made, 0 already done, 0 failed\n\nlog on four\n")
-    _, _, conclusion = out.partition("Tables: out/tables\n\n")
-    first, *others = conclusion.splitlines()
-    assert " the mean bounded slowdown " in first
-    assert "the longest wait " in first
-    assert any(line.startswith("One run each, so there are no intervals") for line in others)
+    told, _, files_made = out.partition("\nTables: out/tables\n")
+    sentences = told.splitlines()
+    assert any(" the mean bounded slowdown " in line for line in sentences)
+    assert any("the longest wait " in line for line in sentences)
+    assert any(line.startswith("One run each, so there are no intervals") for line in sentences)
+    assert files_made == "Report: out/report.html\n"
+    assert (files / "out" / "report.html").stat().st_size > 10_000
     summary = (files / "out" / "tables" / "summary.csv").read_bytes()
-    code, out, _ = cpsched("compare", "study.toml", "--out", "out")
+    code, out, _ = cpsched("compare", "study.toml", "--out", "out", "--no-report")
+    assert out.endswith("Report: cpsched report out makes one\n")
     assert out.startswith("2 runs: 0 made, 2 already done, 0 failed\n")
     assert (files / "out" / "tables" / "summary.csv").read_bytes() == summary
     code, out, _ = cpsched("verify", "out/runs")
@@ -62,7 +65,8 @@ def test_a_log_needs_no_study(files, cpsched):
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
     assert (code, err) == (0, "")
     assert out.startswith("4 runs: 4 made")
-    assert "Against prb actual" in out
+    assert "×: ratio to prb, with its 95 % interval; ~: no clear difference" in out
+    assert "1.00-1.00" in out or "-0." in out or "-1." in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "prb") for s in (1, 2)]
 
@@ -77,10 +81,12 @@ def test_allocators_that_differ_are_said(files, cpsched):
     code, out, _ = cpsched(*QUICK, *options)
     assert code == 0
     assert "\nallocators differ: consolidate (rollout), first-fit (easy); set allocator=" in out
-    assert "Against easy requested (first-fit); one run each, so no intervals; allocator: c" in out
+    assert "dispatcher  allocator" in out
     _, out, _ = cpsched(*QUICK[:-1], "same", *options, "--allocator", "first-fit")
     assert "allocators differ" not in out
-    assert "9 jobs, 0 rejected; one run each; allocator: first-fit" in out
+    assert (
+        "9 jobs simulated, 0 rejected; one run each; runtime estimate: requested time; alloc" in out
+    )
     assert (files / "same" / "tables" / "summary.csv").read_text().count(",first-fit,") == 2
 
 
@@ -106,7 +112,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
     assert "out/failed/bad-four-fifo-requested-s0-" in err
     assert "4 runs: 2 made, 0 already done, 2 failed" in out
     (files / "study.toml").write_text(STUDY.replace("log.swf", "bad.swf"))
-    code, out, err = cpsched("compare", "study.toml", "--out", "out2")
+    code, out, err = cpsched("compare", "study.toml", "--out", "out2", "--no-report")
     assert (code, out) == (1, "")
 
 
@@ -206,7 +212,7 @@ def test_systems_are_compared_with_one_of_them(files, cpsched):
         "--baseline-system", "four.toml", "--out", "out",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "Against easy requested on four" in out
+    assert "×: ratio to easy on four;" in out
     rows = (files / "out" / "tables" / "differences.csv").read_text().splitlines()
     assert all(",four," in row for row in rows[1:])
     code, _, err = cpsched(

@@ -216,7 +216,9 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
     code, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "easy")
     assert code == 0
     assert "solver" not in out
-    _, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2")
+    _, out, _ = cpsched(
+        "simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2", "--stats"
+    )
     _, _, solved = out.partition("solver")
     line = next(line for line in solved.splitlines() if line.startswith("cph-2"))
     # Only at 4 there is a question: D now and B later, or not? It is asked at every event while
@@ -224,7 +226,7 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
     assert line.split()[1:3] == ["7", "1"]
     assert "proven" in out
     _, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "cph-2", "--json")
-    (run,) = json.loads(out)
+    (run,) = json.loads(out)["runs"]
     assert run["deterministic"] is True
     assert run["decisions"]["solver_calls"] == 1
     assert run["timing"]["decision_median_s"] <= run["timing"]["decision_max_s"]

@@ -12,7 +12,8 @@ from hypothesis import given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
-from cpsched.metrics.summary import reason_kind, statistics, summarize
+from cpsched.metrics.rejections import reason_kind, rejections
+from cpsched.metrics.summary import statistics, summarize
 from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
@@ -145,10 +146,32 @@ def test_statistics_by_hand():
     assert statistics(np.array([7]))["p99.9"] == 7
 
 
-def test_reasons_differ_by_more_than_numbers_and_names():
+def test_reasons_differ_by_more_than_numbers_and_users():
     assert reason_kind("needs 17 units of 2.5 core") == "needs N units of N core"
     one, other = (f"user {name} is not allowed in queue R" for name in (r"'a\'b'", '"it\'s"'))
-    assert reason_kind(one) == reason_kind(other) == "user '...' is not allowed in queue R"
+    assert reason_kind(one) == reason_kind(other) == "a user is not allowed in queue R"
+    assert reason_kind("depends on job a.7, which can never run").endswith(
+        "job N, which can never run"
+    )
+
+
+def test_reasons_keep_the_names_that_tell_what_is_missing():
+    for reason in ("no node has the feature 'gpu80'", "requested time in queue q1"):
+        assert reason_kind(reason) == reason
+
+
+def test_rejections_are_told_with_their_share_of_the_work(schedule: Schedule):
+    """One job of the eight, and its share of cores times runtime."""
+    (one,) = rejections(schedule.workload, schedule.rejected)
+    (row,) = schedule.rejected
+    workload = schedule.workload
+    cores = workload.units * workload.request[:, workload.resources.index("core")]
+    time = (cores * workload.runtime).tolist()
+    assert one.jobs == 1
+    assert one.job_id == str(workload.job_id[row])
+    assert one.share_of_core_time == pytest.approx(time[row] / sum(time))
+    assert "N" not in one.reason
+    assert "system file" in one.remedy
 
 
 @given(workloads(), machines())

@@ -1,20 +1,13 @@
-"""The comparison table: aligned text, wrapped names, Markdown."""
+"""Tables of the machine, and tables at all: aligned text, wrapped names, Markdown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tiny import jobs, machine, run
 
-from cpsched.metrics.summary import summarize
-from cpsched.report.run_tables import (
-    comparison,
-    groups_table,
-    machine_table,
-    placement_table,
-)
-from cpsched.tables import Column, Table
+from cpsched.report.run_tables import machine_table
+from cpsched.tables import Column, Table, decimals_for
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -31,53 +24,6 @@ def summary(**changes: Any) -> dict[str, Any]:
         "makespan_s": 368248,
         **changes,
     }
-
-
-OTHER = summary(
-    wait_s={"all": {"mean": 27.5, "p99": 100.0, "p99.9": 110.0, "max": 3}},
-    utilization={"core": 0.4, "gpu": 0.25},
-)
-
-TEXT = """\
-372,320 jobs simulated, 0 rejected; allocator: first-fit
-
-                       area-weighted   p99.9        max      mean           mean     p99                 p99
-                            response    wait       wait   bounded  Pareto   wait    wait      mean   bounded
-dispatcher  predictor            [s]     [s]        [s]  slowdown  front     [s]     [s]  slowdown  slowdown
-----------  ---------  -------------  ------  ---------  --------  ------  -----  ------  --------  --------
-fifo        requested         88,346  99,000  1,234,567     41.13  no      4,438  61,000     141.1     812.4
-easy        last-2            88,346     110          3     41.13  yes        28     100     141.1     812.4"""
-
-
-def test_text_is_aligned():
-    rows = [("fifo", "requested", summary()), ("easy", "last-2", OTHER)]
-    table = comparison(rows, ["first-fit", "first-fit"])
-    assert table.text() == TEXT
-    assert max(map(len, table.text().splitlines())) <= 120
-
-
-def test_allocators_that_differ_are_a_column():
-    rows = [("fifo", "requested", summary()), ("rollout", "requested", summary())]
-    table = comparison([*rows, rows[0]], ["first-fit", "consolidate", None])
-    assert table.columns[1] == Column("allocator", "", ("first-fit", "consolidate", "-"))
-
-
-def test_who_knows_the_runtimes_is_on_a_front_of_its_own():
-    """With actual runtimes everything is better; that pushes no forecast off the front."""
-    better = summary(response_by_area_s=1.0)
-    rows = [("a", "requested", summary()), ("a", "actual", better), ("b", "actual", summary())]
-    columns = comparison(rows, knowing=[False, True, True]).columns
-    (front,) = [one for one in columns if one.header == "Pareto front"]
-    assert front.values == ("yes", "yes", "no")
-
-
-def test_a_summary_of_before_has_no_place_on_the_front():
-    old = summary()
-    del old["response_by_area_s"]
-    rows = [("a", "requested", old), ("b", "requested", summary())]
-    (front,) = [one for one in comparison(rows).columns if one.header == "Pareto front"]
-    assert front.values == ("-", "yes")
-    assert groups_table(rows) is None
 
 
 def test_columns_nobody_has_are_left_out():
@@ -116,32 +62,16 @@ def test_starts_cut_short_are_shown_where_there_are_some():
 
 def test_killed_jobs_are_counted_beside_the_figures_without_them():
     killed = summary(counts={"simulated": 372320, "rejected": 0, "killed": 7})
-    columns = comparison([("a", "requested", killed), ("b", "requested", summary())]).columns
+    columns = machine_table([("a", "requested", killed), ("b", "requested", summary())]).columns
     assert [one.values for one in columns if one.header == "killed"] == [(7, None)]
-    columns = comparison([("b", "requested", summary())]).columns
+    columns = machine_table([("b", "requested", summary())]).columns
     assert "killed" not in [one.header for one in columns]
 
 
-def test_groups_of_jobs_side_by_side():
-    """Sizes in their order, users, and how often jobs were overtaken."""
-    more = {
-        "wait_by_size_s": {"small": {"mean": 5.0}, "huge": {"mean": 50.0}},
-        "wait_by_user_s": {"users": 2, "mean": 7.0, "p95": 9.0, "max": 9.5},
-        "overtaken_by_jobs": {"mean": 1.5, "max": 12},
-    }
-    table = groups_table([("fifo", "requested", summary(**more))])
-    assert [(column.header, column.values) for column in table.columns][1:-2] == [
-        ("small", (5.0,)), ("huge", (50.0,)), ("mean user", (7.0,)), ("p95 user", (9.0,)),
-        ("worst user", (9.5,)), ("mean overtaken by", (1.5,)), ("max overtaken by", (12,)),
-    ]  # fmt: skip
-
-
-def test_runs_of_different_jobs_have_columns_for_them():
-    other = summary(counts={"simulated": 9, "rejected": 3})
-    table = comparison([("fifo", "requested", summary()), ("easy", "requested", other)])
-    assert table.caption == "runtime estimate: requested time"
-    assert table.columns[1] == Column("jobs", "", (372320, 9))
-    assert table.columns[2] == Column("rejected", "", (0, 3))
+def test_allocators_that_differ_are_a_column():
+    rows = [("fifo", "requested", summary()), ("rollout", "requested", summary())]
+    table = machine_table([*rows, rows[0]], ["first-fit", "consolidate", None])
+    assert table.columns[1] == Column("allocator", "", ("first-fit", "consolidate", "-"))
 
 
 def named(name: str, numbers: int = 4) -> Table:
@@ -177,7 +107,7 @@ def test_a_table_that_is_too_wide_goes_on_below():
         "name       n0       n1\n----  -------  -------\nfifo  123,456  123,456\n\n"
         "name       n2\n----  -------\nfifo  123,456"
     )
-    text = comparison([("a" * 30, "requested", summary())]).text(width=20)
+    text = machine_table([("a" * 30, "requested", summary())]).text(width=20)
     assert "1,234,567" in text
     assert "a" * 12 in text
     assert "a" * 13 not in text
@@ -220,53 +150,11 @@ def test_markdown_aligns_numbers_right_and_escapes_bars():
 )
 def test_a_column_has_one_precision(values, shown):
     """Enough for its least value; 1.26 beside 16,900 is not 1."""
-    other = summary(slowdown={"all": {"mean": values[1]}})
-    table = comparison(
-        [("a", "p", summary(slowdown={"all": {"mean": values[0]}})), ("b", "p", other)]
-    )
-    column = next(column for column in table.columns if column.header == "mean slowdown")
+    column = Column("mean slowdown", "", values, decimals_for(values))
     assert column.cells() == shown
 
 
 def test_no_runs_make_an_empty_table():
-    table = comparison([])
-    assert table.caption == ""
+    table = Table("", (Column("name", "", ()), Column("wait", "s", ())))
     assert table.text().splitlines()[-1].startswith("----")
     assert table.markdown().count("\n") == 1
-
-
-def test_a_run_in_which_nothing_ran_is_shown():
-    found = summarize(run(jobs((0, 9, 5)), machine((1,)), "fifo").schedule)
-    text = comparison([("fifo", "requested", found)]).text()
-    assert text.startswith("0 jobs simulated, 1 rejected; runtime estimate: requested time")
-    assert set(text.splitlines()[-1].split()) == {"fifo", "-"}
-
-
-def test_where_jobs_lie():
-    """Only of machines with nodes; columns of switches only where there are some."""
-    plain = {
-        name: {"mean": value}
-        for name, value in (
-            ("nodes", 4.0), ("packing_factor", 1.0213), ("fragmentation", 2.4), ("spread", 17.36),
-            ("span_nodes", 110.7),
-        )
-    } | {"lowest_common_switch": None, "by_switch_level": None}  # fmt: skip
-    switches = {
-        **plain,
-        "lowest_common_switch": {"mean": 1.06},
-        "by_switch_level": {"0": {"jobs": 0.25, "job_time": 0.5}},
-    }
-    assert placement_table([("fifo", "requested", summary())]) is None
-    assert placement_table([("fifo", "requested", summary(placement=None))]) is None
-    table = placement_table(
-        [("fifo", "requested", summary(placement=plain)), ("easy", "last-2", summary())]
-    )
-    assert [column.header for column in table.columns] == [
-        "dispatcher", "predictor", "mean nodes", "packing factor", "mean fragmentation",
-        "mean spread", "mean span",
-    ]  # fmt: skip
-    text = placement_table([("fifo", "requested", summary(placement=switches))]).text()
-    assert text.splitlines()[0] == "where jobs lie; runtime estimate: requested time"
-    assert text.splitlines()[-1].split() == [
-        "fifo", "4.00", "1.021", "2.40", "17.36", "110.7", "1.06", "25.0",
-    ]  # fmt: skip

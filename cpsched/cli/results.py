@@ -1,0 +1,149 @@
+"""What ``simulate``, ``compare`` and ``what-if`` print of finished runs: one table, one finding."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from cpsched.cli.output import echo, escaped
+from cpsched.cli.report import left_out, width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.study.results import RunResult
+    from cpsched.study.tables import Tables
+    from cpsched.tables import Table
+
+#: Of ``run.json``, in JSON.
+_SAID = ("allocator", "deterministic", "decisions", "predictions", "provenance")
+
+
+def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
+    """
+    Print what came of runs: what they leave out, the leading figures, for whom, and the finding.
+
+    Parameters
+    ----------
+    stats
+        Whether to print all other tables too.
+    place
+        Whether workload and system are named above the table.
+    """
+    from cpsched.cli.leading_table import leading_text
+    from cpsched.study.conclusion import conclusions
+    from cpsched.study.leading import leading
+    from cpsched.study.readable import readable, who_gains
+
+    for line in _notes(tables):
+        echo(line)
+    first = {_place(run): run for run in reversed(tables.results.runs)}
+    groups = who_gains(tables)
+    for found in leading(tables):
+        if place:
+            echo(f"\n{found.place}")
+        for line in left_out(first[found.place].path):
+            echo(line)
+        scenarios = tables.results.by_group
+        # Escaped already, apart from the colours of a terminal.
+        typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
+        for titled in groups:
+            if titled.place == found.place:
+                echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.text(width())}")
+    if stats:
+        all_tables = readable(tables)
+        for titled in (*all_tables["summary"], *all_tables["sizes"]):
+            echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.text(width())}")
+        for table in _of_first_runs(tables):
+            echo(f"\n{table.text(width())}")
+    sentences = conclusions(tables)
+    if sentences:
+        echo("")
+    for line in sentences:
+        echo(line)
+
+
+def _in_colour() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _place(run: RunResult) -> str:
+    return f"{run.workload} on {run.system}"
+
+
+def _notes(tables: Tables) -> Iterator[str]:
+    """Say what makes a comparison another than it seems."""
+    from cpsched.study.allocators import unequal
+
+    runs = tables.results.runs
+    seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
+    for workload, predictor, note in sorted(seen):
+        yield f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}"
+    mixed = unequal((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
+    if mixed is not None:
+        yield mixed
+
+
+def _of_first_runs(tables: Tables) -> Iterator[Table]:
+    """Give how machines were used and answers were found, of the first repetitions."""
+    from cpsched.report.decision_table import decision_table
+    from cpsched.report.run_tables import count_table, machine_table
+
+    first = {tuple(run.labels.values()): run for run in reversed(tables.results.runs)}
+    runs = [(run, _about(run)) for run in reversed(first.values())]
+    summaries = [_about(run, "metrics.json") for run, _ in runs]
+    yield machine_table(
+        [(r.dispatcher, r.predictor, one) for (r, _), one in zip(runs, summaries, strict=True)],
+        [run.allocator for run, _ in runs],
+    )
+    table = decision_table([(r.dispatcher, r.predictor, a["decisions"], r.timing) for r, a in runs])
+    if table is not None:
+        yield table
+    for run, about in runs:
+        title = f"Answers of {run.predictor} for {run.dispatcher}:"
+        counts = count_table(title, about["predictions"], run.counts["simulated"])
+        if counts is not None:
+            yield counts
+
+
+def _about(run: RunResult, name: str = "run.json") -> dict[str, Any]:
+    about: dict[str, Any] = json.loads((run.path / name).read_text(encoding="utf-8"))
+    return about
+
+
+def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
+    """
+    Return what came of runs as data for programs.
+
+    Parameters
+    ----------
+    kept
+        Whether the runs' folders stay.
+    """
+    from cpsched.study.conclusion import conclusions
+    from cpsched.study.leading import leading
+
+    return {
+        "leading": [asdict(found) for found in leading(tables)],
+        "finding": conclusions(tables),
+        "runs": [_run_as_data(run, kept=kept) for run in tables.results.runs],
+    }
+
+
+def _run_as_data(run: RunResult, *, kept: bool) -> dict[str, Any]:
+    about = _about(run)
+    return {
+        **run.labels,
+        "dispatcher_spec": about["dispatcher"],
+        "predictor_spec": about["predictor"],
+        "seed": run.seed,
+        "folder": str(run.path) if kept else None,
+        **{key: about[key] for key in _SAID},
+        "timing": dict(run.timing),
+        "summary": _about(run, "metrics.json"),
+    }

@@ -1,0 +1,95 @@
+"""``--json``: one object, which says what it is, of every command that prints a result."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+LOG = """\
+; UnixStartTime: 1000000000
+1 0 -1 4 3 -1 -1 3 4 -1 1 1 1 -1 1 -1 -1 -1
+2 1 -1 4 2 -1 -1 2 4 -1 1 2 1 -1 1 -1 -1 -1
+3 2 -1 2 1 -1 -1 1 2 -1 1 2 1 -1 1 -1 -1 -1
+"""
+ON = ("log.swf", "--system", "four.toml")
+
+
+@pytest.fixture
+def answer(four_cores, cpsched):
+    """Return what a command prints, as data."""
+    (four_cores / "log.swf").write_text(LOG)
+
+    def asked(*words):
+        code, out, _ = cpsched(*words, "--json")
+        assert code == 0
+        return json.loads(out)
+
+    return asked
+
+
+def test_results_are_the_same_from_simulate_and_compare(answer):
+    both = ("-d", "fifo", "-d", "easy")
+    simulated = answer("simulate", *ON, *both)
+    compared = answer("compare", *ON, *both, "-o", "out", "--no-report")
+    changed = answer("what-if", *ON, "--scale-load", "2", "-o", "if", "--no-report")
+    for found in (simulated, compared, changed):
+        assert found["schema"] == "cpsched.results/1"
+        assert len(found["runs"]) == 2
+        (place,) = found["leading"]
+        assert [one["name"] for one in place["rows"][1]["figures"]][:2] == [
+            "area_weighted_response", "mean_wait",
+        ]  # fmt: skip
+    assert simulated["leading"] == compared["leading"]
+    assert simulated["finding"] == compared["finding"]
+    assert simulated["runs"][0]["summary"] == compared["runs"][0]["summary"]
+    waits = [row["figures"][1]["value"] for row in simulated["leading"][0]["rows"]]
+    assert waits[0] == pytest.approx((0 + 3 + 2) / 3)
+    assert compared["report"] is None
+
+
+def test_verify_and_report_name_what_they_are_of(answer):
+    answer("simulate", *ON, "-d", "fifo", "-o", "out")
+    found = answer("verify", "out")
+    assert (found["schema"], found["wrong"]) == ("cpsched.verify/1", 0)
+    assert [(run["jobs"], run["findings"]) for run in found["runs"]] == [(3, [])]
+    found = answer("report", "out")
+    assert (found["schema"], found["runs"]) == ("cpsched.report/1", 1)
+    assert found["report"] == "out/report.html"
+
+
+def test_lists_and_logs(answer):
+    found = answer("list")
+    assert found["schema"] == "cpsched.list/1"
+    assert "easy" in found["kinds"]["dispatchers"]
+    (easy,) = answer("list", "dispatchers", "easy")["names"]
+    assert easy["summary"] == "EASY backfilling."
+    found = answer("workload", "info", "log.swf")
+    assert (found["schema"], found["jobs"]) == ("cpsched.workload/1", 3)
+    assert found["runtime_s"]["max"] == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("explain", ("explain", *ON, "--job", "2", "--at", "2", "-d", "easy")),
+        ("plan", ("plan", *ON, "-d", "easy")),
+        ("when", ("when", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
+        ("evaluate", ("evaluate", *ON, "-p", "requested")),
+    ],
+)
+def test_every_answer_says_what_it_is(answer, kind, words):
+    assert answer(*words)["schema"] == f"cpsched.{kind}/1"
+
+
+def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):
+    code, out, _ = cpsched("list")
+    assert code == 0
+    assert "cpsched list dispatchers" in out
+    assert "Where to begin" in out
+    _, out, _ = cpsched("list", "dispatchers", "easy")
+    assert "reserve=plan  Which runtimes the reservation is made of: plan, or" in out
+    assert ":class:" not in out
+    code, _, err = cpsched("list", "dispatchers", "eazy")
+    assert code == 2
+    assert "Did you mean 'easy'?" in err

@@ -1,0 +1,113 @@
+"""The table that every comparison shows first: what it says, and that it fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cpsched.cli.leading_table import leading_text
+from cpsched.metrics.leading import LEADING
+from cpsched.study.leading import Leading, LeadingRows, Measured, _marked
+
+EASY = (50_000.0, 3600.0, 86_400.0, 172_800.0, 20.0, 0.8)
+PRB = (51_000.0, 1800.0, 90_000.0, 345_600.0, 5.0, 0.79)
+FIFO = (90_000.0, 9000.0, 99_000.0, 180_000.0, 80.0, 0.5)
+
+
+def row(name, values, base=None, interval=None, clear=None, **changes):
+    """Return a run with these figures, against those of a baseline."""
+    figures = tuple(
+        Measured(
+            name=one.name,
+            value=value,
+            ratio=None if base is None else value / base[at],
+            interval=interval,
+            clear=clear,
+        )
+        for at, (one, value) in enumerate(zip(LEADING, values, strict=True))
+    )
+    made = Leading(
+        dispatcher=name,
+        predictor="requested",
+        allocator="first-fit",
+        repetitions=1,
+        jobs=1000,
+        rejected=0,
+        knows_runtimes=False,
+        is_baseline=base is None,
+        figures=figures,
+    )
+    return replace(made, **changes)
+
+
+def shown(*rows, width=140, **how):
+    found = LeadingRows(place="log on machine", against="easy", rows=_marked(rows))
+    return leading_text(found, width, **{"scenarios": False, **how})
+
+
+def test_ratios_stand_beside_the_figures_where_there_is_room():
+    text = shown(row("easy", EASY), row("prb", PRB, EASY), row("fifo", FIFO, EASY))
+    easy, prb, fifo = text.splitlines()[-3:]
+    assert "×" not in easy
+    assert "30 min* ×0.50" in prb
+    assert "4 d! ×2.00" in prb  # the longest wait, beside whatever it is best in
+    assert "25 h" not in fifo
+    assert "1 d 1 h  ×1.04" in prb
+    assert "80.00! ×4.00" in fifo
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 140])
+@pytest.mark.parametrize("interval", [None, (0.851, 1.152)])
+def test_it_fits_the_terminal_with_every_figure(width, interval):
+    """Names are shortened, or stand on lines of their own; no figure is left out."""
+    name = "rollout:backfill=sjf,predictor=last-2,priority=slowdown"
+    rows = [row("easy", EASY), row(name, PRB, EASY, interval, interval and False)]
+    text = shown(*rows, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.count("×") == 7
+    for value in ("30 min", "4 d", "5.00", "79.0 %"):
+        assert value in text
+    assert ("0.85-1.15" in text) is (interval is not None)
+
+
+def test_names_that_are_shortened_keep_their_ends():
+    one, two = (f"easy:backfill=shortest-first,reservations={n}" for n in (10, 20))
+    text = shown(row(one, EASY), row(two, PRB, EASY), width=118)
+    assert "=10 " in text
+    assert "=20 " in text
+    assert ".." in text
+
+
+def test_what_is_not_clear_is_marked_and_the_interval_shown():
+    sure = row("prb", PRB, EASY, (0.4, 0.6), True, repetitions=5)
+    unsure = row("fifo", FIFO, EASY, (0.9, 1.2), False, repetitions=5)
+    text = shown(row("easy", EASY, repetitions=5), sure, unsure, width=200)
+    assert "means of 5 repetitions" in text
+    assert "with its 95 % interval; ~: no clear difference" in text
+    *_, prb, fifo = text.splitlines()
+    assert "~" not in prb
+    assert fifo.count("~") == 6
+    assert "(0.90-1.20)" in fifo
+
+
+def test_what_looks_the_same_is_marked_the_same():
+    text = shown(row("easy", EASY), row("same", (50_001.0, *EASY[1:]), EASY))
+    assert "*" not in text
+
+
+def test_who_knows_the_runtimes_is_not_crowned():
+    knowing = row("easy", PRB, EASY, predictor="actual", knows_runtimes=True)
+    text = shown(row("easy", EASY), row("fifo", FIFO, EASY), knowing)
+    assert text.splitlines()[-1].count("*") == 0
+    assert "runtime estimate" in text.splitlines()[-5]
+
+
+def test_colours_are_only_added():
+    rows = row("easy", EASY), row("prb", PRB, EASY), row("fifo", FIFO, EASY)
+    plain, coloured = shown(*rows), shown(*rows, colour=True)
+    assert "\x1b" not in plain
+    assert "\x1b[32m" in coloured
+    import re
+
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).split() == plain.split()
