@@ -20,7 +20,7 @@ from cpsched.figures.looks import MOST
 from cpsched.figures.style import NARROW, WIDE, save, styled
 from cpsched.model.topology import box_text
 from cpsched.study.names import slug
-from cpsched.words import clock, duration, ratio
+from cpsched.words import clock, counted, duration, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -188,7 +188,10 @@ def draw_schedule(
         " than a minute), on the day with the longest queue. Which cores of a node a job held is"
         " not recorded; those it is drawn on are an assumption."
     )
-    alt = f"Gantt chart of the busiest day under {who}."
+    held = schedule.segments
+    inside = (held.start < window.end) & (held.end > window.start)
+    number = counted(len(set(held.job[inside].tolist())), "job")
+    alt = f"Gantt chart of the busiest day under {who}: {number} on the nodes they held."
     yield _of_schedule(place, title, caption, alt, forms, lambda: draw_gantt.draw(schedule, window))
     system = schedule.system
     if system.is_counted_pool or system.num_nodes == 1:
@@ -199,7 +202,7 @@ def draw_schedule(
     apart = f" White lines are between {words}." if system.topology.num_levels > 1 else ""
     order = " in the order of the torus" if system.topology.sides else ""
     caption = f"Nodes{order} over the same day, one colour a job. {told}{apart}"
-    alt = f"Which nodes each job held on the busiest day under {who}."
+    alt = f"Which nodes each of {number} held on the busiest day under {who}."
     yield _of_schedule(place, title, caption, alt, forms,
                        lambda: draw_places.draw(schedule, window))  # fmt: skip
     if system.topology.sides:
@@ -210,7 +213,7 @@ def draw_schedule(
             f" side, at {clock(second, schedule.workload.epoch)}, when most of it is in use on that"
             f" day; one colour a job. {told}"
         )
-        alt = f"Slices of the torus at its busiest second under {who}."
+        alt = f"Slices of the torus at second {second:,}, its busiest, under {who}."
         yield _of_schedule(place, title, caption, alt, forms,
                            lambda: draw_places.draw_torus(schedule, second))  # fmt: skip
 
