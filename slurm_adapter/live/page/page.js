@@ -4,13 +4,17 @@
 const EVERY = 15000;
 const MOST = 40;
 const DAY = 86400;
+const STEPS = [900, 1800, 3600, 7200, 10800, 14400, 21600];
 
+// Two units at most, as everywhere in cpsched: 45 s, 20 min, 1 h 24 min, 2 d 3 h.
 function span(seconds) {
   if (seconds === null || seconds === undefined) return "later";
   if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 2 * DAY) return `${(seconds / 3600).toFixed(1)} h`;
-  return `${(seconds / DAY).toFixed(1)} d`;
+  const minutes = Math.round(seconds / 60), hours = Math.round(seconds / 3600);
+  const two = (whole, unit, rest, smaller) => `${whole} ${unit}${rest ? ` ${rest} ${smaller}` : ""}`;
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 1440) return two(Math.floor(minutes / 60), "h", minutes % 60, "min");
+  return two(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
 function ahead(second, now) {
@@ -45,10 +49,10 @@ function lane(label, bars) {
 }
 
 function axis(width) {
-  const ticks = [];
-  for (let at = 0; at <= 4; at++) {
-    const tick = element("span", at ? `+${span(width * at / 4)}` : "now", "tick");
-    tick.style.left = `${25 * at}%`;
+  const ticks = [], step = STEPS.find(one => width / one <= 5) ?? DAY;
+  for (let at = 0; at <= 0.94 * width; at += step) {
+    const tick = element("span", at ? `+${span(at)}` : "now", "tick");
+    tick.style.left = `${100 * at / width}%`;
     ticks.push(tick);
   }
   const row = lane("", ticks);
@@ -82,6 +86,7 @@ function chart(seen) {
 
 function table(seen) {
   const now = seen.now;
+  const heads = Array.from(document.querySelectorAll("thead th"), head => head.textContent);
   const rows = seen.waiting.map(job => {
     const row = element("tr");
     const both = job.p10 === null ? "-" : `${span(job.p10 - now)} to ${span(job.p90 === null ? null : job.p90 - now)}`;
@@ -92,6 +97,7 @@ function table(seen) {
       element("td", span(now - job.submit)), element("td", ahead(job.p50, now)), element("td", both),
       element("td", ahead(job.planned, now)), element("td", ahead(job.slurm_expects, now)),
       element("td", job.held ? `held (${job.reason})` : job.reason, "name"));
+    [...row.cells].forEach((cell, at) => { cell.dataset.label = heads[at]; });
     return row;
   });
   document.getElementById("jobs").replaceChildren(...rows);

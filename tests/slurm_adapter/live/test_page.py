@@ -130,9 +130,9 @@ def test_without_the_library_it_says_what_to_install(watch, monkeypatch):
         application(watch)
 
 
-@pytest.mark.parametrize("width", [390, 1024, 1920])
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
 def test_it_is_whole_in_a_browser(chromium, address, width):
-    """At three widths: no text runs out of the page, names stay text, nothing is complained of."""
+    """At four widths: no text runs out of the page, names stay text, nothing is complained of."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     chromium.set_window_size(width, 1000)
@@ -156,4 +156,13 @@ def test_it_is_whole_in_a_browser(chromium, address, width):
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
     assert wide <= 0
+    cut = chromium.execute_script(
+        "return [...document.querySelectorAll('.scroll, td')].filter(one =>"
+        " one.scrollWidth > one.clientWidth + 1 && !one.classList.contains('name')).length"
+    )
+    assert cut == 0
+    spans = chromium.execute_script(
+        "return [45, 1200, 5040, 86340, 180000, null].map(seconds => span(seconds))"
+    )
+    assert spans == ["45 s", "20 min", "1 h 24 min", "23 h 59 min", "2 d 2 h", "later"]
     assert not [line for line in chromium.get_log("browser") if "favicon" not in line["message"]]
