@@ -129,7 +129,7 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
 def _nearest(about: Explanation, near: NearestNode) -> str:
     has = [memory(n) if near.resource == "mem" else f"{n:,}" for n in (near.free, near.needed)]
     return (
-        f"node {near.node}: {has[0]} of {amount(near.resource, near.capacity)} free, {has[1]}"
+        f"{near.node}: {has[0]} of {amount(near.resource, near.capacity)} free, {has[1]}"
         f" needed; free at {_from_now(about, near.at)}"
     )
 

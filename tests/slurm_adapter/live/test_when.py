@@ -115,7 +115,7 @@ def test_why_a_job_waits(slurm):
         node="node002", units=16, room=0, resource="core", free=0, needed=16, capacity=16,
         at=1 + 3600,
     )  # fmt: skip
-    assert "node node002: 0 of 16 core free, 16 needed; free at" in text(about)
+    assert "nearest     node002: 0 of 16 core free, 16 needed; free at" in text(about)
     assert "overtaken by 1 job submitted later" in text(about)
     view = slurms_view(slurm.snapshot(), first, None)
     assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
