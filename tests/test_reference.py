@@ -18,7 +18,7 @@ SOMETIMES = {"leaving", "known"}
 
 def _named(section: str) -> list[str]:
     """Return what the first column of a section's table names."""
-    pattern = rf"^##? {re.escape(section)}\n(.*?)(?=^## |\Z)"
+    pattern = rf"^##? {re.escape(section)}\n(.*?)(?=^##+ |\Z)"
     (text,) = re.findall(pattern, PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
     return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
