@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Rectangles of all schedules together, and of one: what a page holds, and what a browser draws
 #: without a pause.
-_RECTANGLES, _OF_ONE = 33_000, 15_000
+_RECTANGLES, _OF_ONE = 27_000, 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
