@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched.arrow import read_file
+from cpsched.arrow import numbers, read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES
@@ -472,7 +472,9 @@ def _ended(table: pa.Table) -> IntArray:
 
 
 def _integers(table: pa.Table, name: str) -> IntArray:
-    values = table.column(name).cast(pa.int64()).fill_null(pa.scalar(-1, pa.int64()))
+    # pyarrow.scalar imports pandas.
+    none = numbers(np.array([-1]))[0]
+    values = table.column(name).cast(pa.int64()).fill_null(none)
     return np.asarray(values, dtype=np.int64)
 
 
