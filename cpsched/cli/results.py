@@ -33,7 +33,7 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     stats
         Whether to print all other tables too.
     place
-        Whether workload and system are named above the table.
+        Whether workload and system are named above the table, with what they leave out.
     """
     from cpsched.cli.leading_table import leading_text
     from cpsched.study.conclusion import conclusions
@@ -47,8 +47,8 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     for found in leading(tables):
         if place:
             echo(f"\n{found.place}")
-        for line in left_out(first[found.place].path):
-            echo(line)
+            for line in left_out(first[found.place].path):
+                echo(line)
         scenarios = tables.results.by_group
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")

@@ -187,7 +187,7 @@ def _print(
     stats: bool,
 ) -> None:
     from cpsched.cli.log_study import assumed_of
-    from cpsched.cli.report import heading
+    from cpsched.cli.report import heading, not_simulated
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.study.effects import without_effect
 
@@ -195,6 +195,8 @@ def _print(
         print_json("results", results_as_data(tables, kept=out is not None))
         return
     echo(heading(fitted.workload, fitted.system))
+    for line in not_simulated(fitted.workload, dict(fitted.rejected)):
+        echo(line)
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
         idle = without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):

@@ -468,14 +468,21 @@ def _ended(table: pa.Table) -> IntArray:
         outcomes = outcomes.chunk(0)
     names = outcomes.dictionary.to_pylist()
     codes = [code for code, name in enumerate(names) if name in ("completed", "timeout")]
-    return np.flatnonzero(np.isin(np.asarray(outcomes.indices), codes))
+    return np.flatnonzero(np.isin(_plain(outcomes.indices.cast(pa.int64())), codes))
 
 
 def _integers(table: pa.Table, name: str) -> IntArray:
     # pyarrow.scalar imports pandas.
     none = numbers(np.array([-1]))[0]
-    values = table.column(name).cast(pa.int64()).fill_null(none)
-    return np.asarray(values, dtype=np.int64)
+    return _plain(table.column(name).cast(pa.int64()).fill_null(none).combine_chunks())
+
+
+def _plain(array: pa.Array) -> IntArray:
+    """Return int64 without nulls, from its buffer: pyarrow's own way imports pandas."""
+    if not len(array):
+        return np.empty(0, dtype=np.int64)
+    whole = np.frombuffer(array.buffers()[1], dtype=np.int64)
+    return whole[array.offset : array.offset + len(array)].copy()
 
 
 def _json(path: Path) -> dict[str, Any]:
