@@ -17,26 +17,29 @@ from cpsched import systems, traces
 from cpsched.atomic_files import replacing
 from cpsched.errors import ConfigError, RunError
 from cpsched.frames import data_frame
+from cpsched.metrics.leading import LEADING, shown_figure
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.simulation.run import Run
 from cpsched.study.campaign import carry_out
 from cpsched.study.conclusion import conclusions
+from cpsched.study.leading import leading
 from cpsched.study.log_study import study_of_log
 from cpsched.study.names import plain
-from cpsched.study.readable import main_table
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables
 from cpsched.study.writer import save_run
-from cpsched.words import brief, counted
+from cpsched.tables import Column, Table
+from cpsched.words import brief, counted, estimate, ratio
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from cpsched.simulation.identity import Settings
+    from cpsched.study.leading import LeadingRows
     from cpsched.study.tables import Tables
 
 #: Where logs and systems lie that were given as objects; a folder for each content.
@@ -109,11 +112,24 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
         sentences = "".join(f"<p>{escape(line)}</p>" for line in conclusions(self.tables))
-        tables = main_table(self.tables)
-        shown = (
-            f"<p>{escape(f'{one.place}: {one.title}')}</p>{one.table.html()}" for one in tables
+        return sentences + "".join(_table(found).html() for found in leading(self.tables))
+
+
+def _table(found: LeadingRows) -> Table:
+    """Return the leading figures of the runs of one workload and system, each with its ratio."""
+    columns = [
+        Column("dispatcher", "", tuple(row.dispatcher for row in found.rows)),
+        Column("runtime estimate", "", tuple(estimate(row.predictor) for row in found.rows)),
+    ]
+    for at, item in enumerate(LEADING):
+        figures = [row.figures[at] for row in found.rows]
+        cells = tuple(
+            shown_figure(one.name, one.value) + (f" ({ratio(one.ratio)})" if one.ratio else "")
+            for one in figures
         )
-        return sentences + "".join(shown)
+        columns.append(Column(item.title, "", cells, sorted_by=tuple(one.value for one in figures)))
+    against = f"; in brackets the ratio to {found.against}" if found.against else ""
+    return Table(f"{found.place}{against}", tuple(columns))
 
 
 def compare(

@@ -127,7 +127,12 @@ def test_a_comparison_shows_its_finding_and_its_tables():
     shown = parsed(found._repr_html_())
     assert found.finding
     assert "".join(shown.texts).startswith(found.finding.partition("\n")[0])
-    assert "fifo" in shown.texts
+    assert "few-jobs on four; in brackets the ratio to easy" in shown.texts
+    assert shown.texts[-8:] == [
+        *("fifo", "requested time"),
+        *("1 h 59 min (×1.00)", "59 min (×1.00)", "1 h 58 min (×1.00)", "1 h 58 min (×1.00)"),
+        *("1.98 (×1.00)", "-"),
+    ]
 
 
 def test_tables_as_data_frames_have_the_columns_of_their_files():
