@@ -82,8 +82,11 @@ def _saved(text: str, file: Path) -> System | None:
     """Return the machine of a run; None if it is another kind of JSON."""
     try:
         content = read_json(text)
-        if not isinstance(content, dict) or "nodes" not in content:
-            return None
+    except ValueError as error:
+        raise ConfigError(str(error), where=file) from error
+    if not isinstance(content, dict) or "nodes" not in content:
+        return None
+    try:
         return System.from_dict(content)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         reason = " ".join(str(error).split())
