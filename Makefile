@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 		{ echo "cpsched needs Python 3.11 or newer; say which with 'make PYTHON=python3.12 ...'"; exit 1; }
 	@echo "Installing cpsched into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[plots]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -113,6 +113,7 @@ def command(
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
+    _refuse_unfit(tasks, fitted)
     with (
         _folder(out) as folder,
         negotiation_log(
@@ -157,6 +158,17 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     if not os.access(file.absolute().parent, os.W_OK):
         raise ConfigError("its folder cannot be written to", where=file)
     return Checkpoint(file, interval)
+
+
+def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
+    """Refuse dispatchers that lack something of the machine, before anything is simulated."""
+    from cpsched.spec import build
+
+    for spec in dict.fromkeys(task.dispatcher for task in tasks):
+        dispatcher = build("dispatchers", spec)
+        if hasattr(dispatcher, "on_epoch"):
+            dispatcher.on_epoch(fitted.workload.epoch)
+        dispatcher.reset(fitted.system, tasks[0].settings.seed)
 
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:

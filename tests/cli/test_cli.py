@@ -254,6 +254,20 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("dispatcher", ["prb", "cph", "cp", "try:dispatcher=prb"])
+def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatcher):
+    """A dispatcher that needs them is refused before the first run, whichever it is."""
+    system = (files / "four.toml").read_text()
+    (files / "none.toml").write_text(system.replace("default_expected_wait = 3600\n", ""))
+    arguments = ("simulate", "log.swf", "--system", "none.toml", "-d", "fifo", "-d", dispatcher)
+    code, out, err = cpsched(*arguments, "--out", "runs")
+    assert (code, out) == (2, "")
+    assert "expected wait" in err
+    assert err.startswith("cpsched: ")
+    assert err.count("\n") == 1
+    assert not (files / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
