@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.options import SystemName
+from cpsched.cli.options import LOGS, SystemName
 from cpsched.cli.output import echo, escaped
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("import-accasim")(import_command)
+    app.command("import-accasim", rich_help_panel=LOGS)(import_command)
 
 
 def import_command(

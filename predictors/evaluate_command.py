@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.atomic_files import check_new_file, replacing
-from cpsched.cli.options import AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import display
 from cpsched.cli.report import not_simulated
@@ -40,7 +40,7 @@ _DEFAULT = ("requested", "last-2", "user-history", "user-history-plus")
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this package to the command line."""
-    app.command("evaluate")(evaluate_command)
+    app.command("evaluate", rich_help_panel=LOGS)(evaluate_command)
 
 
 @grouped

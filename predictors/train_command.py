@@ -9,7 +9,7 @@ import typer
 
 from cpsched import registry
 from cpsched.atomic_files import check_new_file
-from cpsched.cli.options import Log, Overwrite, Seed, grouped
+from cpsched.cli.options import LOGS, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import echo, escaped
 from cpsched.model_files import with_models
 from predictors.evaluate_command import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("train")(train_command)
+    app.command("train", rich_help_panel=LOGS)(train_command)
 
 
 @grouped

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.cli import fidelity
-from cpsched.cli.options import Overwrite
+from cpsched.cli.options import SLURM, Overwrite
 from cpsched.cli.output import counted, echo, escaped
 from slurm_adapter.live import commands as live
 from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
     slurm.command("when")(when_command.command)
     slurm.command("explain")(explain_command.command)
     slurm.command("serve")(serve_command.command)
-    app.add_typer(slurm, name="slurm")
+    app.add_typer(slurm, name="slurm", rich_help_panel=SLURM)
 
 
 def _file(text: str) -> typer.models.OptionInfo:

@@ -12,6 +12,8 @@ import typer
 from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
 from cpsched.cli.options import (
+    COMPARISON,
+    OUTPUT,
     Allocator,
     AsJson,
     Dispatchers,
@@ -51,11 +53,22 @@ def command(
     ],
     out: Annotated[Path, StudyFolder],
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Processes on this machine.", metavar="N")
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            help="Processes on this machine.",
+            metavar="N",
+            rich_help_panel=OUTPUT,
+        ),
     ] = 1,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="Dask scheduler whose workers do the runs: tcp://HOST:8786."),
+        typer.Option(
+            help="Dask scheduler whose workers do the runs: tcp://HOST:8786.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     *,
     part: Part,
@@ -64,17 +77,32 @@ def command(
     allocator: Allocator = None,
     predictor: Predictors = None,
     baseline: Annotated[
-        str | None, typer.Option(help="The dispatcher to compare with. [the first]")
+        str | None,
+        typer.Option(
+            help="The dispatcher to compare with. [the first]", rich_help_panel=COMPARISON
+        ),
     ] = None,
     baseline_system: Annotated[
         str | None,
-        typer.Option(help="The system to compare with, of several. [each with its own runs]"),
+        typer.Option(
+            help="The system to compare with, of several. [each with its own runs]",
+            rich_help_panel=COMPARISON,
+        ),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Repetitions with jittered submits.", metavar="N")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Repetitions with jittered submits.",
+            metavar="N",
+            rich_help_panel=COMPARISON,
+        ),
     ] = None,
     jitter: Annotated[
-        int | None, typer.Option(min=0, help="Seconds submits are delayed at most. [5]")
+        int | None,
+        typer.Option(
+            min=0, help="Seconds submits are delayed at most. [5]", rich_help_panel=COMPARISON
+        ),
     ] = None,
     rules: Rules,
     format_name: Format = None,

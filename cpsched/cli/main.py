@@ -24,6 +24,7 @@ from cpsched.cli import (
     workload,
 )
 from cpsched.cli.errors import complain, guarded
+from cpsched.cli.options import LOGS
 
 # Before numpy is imported: nothing here multiplies large matrices, and the threads that wait for
 # one spin for a tenth of a second. Nor does a sum of floats then depend on how many there are.
@@ -32,22 +33,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 app = typer.Typer(
     name="cpsched",
     help="Simulate, compare and verify schedules of HPC batch jobs.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
+    rich_markup_mode="markdown",
 )
-app.command("simulate")(simulate.command)
-app.command("compare")(compare.command)
-app.command("what-if")(what_if.command)
-app.command("report")(report_command.command)
-app.command("explain")(explain.command)
-app.command("when")(when.command)
-app.command("plan")(plan.command)
-app.command("verify")(verify.command)
-app.command("list")(list_command.command)
-app.add_typer(workload.app, name="workload")
-app.add_typer(negotiation.app, name="negotiation")
+_STUDY, _JOBS, _LOOK = "Simulate and compare", "Ask about jobs", "Look around"
+app.command("simulate", rich_help_panel=_STUDY)(simulate.command)
+app.command("compare", rich_help_panel=_STUDY)(compare.command)
+app.command("what-if", rich_help_panel=_STUDY)(what_if.command)
+app.command("report", rich_help_panel=_STUDY)(report_command.command)
+app.command("verify", rich_help_panel=_STUDY)(verify.command)
+app.command("explain", rich_help_panel=_JOBS)(explain.command)
+app.command("when", rich_help_panel=_JOBS)(when.command)
+app.command("plan", rich_help_panel=_JOBS)(plan.command)
+app.command("list", rich_help_panel=_LOOK)(list_command.command)
+app.add_typer(negotiation.app, name="negotiation", rich_help_panel=_LOOK)
+app.add_typer(workload.app, name="workload", rich_help_panel=LOGS)
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,8 +60,17 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+#: Said where no command is given.
+_BEGIN = """\
+cpsched simulates job logs under schedulers and says which would have done better. To begin:
+  cpsched compare demo --out demo-out   four dispatchers on a bundled log, with a report; a minute
+  cpsched list                          what there is to choose from, and what to try first
+  cpsched --help                        all of it; your own log: docs/tutorials/first-answer.md"""
+
+
 @app.callback()
 def _common(
+    context: typer.Context,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show a traceback when something is wrong.")
     ] = False,
@@ -70,6 +81,8 @@ def _common(
 ) -> None:
     """Simulate, compare and verify schedules of HPC batch jobs."""
     del debug
+    if context.invoked_subcommand is None:
+        typer.echo(_BEGIN)
 
 
 def build(arguments: list[str]) -> Any:
@@ -87,7 +100,12 @@ def build(arguments: list[str]) -> Any:
     completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
     if "generate" in arguments or "generate" in completing:
         workload.add_generators()
-    return typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    if not {"-h", "--help"} & {*arguments[:1]}:
+        # What is wrong with a command line is said in plain lines and not in a box; its commands
+        # have panels in their help all the same.
+        command.rich_markup_mode = None
+    return command
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -25,31 +25,53 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
 
+#: Groups of options in a command's help, in this order; those of the command alone come first.
+LOG, MACHINE, DISPATCHING = "The log", "The machine", "Dispatchers and predictors"
+RULES, COMPARISON, OUTPUT = "Rules of the simulation", "Comparison", "Running and output"
+#: And of commands, for those that other packages add, too.
+LOGS, SLURM = "Logs and predictors", "Your Slurm"
+_PANELS = (LOG, MACHINE, DISPATCHING, RULES, COMPARISON, OUTPUT)
+
 WorkloadFile = Annotated[
     Path, typer.Argument(metavar="WORKLOAD", help="A job log; SWF, PBS, sacct, CSV or Parquet.")
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format of the log, if its content does not determine it."),
+    typer.Option(
+        "--format",
+        help="Format of the log, if its content does not determine it.",
+        rich_help_panel=LOG,
+    ),
 ]
 SkipBadLines = Annotated[
     bool,
-    typer.Option("--skip-bad-lines", help="Skip and count invalid lines."),
+    typer.Option("--skip-bad-lines", help="Skip and count invalid lines.", rich_help_panel=LOG),
 ]
 First = Annotated[
-    int | None, typer.Option("--first", min=1, help="Only the first N jobs.", metavar="N")
+    int | None,
+    typer.Option("--first", min=1, help="Only the first N jobs.", metavar="N", rich_help_panel=LOG),
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="Only jobs submitted from this time on: seconds or a date (UTC)."),
+    typer.Option(
+        "--from",
+        help="Only jobs submitted from this time on: seconds or a date (UTC).",
+        rich_help_panel=LOG,
+    ),
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", help="Only jobs submitted earlier: seconds or a date (UTC)."),
+    typer.Option(
+        "--to", help="Only jobs submitted earlier: seconds or a date (UTC).", rich_help_panel=LOG
+    ),
 ]
 Policy = Annotated[
     Path | None,
-    typer.Option("--policy", help="A site's Slurm policy; the dispatcher is then slurm."),
+    typer.Option(
+        "--policy",
+        help="A site's Slurm policy; the dispatcher is then slurm.",
+        rich_help_panel=DISPATCHING,
+    ),
 ]
 MeasureFrom = Annotated[
     str | None,
@@ -57,6 +79,7 @@ MeasureFrom = Annotated[
         "--measure-from",
         help="Compare jobs submitted from this time on, on a machine that is no longer empty:"
         " seconds or a date (UTC).",
+        rich_help_panel=COMPARISON,
     ),
 ]
 SystemName = Annotated[
@@ -65,6 +88,8 @@ SystemName = Annotated[
         "--system",
         help="A system by name or TOML file (cpsched list systems).",
         autocompletion=complete_system,
+        metavar="NAME",
+        rich_help_panel=MACHINE,
     ),
 ]
 #: One in the end; several are refused with a message of our own.
@@ -74,6 +99,8 @@ Systems = Annotated[
         "--system",
         help="A system by name or TOML file (cpsched list systems).",
         autocompletion=complete_system,
+        metavar="NAME",
+        rich_help_panel=MACHINE,
     ),
 ]
 Dispatcher = Annotated[
@@ -83,6 +110,8 @@ Dispatcher = Annotated[
         "-d",
         help="NAME or NAME:KEY=VALUE,...",
         autocompletion=complete_dispatcher,
+        metavar="NAME",
+        rich_help_panel=DISPATCHING,
     ),
 ]
 Dispatchers = Annotated[
@@ -92,6 +121,8 @@ Dispatchers = Annotated[
         "-d",
         help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]",
         autocompletion=complete_dispatcher,
+        metavar="NAME",
+        rich_help_panel=DISPATCHING,
     ),
 ]
 Allocator = Annotated[
@@ -102,6 +133,7 @@ Allocator = Annotated[
         " (cpsched list allocators).",
         metavar="NAME",
         autocompletion=complete_allocator,
+        rich_help_panel=DISPATCHING,
     ),
 ]
 Predictor = Annotated[
@@ -112,6 +144,8 @@ Predictor = Annotated[
         help="Where runtimes come from: NAME:KEY=VALUE,... or a model file.",
         callback=with_models,
         autocompletion=complete_predictor,
+        metavar="NAME",
+        rich_help_panel=DISPATCHING,
     ),
 ]
 Predictors = Annotated[
@@ -121,6 +155,8 @@ Predictors = Annotated[
         "-p",
         help="Where runtimes come from: NAME:KEY=VALUE,... or a model file; repeat. [requested]",
         autocompletion=complete_predictor,
+        metavar="NAME",
+        rich_help_panel=DISPATCHING,
     ),
 ]
 EnforceLimits = Annotated[
@@ -128,18 +164,23 @@ EnforceLimits = Annotated[
     typer.Option(
         "--enforce-limits/--no-enforce-limits",
         help="Reject jobs that ask for more time than their queue allows. [yes]",
+        rich_help_panel=MACHINE,
     ),
 ]
 Overrun = Annotated[
     Literal["kill", "extend"] | None,
     typer.Option(
-        "--overrun", help="At the requested time: kill, or extend (run on as recorded). [kill]"
+        "--overrun",
+        help="At the requested time: kill, or extend (run on as recorded). [kill]",
+        rich_help_panel=RULES,
     ),
 ]
 Correction = Annotated[
     Literal["requested", "double"] | None,
     typer.Option(
-        "--correction", help="Expected end of a job that outlives its prediction. [requested]"
+        "--correction",
+        help="Expected end of a job that outlives its prediction. [requested]",
+        rich_help_panel=RULES,
     ),
 ]
 DispatchInterval = Annotated[
@@ -149,6 +190,7 @@ DispatchInterval = Annotated[
         min=1,
         help="Dispatch on a grid of so many seconds only.",
         metavar="S",
+        rich_help_panel=RULES,
     ),
 ]
 RuntimeModel = Annotated[
@@ -157,26 +199,29 @@ RuntimeModel = Annotated[
         "--runtime-model",
         help="How long jobs run: recorded (as in the log) or gpu-scaling; NAME:KEY=VALUE,..."
         " [recorded]",
+        rich_help_panel=RULES,
     ),
 ]
 Restarts = Annotated[
     str | None,
     typer.Option(
         "--restarts",
-        help="Jobs that may be killed and restarted: share=0.5,cost=30,checkpoint=600 (share of the"
-        " jobs; seconds a restart costs; seconds between checkpoints). [as the log says]",
+        help="Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs),"
+        " cost (seconds a restart costs), checkpoint (seconds between two). [as the log says]",
         metavar="KEY=VALUE,...",
+        rich_help_panel=RULES,
     ),
 ]
 Malleable = Annotated[
     str | None,
     typer.Option(
         "--malleable",
-        help="Jobs that may change size: share=0.5,least=0.5,most=2,kind=moldable,serial=0.05,"
-        "cost=10 (share of the jobs; fewest and most units as multiples of what a job asks for;"
-        " moldable, malleable or evolving; work that units cannot share; seconds a change of size"
+        help="Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and"
+        " most (units, as multiples of what a job asks for), kind (moldable, malleable, evolving),"
+        " serial (share of the work that units cannot share), cost (seconds a change of size"
         " costs). [as the log says]",
         metavar="KEY=VALUE,...",
+        rich_help_panel=RULES,
     ),
 ]
 Outages = Annotated[
@@ -185,24 +230,37 @@ Outages = Annotated[
         "--outages",
         help="Nodes that are down: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages)."
         " [none]",
+        rich_help_panel=RULES,
     ),
 ]
-StudyFolder = typer.Option("--out", "-o", help="Folder of the study; goes on with what is there.")
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+StudyFolder = typer.Option(
+    "--out", "-o", help="Folder of the study; goes on with what is there.", rich_help_panel=OUTPUT
+)
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed of everything random.", rich_help_panel=RULES)
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)
+]
 Stats = Annotated[
     bool,
     typer.Option(
-        "--stats", help="Print all other tables too: by user, the machine, placement, decisions."
+        "--stats",
+        help="Print all other tables too: by user, the machine, placement, decisions.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 WithReport = Annotated[
     bool,
     typer.Option(
-        "--report/--no-report", help="Write the report too, if cpsched[plots] is installed."
+        "--report/--no-report",
+        help="Write the report too, if cpsched[plots] is installed.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,10 +339,18 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **made)
 
+    parameters.sort(key=_panel)
     run.__doc__ = command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {item.name: item.annotation for item in parameters}
     return run
+
+
+def _panel(parameter: inspect.Parameter) -> int:
+    """Return where an option's group is in the help; arguments and other options are first."""
+    (info,) = parameter.annotation.__metadata__
+    panel = getattr(info, "rich_help_panel", None)
+    return _PANELS.index(panel) + 1 if panel in _PANELS else 0
 
 
 def second_of(workload: Workload, option: str, text: str | None) -> int | None:

@@ -13,6 +13,8 @@ import typer
 from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
+    OUTPUT,
+    RULES,
     Allocator,
     AsJson,
     Dispatchers,
@@ -49,27 +51,40 @@ def command(
     predictor: Predictors = None,
     out: Annotated[Path | None, StudyFolder] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Make runs again that are there already.")
+        bool,
+        typer.Option(
+            "--overwrite", help="Make runs again that are there already.", rich_help_panel=OUTPUT
+        ),
     ] = False,
     *,
     part: Part,
     rules: Rules,
     on_infeasible: Annotated[
         Literal["reject", "error"],
-        typer.Option(help="Jobs that can never run here: reject and count them, or stop."),
+        typer.Option(
+            help="Jobs that can never run here: reject and count them, or stop.",
+            rich_help_panel=RULES,
+        ),
     ] = "reject",
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep the state in this file; go on from it if it is there."),
+        typer.Option(
+            help="Keep the state in this file; go on from it if it is there.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     checkpoint_interval: Annotated[
-        float, typer.Option(min=0, help="Seconds between two writes of it.", metavar="S")
+        float,
+        typer.Option(
+            min=0, help="Seconds between two writes of it.", metavar="S", rich_help_panel=OUTPUT
+        ),
     ] = 60.0,
     log_negotiation: Annotated[
         Path | None,
         typer.Option(
             help="Write what the two sides of dn-dbes say to each other, as JSON lines.",
             metavar="FILE",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     seed: Seed = 0,
@@ -79,6 +94,7 @@ def command(
             "--format",
             help="Format of the log, where its content does not tell; or of files to write into"
             " the run besides (cpsched list formats).",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     skip_bad_lines: SkipBadLines = False,

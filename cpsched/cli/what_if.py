@@ -10,6 +10,9 @@ import typer
 from cpsched.cli.compare import carry_out_and_show
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
+    COMPARISON,
+    DISPATCHING,
+    OUTPUT,
     Allocator,
     AsJson,
     Format,
@@ -51,10 +54,13 @@ def command(
     policy: Policy = None,
     base: Annotated[
         str | None,
-        typer.Option(help="Dispatcher of the baseline. [slurm with --policy, else easy]"),
+        typer.Option(
+            help="Dispatcher of the baseline. [slurm with --policy, else easy]",
+            rich_help_panel=DISPATCHING,
+        ),
     ] = None,
     base_predictor: Annotated[
-        str, typer.Option(help="Runtime predictor of the baseline.")
+        str, typer.Option(help="Runtime predictor of the baseline.", rich_help_panel=DISPATCHING)
     ] = "requested",
     set_: Annotated[
         list[str] | None,
@@ -63,6 +69,7 @@ def command(
             help="Another option of the baseline's dispatcher, such as bf_window=2880, or value of"
             " the policy, such as qos.gpu.MaxJobsPU=4.",
             metavar="KEY=VALUE",
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     add_nodes: Annotated[
@@ -95,10 +102,14 @@ def command(
     ] = None,
     keep: Annotated[list[str] | None, _change("Some jobs alone.", "queue=NAME | ...")] = None,
     dispatcher: Annotated[
-        list[str] | None, typer.Option("--dispatcher", "-d", help="Another dispatcher.")
+        list[str] | None,
+        typer.Option("--dispatcher", "-d", help="Another dispatcher.", rich_help_panel=_PANEL),
     ] = None,
     predictor: Annotated[
-        list[str] | None, typer.Option("--predictor", "-p", help="Another runtime predictor.")
+        list[str] | None,
+        typer.Option(
+            "--predictor", "-p", help="Another runtime predictor.", rich_help_panel=_PANEL
+        ),
     ] = None,
     scenario: Annotated[
         list[str] | None,
@@ -106,17 +117,33 @@ def command(
             help="Several changes at once, as above without --: 'big: add-nodes group=gpu,count=4;"
             " scale-load 1.2'.",
             metavar="NAME:CHANGE;CHANGE",
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     together: Annotated[
-        bool, typer.Option("--together", help="All options above are one scenario.")
+        bool,
+        typer.Option(
+            "--together", help="All options above are one scenario.", rich_help_panel=_PANEL
+        ),
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", metavar="N")] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", min=1, help="Processes.", metavar="N", rich_help_panel=OUTPUT),
+    ] = 1,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Repetitions with jittered submits.", metavar="N")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Repetitions with jittered submits.",
+            metavar="N",
+            rich_help_panel=COMPARISON,
+        ),
     ] = None,
     jitter: Annotated[
-        int | None, typer.Option(min=0, help="Seconds submits are delayed at most. [5]")
+        int | None,
+        typer.Option(
+            min=0, help="Seconds submits are delayed at most. [5]", rich_help_panel=COMPARISON
+        ),
     ] = None,
     measure_from: MeasureFrom = None,
     allocator: Allocator = None,

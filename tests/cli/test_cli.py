@@ -286,6 +286,32 @@ def test_wrong_options_are_named_with_exit_code_2(files, cpsched, arguments, mes
     assert message in err
 
 
+def test_without_arguments_it_says_where_to_begin(cpsched):
+    """Three commands, and not the whole help."""
+    code, out, err = cpsched()
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 4
+    for begin in ("cpsched compare demo --out demo-out", "cpsched list", "cpsched --help"):
+        assert f"  {begin} " in out
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare", "what-if"])
+def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
+    """At 80 columns, in the same order everywhere."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = cpsched(command, "--help")
+    assert code == 0
+    assert "…" not in out
+    panels = ("The log", "The machine", "Dispatchers and predictors", "Rules", "Running and output")
+    places = [out.index(f"─ {panel}") for panel in panels]
+    assert places == sorted(places)
+    assert places[0] < out.index("│ --first ") < places[1] < out.index("│ --system ") < places[2]
+    _, out, _ = cpsched("--help")
+    assert "…" not in out
+    assert "─ Your Slurm ─" in out
+    assert "─ Commands ─" not in out
+
+
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
