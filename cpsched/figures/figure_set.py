@@ -143,7 +143,9 @@ def draw_ratios(
             )
     sure = any(one is not None and one.low is not None for some in figures.values() for one in some)
     caption = "Each run's figures as multiples of its baseline's; a bar to the left is less." + (
-        " Lines are 95 % intervals; one that crosses ×1 excludes nothing." if sure else ""
+        " Lines are 95 % intervals; where one crosses ×1, the difference may be chance."
+        if sure
+        else ""
     )
     plan = _Plan(
         title="against the baseline", caption=caption,

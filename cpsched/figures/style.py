@@ -125,9 +125,9 @@ def dash(index: int) -> Any:
 
 
 def wrapped(name: str, width: int) -> str:
-    """Return a name on lines of at most ``width`` characters, broken between its options."""
+    """Return a name on lines of at most ``width`` characters: options and numbers stay whole."""
     lines = [""]
-    for piece in re.split(r"(?<=[,:;/= ])", name):
+    for piece in re.split(r"(?<=[,:;/= ])(?!(?<=\d,)\d)", name):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
             lines.append("")
         lines[-1] += piece

@@ -85,7 +85,9 @@ def content(
 
 def _size(runs: Sequence[RunResult], compared: str) -> str:
     """Return the size of the study in words."""
-    jobs = {(run.workload, run.system): run.counts["in_log"] for run in runs}
+    jobs = {
+        (run.workload, run.system): run.counts["in_log"] - run.counts["set_aside"] for run in runs
+    }
     logs = "workload and system", "workloads and systems"
     parts = [
         counted(len(runs), "run"),

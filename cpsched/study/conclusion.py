@@ -33,6 +33,13 @@ _NOTICEABLE = 0.01
 #: What a scenario is told from others by, and the kinds of groups of which one is named.
 _WHICH = ("workload", "system", "dispatcher", "predictor")
 _KINDS = ("queue", "account")
+#: What may become of more jobs under a scenario: their number, of how many, and in words.
+_ENDS = (
+    ("timeout", "simulated", "are stopped at their time limit"),
+    ("rejected", "in_log", "can never run"),
+)
+#: The least rise of such a share that is told.
+_TOLD = 0.0005
 #: Names in one sentence.
 _MOST = 6
 
@@ -194,13 +201,13 @@ def _how_sure(one: Compared) -> str:
     said = []
     if clear:
         each = [f"the {LEADING[name]} ({_interval(row)})" for name, row in clear.items()]
-        said.append(f"Every 95 % interval excludes no difference for {_listed(each)}")
+        said.append(f"Beyond chance by every 95 % interval: {_listed(each)}")
     if unclear:
-        start = "not for" if clear else "No 95 % interval excludes no difference for"
-        said.append(f"{start} {_listed(unclear)}")
+        start = "not" if clear else "Not beyond chance by their 95 % intervals"
+        said.append(f"{start}: {_listed(unclear)}")
     seeds = any(verdict.endswith(SEEDS_ONLY) for verdict in verdicts)
     few = ". The log is too short for intervals over its weeks: another part may say otherwise"
-    return f"{', '.join(said)}{few if seeds else ''}."
+    return f"{'; '.join(said)}{few if seeds else ''}."
 
 
 def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> Iterator[str]:
@@ -214,7 +221,7 @@ def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> I
     ]
     if not free:
         if len(runs) > 1:
-            yield "Nothing else lowers it without making the longest wait longer."
+            yield "No run here lowers it without making the longest wait longer."
         return
     one = min(free, key=lambda one: _ratio(one[QUALITY]))
     yield (
@@ -273,9 +280,12 @@ def _of_scenarios(tables: Tables) -> Finding | None:
         for row in tables.differences.rows()
         if (row["class"], row["figure"]) == ("all", LONGEST) and start is None
     }
+    stopped = _stopped(tables)
     sentences = []
     for key, rows in groups.items():
-        sentences.append(f"{key[2]}: {_changes(rows[0], longest.get(key))}{_for_whom(rows)}.")
+        price = stopped.get(key, "")
+        changed = _changes(rows[0], longest.get(key), price)
+        sentences.append(f"{key[2]}: {changed}{_for_whom(rows)}.")
     best = min(groups, key=lambda key: _number(groups[key][0], "difference"))
     if len(groups) > 1:
         tail = _tail(longest.get(best))
@@ -292,18 +302,49 @@ def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
     wait, base = _number(row, "wait_mean_s"), _number(row, "base_wait_mean_s")
     if wait >= base:
         return f"None of the {number} scenarios shortens the mean wait ({_time(base)})."
+    if wait > base * (1 - _NOTICEABLE):
+        return (
+            f"None of the {number} scenarios shortens the mean wait ({_time(base)}) by as much as"
+            f" {100 * _NOTICEABLE:.0f} %."
+        )
     return (
         f"Of {number} scenarios, {name} shortens the mean wait most: {_time(wait)} instead of"
         f" {_time(base)} ({_percent(base, wait)}){tail}."
     )
 
 
-def _changes(row: Row, longest: Row | None) -> str:
-    """Say what a scenario changes for all jobs that ran in both."""
+def _stopped(tables: Tables) -> dict[tuple[Cell, ...], str]:
+    """
+    Say of each scenario whether more jobs than in the baseline end early or never run.
+
+    Such jobs leave the machine to others, so without this a shorter wait looks like a gift.
+    """
+    runs = {_key(row): row for row in tables.summary.rows()}
+    said: dict[tuple[Cell, ...], str] = {}
+    for row in tables.differences.rows():
+        base = runs.get(tuple(row[f"base_{name}"] for name in _WHICH))
+        run = runs.get(_key(row))
+        if base is not None and run is not None:
+            said[_key(row)] = "".join(
+                f"; {100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
+                for count, of, what in _ENDS
+                for now, then in [(_share_of(run, count, of), _share_of(base, count, of))]
+                if now - then >= _TOLD
+            )
+    return said
+
+
+def _share_of(row: Row, count: str, of: str) -> float:
+    return _number(row, count) / max(_number(row, of), 1)
+
+
+def _changes(row: Row, longest: Row | None, price: str) -> str:
+    """Say what a scenario changes for all jobs that ran in both, and who pays for it."""
     wait, base = _number(row, "wait_mean_s"), _number(row, "base_wait_mean_s")
     less, more = _number(row, "shorter"), _number(row, "longer")
     if wait == base and not (less or more):
-        return "changes nothing, no job waits longer or shorter"
+        nothing = "" if price else "changes nothing, "
+        return f"{nothing}no job waits longer or shorter{price}"
     interval = ""
     if row["difference_low"] is not None:
         low, high = (_signed(_number(row, f"difference_{end}")) for end in ("low", "high"))
@@ -311,7 +352,7 @@ def _changes(row: Row, longest: Row | None) -> str:
     return (
         f"mean wait {_time(wait)} instead of {_time(base)} ({_percent(base, wait)}{interval})"
         f"{_tail(longest)}; {100 * less:.0f} % of the jobs wait at least a minute less,"
-        f" {100 * more:.0f} % at least a minute more"
+        f" {100 * more:.0f} % at least a minute more{price}"
     )
 
 

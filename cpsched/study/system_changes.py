@@ -135,7 +135,7 @@ class MaxTime(Change):
         try:
             self.time = duration(time)
         except ValueError as error:
-            raise ConfigError(f"is {time!r}, {error}", key="time") from None
+            raise ConfigError(f"{time!r} {error}", key="time") from None
         check_least("time", self.time, 1)
         self.queue = queue
 

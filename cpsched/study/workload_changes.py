@@ -96,7 +96,7 @@ class CapRequest(Change):
         try:
             self.time = duration(time) if time else MAX_TIME
         except ValueError as error:
-            raise ConfigError(f"is {time!r}, {error}", key="time") from None
+            raise ConfigError(f"{time!r} {error}", key="time") from None
         check_range("time", self.time, 1, MAX_TIME)
         self.factor = factor
 

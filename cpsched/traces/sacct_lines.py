@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.errors import TraceError
+from cpsched.errors import TraceError, did_you_mean
 from cpsched.traces.checks import check_header
 from cpsched.traces.limits import MAX_LINE
 from cpsched.traces.text import Place, decode, lines
@@ -338,9 +338,16 @@ def _layout(first: str, place: Place) -> tuple[Layout, bool]:
 
 def _checked(layout: Layout, place: Place) -> Layout:
     check_header(layout.names, place)
-    for needed in _NEEDED:
-        if not any(name in layout.names for name in needed.lower().split(" or ")):
-            raise place.error(
-                f"the header has no column {needed}; docs/guides/slurm-logs.md has the command"
-            )
+    missing = [
+        needed
+        for needed in _NEEDED
+        if not any(name in layout.names for name in needed.lower().split(" or "))
+    ]
+    if missing:
+        hint = did_you_mean(missing[0].lower(), layout.names) if len(missing) == 1 else ""
+        raise place.error(
+            f"the header has no column {', and no '.join(missing)};"
+            f" docs/guides/slurm-logs.md has the command{hint and '.'}"
+            f"{hint.replace('Did you mean', 'Is it called')}"
+        )
     return layout

@@ -166,6 +166,7 @@ def test_long_names_are_broken_between_options():
         "easy:backfill=sjf,\nallocator=balanced\nW"
     )
     assert wrapped("EASY  W", 20) == "EASY  W"
+    assert wrapped("easy:priority=slowdown: 27,696", 27) == "easy:priority=slowdown:\n27,696"
     assert wrapped("x" * 25, 20) == "x" * 20 + "\n" + "x" * 5
 
 

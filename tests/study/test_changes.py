@@ -180,7 +180,7 @@ def test_load_is_scaled_by_submits_closer_together() -> None:
         ('remove-nodes:nodes="t[1-4],g[1-2]"', "leaves no node"),
         ("remove-nodes", "needs either nodes"),
         ("max-time:queue=shrt,time=1:00:00", "no queue 'shrt'.*mean 'short'"),
-        ("max-time:queue=short,time=soon", "'soon', is not a length of time"),
+        ("max-time:queue=short,time=soon", "time: 'soon' is not a length of time"),
         ("drop:user=an", "no job of the log has the user 'an'.*mean 'ann'"),
         ("drop", "names no jobs"),
         ("drop:gpu=maybe", "is not yes or no"),

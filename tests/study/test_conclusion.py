@@ -63,7 +63,7 @@ def test_the_first_sentence_has_the_gain_and_its_price():
         "With it the mean wait is 50 % shorter (30 min).",
         "One run each, so there are no intervals and the differences may be noise: repeat with"
         " --seeds 5 to see.",
-        "Nothing else lowers it without making the longest wait longer.",
+        "No run here lowers it without making the longest wait longer.",
     ]
 
 
@@ -87,7 +87,7 @@ def test_what_intervals_bear_out_and_what_not():
     sure[1] |= {"verdict": HIGHER}
     text = "\n".join(said(sure))
     assert (
-        "Every 95 % interval excludes no difference for the longest wait (×1.20, 1.15 to 1.25) and"
+        "Beyond chance by every 95 % interval: the longest wait (×1.20, 1.15 to 1.25) and"
         " the mean bounded slowdown (×0.50, 0.45 to 0.55)." in text
     )
     assert "too short" not in text
@@ -95,7 +95,7 @@ def test_what_intervals_bear_out_and_what_not():
     seeds = against("a", 10.0, 14_300.0, sure=LOWER + SEEDS_ONLY)
     seeds[1] |= {"verdict": UNCLEAR}
     text = "\n".join(said(seeds))
-    assert "(×0.50, 0.45 to 0.55), not for the longest wait. The log is too short" in text
+    assert "(×0.50, 0.45 to 0.55); not: the longest wait. The log is too short" in text
 
 
 def test_a_difference_that_is_not_certain_is_no_gain():
@@ -161,6 +161,30 @@ def test_several_places_begin_with_all_of_them():
     assert [one.about for one in findings(some)] == [
         ("sjf", "requested"), ("sjf", "requested"), ("fifo", "requested"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wait", "begins"), [
+    (999.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s) by as much as 1 %."),
+    (500.0, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of 16 min 40 s"),
+    (1100.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
+])  # fmt: skip
+def test_a_scenario_that_helps_by_a_trifle_is_not_praised(wait, begins):
+    gains = [
+        {
+            "workload": "log", "system": "machine", "dispatcher": name, "predictor": "requested",
+            "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
+            "difference": value - 1000.0, "difference_low": None, "difference_high": None,
+            "shorter": 0.1, "longer": 0.1, "hours": 0,
+        }
+        for name, value in {"small": wait, "worse": 2000.0}.items()
+    ]  # fmt: skip
+    some = SimpleNamespace(
+        results=SimpleNamespace(by_group=True, measure_from=None),
+        gains=SimpleNamespace(rows=lambda: gains),
+        differences=SimpleNamespace(rows=list),
+        summary=SimpleNamespace(rows=list),
+    )
+    assert conclusions(some)[0].startswith(begins)
 
 
 @pytest.mark.parametrize("rows", [[], [[against("sjf", 1.0, 1.0)[2]]]])

@@ -181,6 +181,29 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) ->
     assert (folder / "out").is_dir()
 
 
+def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder: Path) -> None:
+    """A cap below what jobs run for, and a machine without the nodes that some ask for."""
+    site = SYSTEM.replace('name = "short"', 'name = "short"\ngroups = ["thin"]')
+    (folder / "site.toml").write_text(site.replace("core = 4", "core = 2", 1))
+    limit = 7200
+    scenarios = [
+        scenario([f"max-time short={limit}"]), scenario(["remove-nodes group=thin,count=1"]),
+    ]  # fmt: skip
+    carry_out(what_if(study(folder), scenarios, folder / "policies"), folder / "out")
+    told = conclusions(make_tables(folder / "out"))
+    log = traces.read(folder / "log.parquet")
+    on_gpus = log.request[:, 1] > 0
+    late = (~on_gpus & (log.runtime > limit)).sum() / 240
+    wide = (~on_gpus & (log.units > 2)).sum() / 240
+    cap, fewer = (line for line in told if line.startswith(("max-time", "remove-nodes")))
+    assert (
+        f"; {100 * late:.1f} % of the jobs are stopped at their time limit instead of 0.0 %" in cap
+    )
+    assert "can never run" not in cap
+    assert f"; {100 * wide:.1f} % of the jobs can never run instead of 0.0 %" in fewer
+    assert "stopped" not in fewer
+
+
 def test_what_changes_nothing_is_said_to(folder: Path) -> None:
     wanted = what_if(study(folder).narrowed(first=50), [scenario(["cap-request 9-0"])], folder)
     carry_out(wanted, folder / "out")
