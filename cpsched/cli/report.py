@@ -1,4 +1,4 @@
-"""The lines above a table: which jobs, which machine, what was left out; and its width."""
+"""The lines above a table: which jobs, which machine, what was left out; widths of lines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from cpsched.cli.output import counted, escaped
+from cpsched.cli.output import counted, echo, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,6 +81,23 @@ def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.{0 if share >= 0.1 else 1 if share >= 0.001 or not share else 2}f} %"
+
+
+def say(sentence: str) -> None:
+    """Print a sentence; on a terminal it is wrapped between words, each line indented as it is."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        echo(sentence)
+        return
+    indent = sentence[: len(sentence) - len(sentence.lstrip())]
+    lines = wrap(
+        escaped(sentence).strip(),
+        width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    echo("\n".join(lines))
 
 
 def totals(system: System) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from cpsched.cli.output import echo, escaped
-from cpsched.cli.report import left_out, width
+from cpsched.cli.report import left_out, say, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,14 +41,14 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     from cpsched.study.readable import readable, who_gains
 
     for line in _notes(tables):
-        echo(line)
+        say(line)
     first = {_place(run): run for run in reversed(tables.results.runs)}
     groups = who_gains(tables)
     for found in leading(tables):
         if place:
             echo(f"\n{found.place}")
             for line in left_out(first[found.place].path):
-                echo(line)
+                say(line)
         scenarios = tables.results.by_group
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
@@ -65,7 +65,7 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     if sentences:
         echo("")
     for line in sentences:
-        echo(line)
+        say(line)
 
 
 def _in_colour() -> bool:

@@ -215,7 +215,7 @@ def _print(
     stats: bool,
 ) -> None:
     from cpsched.cli.log_study import assumed_of
-    from cpsched.cli.report import heading, not_simulated
+    from cpsched.cli.report import heading, not_simulated, say
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.study.effects import without_effect
 
@@ -224,11 +224,11 @@ def _print(
         return
     echo(heading(fitted.workload, fitted.system))
     for line in not_simulated(fitted.workload, dict(fitted.rejected)):
-        echo(line)
+        say(line)
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
         idle = without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
-            echo(line)
+            say(line)
     show_results(tables, stats=stats, place=False)
     if out is not None:
         echo("\nRuns:")
