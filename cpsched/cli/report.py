@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.output import counted, echo, escaped
+from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +32,21 @@ def heading(workload: Workload, system: System) -> str:
     return (
         f"{escaped(workload.title)}: {counted(len(workload), 'job')} submitted over"
         f" {days:,.1f} days\non {escaped(system.title)}: {nodes}, {totals(system)}"
+        f"{_recorded(workload)}"
+    )
+
+
+def _recorded(workload: Workload) -> str:
+    """Return a line of the waits that the log has, to hold those of a simulation against."""
+    from cpsched.model.types import MISSING
+
+    known = workload.recorded_start != MISSING
+    if not known.any():
+        return ""
+    waits = (workload.recorded_start - workload.submit)[known]
+    return (
+        f"\nrecorded in the log: mean wait {duration(float(waits.mean()))}, longest"
+        f" {duration(float(waits.max()))}; cpsched slurm fidelity compares every start"
     )
 
 

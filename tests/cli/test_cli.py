@@ -446,6 +446,15 @@ def test_what_a_log_says_cannot_steer_the_terminal(files, cpsched):
     assert "4 jobs, OK" in out
 
 
+def test_recorded_waits_are_printed_beside_simulated_ones(files, cpsched):
+    """Of a log that says when jobs started, and only of such."""
+    assert "recorded in the log" not in cpsched(*SIMULATE, "-d", "fifo")[1]
+    recorded = LOG.replace("1 0 -1 4", "1 0 60 4").replace("2 1 -1 4", "2 1 180 4")
+    (files / "log.swf").write_text(recorded)
+    out = cpsched(*SIMULATE, "-d", "fifo")[1]
+    assert "recorded in the log: mean wait 2 min, longest 3 min; cpsched slurm fidelity" in out
+
+
 def test_one_is_not_many(files, cpsched):
     """1 job, not 1 jobs."""
     (files / "log.swf").write_text(LOG.split("\n2 ")[0] + "\n")
