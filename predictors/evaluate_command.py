@@ -11,7 +11,7 @@ import typer
 from cpsched.atomic_files import check_new_file, replacing
 from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import display
+from cpsched.cli.progress import counted_of, display, times
 from cpsched.cli.report import not_simulated
 from cpsched.errors import ConfigError
 from cpsched.model_files import with_models
@@ -226,11 +226,11 @@ def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
 @contextmanager
 def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None] | None]:
     """Give the function that moves a bar on stderr; None where that is no terminal."""
-    with display("{task.description}", "BarColumn", "TimeRemainingColumn") as bar:
+    with display("{task.description}", "BarColumn", counted_of, times) as bar:
         if bar is None:
             yield None
             return
-        task = bar.add_task(title, total=num_jobs)
+        task = bar.add_task(title, total=num_jobs, unit="jobs")
         yield lambda done: bar.update(task, completed=done)
 
 

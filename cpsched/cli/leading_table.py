@@ -39,7 +39,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     """
     names, heads = _names(found.rows, "scenario" if scenarios else "dispatcher")
     shown = [at for at, _ in enumerate(LEADING) if any(r.figures[at].value for r in found.rows)]
-    legend = [line for text in _legend(found) for line in wrap(text, width)]
+    legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
     layout = next(one for one in _layouts(found, names, heads, shown, width) if one is not None)
     return "\n".join([*legend, "", *layout.lines(colour=colour)])
 

@@ -10,14 +10,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpsched.simulation.observers import Observer
-from cpsched.words import escaped
+from cpsched.words import duration, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress, Task, TaskID
 
     from cpsched.study.campaign import Display
     from cpsched.study.status import Watch
@@ -27,9 +27,6 @@ _T = TypeVar("_T")
 _REFRESH = 0.2
 #: Columns of a terminal that has room for everything.
 _WIDE = 120
-#: How many of how many are done; time since the beginning, and how much is left.
-_COUNTED = ("MofNCompleteColumn", "{task.fields[unit]}")
-_TIMES = ("TimeElapsedColumn", "elapsed,", "TimeRemainingColumn", "left")
 #: Seconds between two looks at the runs under way.
 _LOOK = 0.5
 
@@ -78,26 +75,54 @@ def _console() -> Console:
     return Console(stderr=True)
 
 
+def counted_of(task: Task) -> str:
+    """Return how many of how many are done: ``2 of 3 runs``; nothing before that is known."""
+    if not task.total:
+        return ""
+    return f"{int(task.completed):,} of {int(task.total):,} {task.fields.get('unit', '')}".rstrip()
+
+
+def times(task: Task) -> str:
+    """Return the time since the beginning and, once it can be told, how much is left."""
+    left = task.time_remaining
+    passed = f"{duration(round(task.elapsed or 0))} elapsed"
+    return passed if left is None or task.finished else f"{passed}, {duration(round(left))} left"
+
+
 @contextmanager
-def display(*wanted: str) -> Iterator[Progress | None]:
+def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
     """
-    Give a display on stderr; None where that is no terminal.
+    Give a display on stderr; None where that is not a terminal.
 
     Parameters
     ----------
     wanted
-        Columns: names of rich's classes (``BarColumn``), or templates of text.
+        Columns: ``BarColumn``, templates of text, or functions that return a task's text.
     """
     if not sys.stderr.isatty():
         yield None
         return
     from rich import progress as rich
+    from rich.text import Text
 
-    own = {"MofNCompleteColumn": rich.MofNCompleteColumn(separator=" of ")}
+    class Told(rich.ProgressColumn):
+        """What a function says of a task; looked at twice a second, so that it does not flicker."""
+
+        max_refresh = 0.5
+
+        def __init__(self, words: Callable[[Task], str]) -> None:
+            super().__init__()
+            self._words = words
+
+        def render(self, task: Task) -> Text:
+            return Text(self._words(task))
+
     columns = [
-        own.get(name) or getattr(rich, name)()
-        if name.endswith("Column")
+        rich.BarColumn()
+        if name == "BarColumn"
         else rich.TextColumn(name, markup=False)
+        if isinstance(name, str)
+        else Told(name)
         for name in wanted
     ]
     with rich.Progress(*columns, console=_console(), transient=True) as progress:
@@ -108,7 +133,7 @@ def display(*wanted: str) -> Iterator[Progress | None]:
 def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
     """Give the observers that draw a bar of one simulation."""
     more = "{task.fields[queue]}  {task.fields[date]}  "
-    with display("{task.description}", "BarColumn", *_COUNTED, more, *_TIMES) as progress:
+    with display("{task.description}", "BarColumn", counted_of, more, times) as progress:
         if progress is None:
             yield []
             return
@@ -128,13 +153,14 @@ def counting(things: Sequence[_T], title: str) -> Iterator[_T]:
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None] | None]:
     """Give what shows a step, how many are done, and how many there are."""
-    with display("{task.description}", "BarColumn", *_COUNTED, *_TIMES) as progress:
+    with display("{task.description}", "BarColumn", counted_of, times) as progress:
         if progress is None:
             yield None
             return
-        task = progress.add_task("", total=None, unit="")
+        # Nothing is shown before it is known what the first step is.
+        task = progress.add_task("", total=None, visible=False)
         yield lambda step, done, total: progress.update(
-            task, description=escaped(step), completed=done, total=total
+            task, description=escaped(step), completed=done, total=total, visible=True
         )
 
 
@@ -143,8 +169,8 @@ def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
     """Give what watches the runs of a study and what shows them; None if stderr is no terminal."""
     wide = sys.stderr.isatty() and _console().width >= _WIDE
     # Where there is little room the times left are worth more than bars and dates.
-    columns = ["{task.description}", *(["BarColumn"] if wide else []), *_COUNTED]
-    with display(*columns, "{task.fields[more]}", *_TIMES) as progress:
+    bar = ["BarColumn"] if wide else []
+    with display("{task.description}", *bar, counted_of, "{task.fields[more]}", times) as progress:
         if progress is None:
             yield None, None
             return
@@ -168,7 +194,9 @@ class Bars:
 
     def begin(self, work: Path, runs: int, kept: int) -> None:
         """Show the study, and look for runs under way from now on."""
-        self._whole = self._progress.add_task("study", total=runs - kept, unit="runs", more="")
+        self._whole = self._progress.add_task(
+            "study", total=runs - kept, unit="runs", more="", visible=runs > kept
+        )
         self._thread = threading.Thread(target=self._look, args=(work,), daemon=True)
         self._thread.start()
 

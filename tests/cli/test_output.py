@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from rich.progress import Progress, ProgressSample
+
 from cpsched.cli.output import echo
+from cpsched.cli.progress import counted_of, times
 from cpsched.cli.report import say
 
 
@@ -29,3 +32,21 @@ def test_sentences_are_wrapped_on_a_terminal_alone(capsys, monkeypatch):
     assert all(len(line) <= 80 and line.startswith("  ") for line in lines)
     assert last.strip() == "x" * 90
     assert " ".join(line.strip() for line in [*lines, last]) == text.strip()
+
+
+def test_progress_says_nothing_before_it_is_known():
+    """No "0 of 0" or "0 of ?", and no time left before one can be estimated."""
+    progress = Progress()
+    for total in (None, 0):
+        progress.add_task("", total=total, unit="runs")
+        task = progress.tasks[-1]
+        assert counted_of(task) == ""
+        assert "left" not in times(task)
+    progress.add_task("", total=2000, unit="jobs")
+    task = progress.tasks[-1]
+    assert counted_of(task) == "0 of 2,000 jobs"
+    assert times(task) == "0 s elapsed"
+    task.start_time, task.completed = 0.0, 500
+    task._progress.extend([ProgressSample(0.0, 0.0), ProgressSample(10.0, 500.0)])
+    assert counted_of(task) == "500 of 2,000 jobs"
+    assert times(task).endswith(" elapsed, 30 s left")
