@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cpsched.explain.model import (
         Asked,
+        Demand,
         Explanation,
         NearestNode,
         OtherJob,
@@ -144,23 +145,23 @@ def _resources(room: Room) -> Table:
     return Table(
         "",
         (
-            Column("resource", "", tuple(_called(kind.resource) for kind in kinds)),
-            Column("needed", "", tuple(-(-kind.demand // _unit(kind.resource)) for kind in kinds)),
-            Column("free", "", tuple(kind.free // _unit(kind.resource) for kind in kinds)),
-            Column("usable", "", tuple(kind.eligible // _unit(kind.resource) for kind in kinds)),
-            Column("total", "", tuple(kind.capacity // _unit(kind.resource) for kind in kinds)),
+            Column("resource", "", tuple(kind.resource for kind in kinds)),
+            _shown("needed", kinds, [kind.demand for kind in kinds]),
+            _shown("free", kinds, [kind.free for kind in kinds]),
+            _shown("usable", kinds, [kind.eligible for kind in kinds]),
+            _shown("total", kinds, [kind.capacity for kind in kinds]),
             Column("units", f"of {room.units + room.short:,}", tuple(kind.units for kind in kinds)),
         ),
     )
 
 
-def _unit(resource: str) -> int:
-    """Return how much is one in a table: of memory, which is in KB, a MB."""
-    return 2**10 if resource == "mem" else 1
-
-
-def _called(resource: str) -> str:
-    return "mem [MB]" if resource == "mem" else resource
+def _shown(header: str, kinds: Sequence[Demand], amounts: list[int]) -> Column:
+    """Return a column of amounts, memory in GB."""
+    cells = tuple(
+        memory(n) if kind.resource == "mem" else f"{n:,}"
+        for kind, n in zip(kinds, amounts, strict=True)
+    )
+    return Column(header, "", cells, sorted_by=tuple(amounts))
 
 
 def _room(room: Room) -> str:

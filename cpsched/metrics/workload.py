@@ -9,8 +9,11 @@ import numpy as np
 
 from cpsched.model.types import MISSING, Status
 from cpsched.model.workload import SET_ASIDE
+from cpsched.words import duration, memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpsched.model.types import AnyArray
     from cpsched.model.workload import Labels, Workload
 
@@ -21,7 +24,7 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     """
     Return what is in a workload as pairs of a name and a text, in reading order.
 
-    Times are shown in seconds, spans in days; medians come with the largest value. What the log
+    Time spans have two units, memory is in GB; medians come with the largest value. What the log
     does not say is left out or named as unknown.
     """
     rows = [
@@ -31,8 +34,8 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
         *(("note", text) for key, text in workload.header if key == "Note"),
         ("span", _span(workload)),
         ("busiest day", _busiest_day(workload)),
-        ("runtime [s]", _spread(workload.runtime)),
-        ("requested time [s]", _requested(workload)),
+        ("runtime", _spread(workload.runtime, duration)),
+        ("requested time", _requested(workload)),
         ("run / requested", _ratio(workload)),
     ]
     if workload.layout == "processors":
@@ -43,19 +46,19 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     for kind, resource in enumerate(workload.resources):
         asked = workload.request[:, kind] + workload.per_node[:, kind]
         share = 100 * np.count_nonzero(asked) / max(len(asked), 1)
-        unit = " [KB]" if resource == "mem" else ""
+        shown = _memory if resource == "mem" else _number
         if asked.any():
-            text = f"{_spread(asked[asked > 0])}; {share:.1f} % of the jobs ask for it"
-            rows.append((f"{resource}{unit} a unit", text))
+            text = f"{_spread(asked[asked > 0], shown)}; {share:.1f} % of the jobs ask for it"
+            rows.append((f"{resource} a unit", text))
     labels = ("queue", "partition", "user", "group", "name")
     rows.extend((f"{name}s", _labels(getattr(workload, name))) for name in labels)
     rows.append(("status", _statuses(workload)))
     known = workload.recorded_start != MISSING
     if known.any():
         waits = (workload.recorded_start - workload.submit)[known]
-        rows.append(("recorded wait [s]", f"{_spread(waits)}, since submit"))
+        rows.append(("recorded wait", f"{_spread(waits, duration)}, since submit"))
     else:
-        rows.append(("recorded wait [s]", "unknown"))
+        rows.append(("recorded wait", "unknown"))
     return rows
 
 
@@ -100,6 +103,14 @@ def _figures(values: AnyArray) -> dict[str, float] | None:
     }
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _memory(value: float) -> str:
+    return memory(round(value))
+
+
 def _set_aside(workload: Workload) -> list[tuple[str, str]]:
     """Return how many rows were set aside for which reason, and what the log says of them."""
     details = {
@@ -132,8 +143,10 @@ def _busiest_day(workload: Workload) -> str:
     return f"{most:,} {'job' if most == 1 else 'jobs'}"
 
 
-def _spread(values: AnyArray) -> str:
-    return f"median {np.median(values):,.0f}, mean {values.mean():,.0f}, max {int(values.max()):,}"
+def _spread(values: AnyArray, shown: Callable[[float], str] = _number) -> str:
+    found = (np.median(values), values.mean(), values.max())
+    median, mean, most = (shown(float(value)) for value in found)
+    return f"median {median}, mean {mean}, max {most}"
 
 
 def _requested(workload: Workload) -> str:
@@ -141,7 +154,9 @@ def _requested(workload: Workload) -> str:
     if not len(known):
         return "unknown"
     share = 100 * len(known) / len(workload)
-    return _spread(known) + ("" if share == 100 else f"; known for {share:.1f} % of the jobs")
+    return _spread(known, duration) + (
+        "" if share == 100 else f"; known for {share:.1f} % of the jobs"
+    )
 
 
 def _ratio(workload: Workload) -> str:

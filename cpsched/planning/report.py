@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.tables import Column, Table
-from cpsched.words import brief, counted, estimate
+from cpsched.words import brief, counted, duration, estimate
 
 if TYPE_CHECKING:
     from cpsched.planning.offline import OfflinePlan
+    from cpsched.tables import Number
 
 _OBJECTIVES = {"slowdown": "mean slowdown", "expected-wait": "mean weighted wait [s]"}
 
@@ -47,10 +48,15 @@ def _table(plan: OfflinePlan) -> Table:
         (
             Column("plan", "", tuple(names)),
             Column("mean slowdown", "", tuple(map(instance.mean_slowdown, starts)), 3),
-            Column("mean weighted wait", "s", tuple(map(instance.mean_weighted_wait, starts)), 1),
-            Column("makespan", "s", tuple(map(instance.makespan, starts))),
+            _spans("mean weighted wait", list(map(instance.mean_weighted_wait, starts))),
+            _spans("makespan", list(map(instance.makespan, starts))),
         ),
     )
+
+
+def _spans(header: str, values: list[Number]) -> Column:
+    shown = tuple("-" if value is None else duration(value) for value in values)
+    return Column(header, "", shown, sorted_by=tuple(values))
 
 
 def _proven(plan: OfflinePlan) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -462,8 +463,15 @@ def test_one_is_not_many(files, cpsched):
     assert "log: 1 job submitted over 0.0 days" in out
     assert "1 job simulated, 0 rejected" in out
     assert cpsched("verify", "run")[1].endswith(": 1 job, OK\n")
-    assert "busiest day         1 job\n" in cpsched("workload", "info", "log.swf")[1]
+    assert "busiest day      1 job\n" in cpsched("workload", "info", "log.swf")[1]
     assert cpsched("workload", "convert", "log.swf", "one.csv")[1] == "one.csv: 1 job\n"
+
+
+def test_a_log_is_described_in_units_for_people(files, cpsched):
+    """Time spans in two units and memory in GB; plain numbers where there is no unit."""
+    out = cpsched("workload", "info", "log.swf")[1]
+    assert re.search(r"^runtime +median 4 s, mean 4\.8 s, max 9 s$", out, re.MULTILINE)
+    assert "[s]" not in out
 
 
 def _plug_in(folder, monkeypatch, group, source):

@@ -48,12 +48,11 @@ runtime estimate: requested time
 rejected: 1 job that can never run here (the first: job 5, needs 99 units of 1 core, all 1 eligible nodes hold at most 4)
 
                                                    mean
-                                               weighted
-                                         mean      wait  makespan
-plan                                 slowdown       [s]       [s]
+                                         mean  weighted
+plan                                 slowdown      wait  makespan
 -----------------------------------  --------  --------  --------
-cph-2:limit=1.0,window=all              1.392       3.0        14
-list plan in its order, on one pool     1.800       5.0        22
+cph-2:limit=1.0,window=all              1.392       3 s      14 s
+list plan in its order, on one pool     1.800       5 s      22 s
 
 status      optimal
 objective   mean slowdown 1.392, no plan is below 1.392

@@ -9,8 +9,10 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.explain.context import Holding
+from cpsched.explain.model import Demand, Room
 from cpsched.explain.nearest import nearest_node
 from cpsched.explain.room import Fitting
+from cpsched.explain.text import _resources
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology, TopologyKind, pack_box
 from cpsched.planning.instance import cluster_of
@@ -129,3 +131,18 @@ def test_the_nearest_node_is_the_next_with_room_for_a_jobs_share_of_it():
     near = nearest_node(fitting, free, [holding(50, 1, 1), holding(50, 2, 4)])
     assert (near.node, near.at, near.free, near.needed, near.capacity) == ("n1", 50, 3, 4, 4)
     assert nearest_node(fitting, free, [holding(50, 2, 1)]) is None
+
+
+def test_memory_is_shown_in_gb():
+    """Of a job's resources; other kinds are plain numbers."""
+    gb = 2**20
+    kinds = (
+        Demand(resource="core", demand=4, free=2048, eligible=0, capacity=4096, units=0),
+        Demand(
+            resource="mem", demand=gb // 2, free=3 * gb, eligible=gb, capacity=512 * gb, units=2
+        ),
+    )
+    room = Room(fits=False, units=0, short=1, resources=kinds, places=(), obstacle="")
+    core, memory = _resources(room).text().splitlines()[-2:]
+    assert core.split() == ["core", "4", "2,048", "0", "4,096", "0"]
+    assert memory.split() == ["mem", "512", "MB", "3", "GB", "1", "GB", "512", "GB", "2"]
