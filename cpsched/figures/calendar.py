@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 _DAY = 86400
+#: One of the next longer unit, by what dateutil calls months, hours, minutes and seconds.
+_LONGEST_STEPS = {1: 12, 4: 24, 5: 60, 6: 60}
 #: Of years, months, days, hours, minutes and seconds; and of the first of each.
 _FORMATS = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _FIRSTS = ["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
@@ -34,8 +36,13 @@ def marks(
         at = [round(day) * _DAY for day in days if first <= day * _DAY <= last]
         return at, [f"day {1 + moment // _DAY}" for moment in at]
     locator: Any = AutoDateLocator(tz=UTC, minticks=min(3, most), maxticks=most)  # type: ignore[no-untyped-call]
+    # Where there is room for a few marks only, the locator's own steps are too short.
+    for unit, longest in _LONGEST_STEPS.items():
+        locator.intervald[unit] = [*locator.intervald[unit], longest]
     dates = locator.tick_values(*(datetime.fromtimestamp(one, UTC) for one in (first, last)))
     found = {round(date * _DAY): date for date in dates if first <= round(date * _DAY) <= last}
+    # A few minutes may lie between two marks.
+    found = found or {round(first): first / _DAY}
     at = [moment - base for moment in found]
     if epoch is None:
         texts = [

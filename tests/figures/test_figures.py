@@ -160,6 +160,14 @@ def test_marks_of_moments(epoch, start, end, texts):
     assert all(start <= at <= end for at in places)
 
 
+@pytest.mark.parametrize("most", [4, 8])
+def test_there_are_marks_whatever_the_span(most):
+    """And hardly more than there is room for, from some seconds to years."""
+    for exponent in np.arange(1, 8, 0.01):
+        places, texts = marks(1_400_000_000, 12_345, 12_345 + 10**exponent, most)
+        assert 1 <= len(places) == len(texts) <= most + 2
+
+
 def test_long_names_are_broken_between_options():
     """A word that is too long in itself is cut."""
     assert wrapped("easy:backfill=sjf,allocator=balanced  W", 20) == (

@@ -336,10 +336,11 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     assert status == 0
     assert f"not a forecast: {as_trained} was trained on these jobs" in printed
     simulated = ("simulate", str(log), "--system", "hpc2n", "-p", str(path), "-p", "user-history")
-    status, printed, _ = run(capsys, *simulated, "--first", "200")
+    status, printed, _ = run(capsys, *simulated, "--first", "200", "--stats")
     assert status == 0
-    assert f"not a forecast: {as_trained} was trained on these jobs" in printed
-    assert "Answers of user-history:" in printed
+    assert "not a forecast on log: " in printed
+    assert f"{path.name},start=60,trees=3,window=300 was trained on these jobs" in printed
+    assert "Answers of user-history for easy:" in printed
     assert "answered by the model" in printed
     again = ("train", str(log), "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
     status, _, complaint = run(capsys, *again)
