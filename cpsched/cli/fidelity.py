@@ -167,7 +167,8 @@ def measured_table(rows: list[tuple[str, str, Measured]]) -> Table:
     from cpsched.tables import Column, Table
 
     def times(header: str, name: str) -> Column:
-        return Column(header, "s", tuple(float(getattr(one, name)) for _, _, one in rows))
+        seconds = tuple(float(getattr(one, name)) for _, _, one in rows)
+        return Column(header, "", tuple(duration(round(one)) for one in seconds), sorted_by=seconds)
 
     shares = zip(*(one.within for _, _, one in rows), strict=True)
     named = ("within 1 min", "within 10 min", "within 1 h")
