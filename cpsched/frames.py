@@ -46,7 +46,8 @@ def data_frame(
         seconds = table.column(name)
         moments = _moments(seconds, epoch)
         table = table.set_column(table.column_names.index(name), name, moments)
-    return table.to_pandas()
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _moments(seconds: pa.ChunkedArray, epoch: int | None) -> pa.ChunkedArray:

@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 #: What is compared, in its colour: two that colour-blind readers tell apart.
 RUNS = {"EASY": "#4d4d4d", "rollouts": "#0072b2"}
 PREDICTOR = "requested times"
-WIDTH, HEIGHT = 1100, 1060
+WIDTH, HEIGHT = 1280, 900
 
 
 def main(out: Path) -> None:
