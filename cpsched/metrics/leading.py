@@ -81,6 +81,9 @@ LEADING = tuple(
     Leading(item.name, item.metadata["title"], item.metadata["column"]) for item in fields(Figures)
 )
 
+#: The same by their columns.
+BY_COLUMN = {item.column: item for item in LEADING}
+
 
 def leading_table(caption: str, runs: Sequence[Figures], names: Sequence[Column] = ()) -> Table:
     """

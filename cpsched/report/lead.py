@@ -9,30 +9,26 @@ from cpsched import figures
 from cpsched.figures.draw_gains import Change
 from cpsched.figures.draw_relative import Ratio
 from cpsched.figures.draw_tradeoff import Point, Value
-from cpsched.study.comparisons import HIGHER, LOWER
-from cpsched.study.conclusion import LEADING, QUALITY, compared
+from cpsched.metrics.leading import LEADING, shown_figure
+from cpsched.study.conclusion import QUALITY
 from cpsched.study.gains import gains
+from cpsched.study.leading import leading
 from cpsched.study.paired import difference
 from cpsched.study.tables import grouped
-from cpsched.words import duration, ratio
+from cpsched.words import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cpsched.figures import FigureFile, Look
     from cpsched.figures.looks import Who
-    from cpsched.study.conclusion import Compared
+    from cpsched.metrics.leading import Leading
+    from cpsched.study.leading import Leading as LeadingRun
+    from cpsched.study.leading import Measured
     from cpsched.study.results import Results, RunResult
     from cpsched.study.tables import Cell, Tables
 
 Row = dict[str, "Cell"]
-#: Titles of the leading figures as headings.
-HEADS = {figure: name[:1].upper() + name[1:] for figure, name in LEADING.items()} | {
-    "wait_p99.9_s": "p99.9 wait",
-    "steady_utilization_core": "Core use, steady window",
-}
-#: The figures that a larger value is better of.
-_HIGHER = frozenset({"steady_utilization_core"})
 _TAIL = "wait_p99.9_s"
 #: Kinds of groups that have an order of their own.
 _ORDERED = {"length", "size", "GPU"}
@@ -68,15 +64,16 @@ def lead_table(tables: Tables, place: str, looks: Mapping[Who, Look]) -> dict[st
     a baseline its ratio, the interval of that, and whether it is ``better`` or ``worse`` for
     certain.
     """
-    rows = [row for row in tables.summary.rows() if _place(row) == place]
-    known = [name for name in LEADING if any(row.get(name) is not None for row in rows)]
-    against = {_who(next(iter(one.values()))): one for one in compared(tables).get(place, [])}
+    rows = _leading(tables, place)
+    known = [
+        at for at, _ in enumerate(LEADING) if any(row.figures[at].value is not None for row in rows)
+    ]
     return {
-        "heads": [HEADS[name] for name in known],
+        "heads": [_head(LEADING[at]) for at in known],
         "rows": [
             {
-                "look": looks[_who(row)],
-                "cells": [_cell(row, name, against.get(_who(row), {})) for name in known],
+                "look": looks[row.dispatcher, row.predictor],
+                "cells": [_cell(_head(LEADING[at]), row.figures[at]) for at in known],
             }
             for row in rows
         ],
@@ -102,15 +99,17 @@ def ratios(
     tables: Tables, place: str, looks: Mapping[Who, Look], forms: Collection[str]
 ) -> FigureFile | None:
     """Return the bars against the baseline; None where nothing is compared."""
-    runs = compared(tables).get(place, [])
+    rows = [
+        row for row in _leading(tables, place) if any(one.ratio is not None for one in row.figures)
+    ]
     found = {
-        HEADS[name]: [_ratio(one.get(name)) for one in runs]
-        for name in LEADING
-        if any(_ratio(one.get(name)) is not None for one in runs)
+        _head(item): [_ratio(row.figures[at]) for row in rows]
+        for at, item in enumerate(LEADING)
+        if any(row.figures[at].ratio is not None for row in rows)
     }
     if not found:
         return None
-    own = [looks[_who(next(iter(one.values())))] for one in runs]
+    own = [looks[row.dispatcher, row.predictor] for row in rows]
     return figures.draw_ratios(place, own, found, forms)
 
 
@@ -167,46 +166,35 @@ def _change(row: Row) -> Change:
     )
 
 
-def _cell(row: Row, name: str, against: Compared) -> dict[str, Any]:
-    value, other = _float(row.get(name)), against.get(name)
-    one = _ratio(other)
-    verdict = "" if other is None else str(other["verdict"])
-    better, worse = (HIGHER, LOWER) if name in _HIGHER else (LOWER, HIGHER)
+def _leading(tables: Tables, place: str) -> Sequence[LeadingRun]:
+    return next((found.rows for found in leading(tables) if found.place == place), ())
+
+
+def _head(item: Leading) -> str:
+    title = "core use, steady window" if item.name == "core_use" else item.title
+    # A name such as p99.9 stays as it is.
+    return title if title[1].isdigit() else title[:1].upper() + title[1:]
+
+
+def _cell(head: str, one: Measured) -> dict[str, Any]:
+    sure = ""
+    if one.clear and one.ratio is not None:
+        sure = "better" if (one.ratio < 1) != (one.name == "core_use") else "worse"
     return {
-        "name": HEADS[name],
-        "value": value,
-        "shown": shown(name, value),
-        "ratio": "" if one is None else ratio(one.value),
-        "interval": ""
-        if one is None or one.low is None or one.high is None
-        else f"{one.low:.2f} to {one.high:.2f}",
-        "sure": "better" if verdict.startswith(better) else "worse"
-        if verdict.startswith(worse) else "",
-    }  # fmt: skip
+        "name": head,
+        "value": one.value,
+        "shown": shown_figure(one.name, one.value),
+        "ratio": "" if one.ratio is None else ratio(one.ratio),
+        "interval": "" if one.interval is None else "{:.2f} to {:.2f}".format(*one.interval),
+        "sure": sure,
+    }
 
 
-def shown(name: str, value: float | None) -> str:
-    """Return a leading figure as people read it."""
-    if value is None:
-        return "-"
-    if name in _HIGHER:
-        return f"{100 * value:.1f} %"
-    if name != QUALITY:
-        return duration(value)
-    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}"
-
-
-def _ratio(row: Row | None) -> Ratio | None:
-    """Return a ratio with its widest interval; None where it is not defined."""
-    if row is None or not isinstance(row["ratio"], float):
+def _ratio(one: Measured) -> Ratio | None:
+    if one.ratio is None:
         return None
-    lows = [_float(row[name]) for name in ("ratio_low", "week_ratio_low")]
-    highs = [_float(row[name]) for name in ("ratio_high", "week_ratio_high")]
-    return Ratio(
-        value=row["ratio"],
-        low=min((low for low in lows if low is not None), default=None),
-        high=max((high for high in highs if high is not None), default=None),
-    )
+    low, high = one.interval or (None, None)
+    return Ratio(value=one.ratio, low=low, high=high)
 
 
 def _value(values: Sequence[float | None]) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpsched.metrics.leading import BY_COLUMN, shown_figure
 from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, SEEDS_ONLY, UNKNOWN
 from cpsched.study.gains import NOTICED
 from cpsched.study.results import AREA
@@ -19,15 +20,6 @@ Row = dict[str, "Cell"]
 #: What a gain is measured by. Area-weighted response hardly differs between dispatchers that keep
 #: the machine busy; slowdown is what most users notice.
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
-#: The figures that a study leads with, in the order of every table: the name in a sentence.
-LEADING = {
-    AREA: "area-weighted response",
-    "wait_mean_s": "mean wait",
-    "wait_p99.9_s": "p99.9 wait",
-    LONGEST: "longest wait",
-    QUALITY: "mean bounded slowdown",
-    "steady_utilization_core": "core use in the steady window",
-}
 #: A smaller change is none worth a word.
 _NOTICEABLE = 0.01
 #: What a scenario is told from others by, and the kinds of groups of which one is named.
@@ -182,14 +174,14 @@ def _also(one: Compared) -> Iterator[str]:
             continue
         way = "shorter" if _ratio(row) < 1 else "longer"
         what = f"{_share(row)} % {way}" if _change(row) else "about the same"
-        said.append(f"the {LEADING[figure]} is {what} ({_shown(row)})")
+        said.append(f"the {BY_COLUMN[figure].title} is {what} ({_shown(row)})")
     if said:
         yield f"With it {_listed(said)}."
 
 
 def _how_sure(one: Compared) -> str:
     """Say which of the changes the intervals bear out."""
-    rows = {name: one[name] for name in LEADING if name in one and name in (QUALITY, LONGEST)}
+    rows = {name: one[name] for name in (LONGEST, QUALITY) if name in one}
     verdicts = {str(row["verdict"]) for row in rows.values()}
     if all(verdict in (UNKNOWN, EQUAL) for verdict in verdicts):
         return (
@@ -197,10 +189,10 @@ def _how_sure(one: Compared) -> str:
             " --seeds 5 to see."
         )
     clear = {name: row for name, row in rows.items() if _is_clear(row)}
-    unclear = [f"the {LEADING[name]}" for name in rows if name not in clear]
+    unclear = [f"the {BY_COLUMN[name].title}" for name in rows if name not in clear]
     said = []
     if clear:
-        each = [f"the {LEADING[name]} ({_interval(row)})" for name, row in clear.items()]
+        each = [f"the {BY_COLUMN[name].title} ({_interval(row)})" for name, row in clear.items()]
         said.append(f"Beyond chance by every 95 % interval: {_listed(each)}")
     if unclear:
         start = "not" if clear else "Not beyond chance by their 95 % intervals"
@@ -448,10 +440,7 @@ def _base(one: Compared) -> str:
 
 def _shown(row: Row, name: str = "value") -> str:
     """Return a figure of a run or its baseline as people read it."""
-    value = _number(row, name)
-    if row["figure"] != QUALITY:
-        return _time(value)
-    return f"{value:,.{0 if value >= 1000 else 1 if value >= 100 else 2}f}"
+    return shown_figure(BY_COLUMN[str(row["figure"])].name, _number(row, name))
 
 
 def _listed(parts: Iterable[str], comma: str = ", ") -> str:
