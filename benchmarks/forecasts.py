@@ -6,6 +6,9 @@ are drawn at random from the last nine tenths of each log; each that has to wait
 submit, and learnt from once it has started. Beside it: the start by the plan in which every job
 runs for as long as it asks for.
 
+With ``--keep FOLDER`` they are kept, so that another correction can be judged by the same
+forecasts without playing them again.
+
 With ``--waiting 1000``: what one forecast of all waiting jobs costs at the first moment at which so
 many wait; ``--days`` bounds how far the scenarios go.
 """
@@ -13,15 +16,17 @@ many wait; ``--days`` bounds how far the scenarios go.
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass, fields
 from pathlib import Path
 from time import process_time
 
 import numpy as np
 
 from cpsched import systems, traces
+from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
-from cpsched.forecast.starts import NEVER
+from cpsched.forecast.starts import NEVER, Starts
 from cpsched.mapping import Fitted, fit
 from cpsched.model import columns as c
 from cpsched.model.types import MISSING
@@ -44,8 +49,68 @@ LOGS = (
 OVERLOADED = ("ub-hpc-week", "ub-hpc", 19_000)
 
 
-def judged(folder: Path, log: str, system: str, jobs: int, args: argparse.Namespace) -> list[str]:
-    """Return one row of the table."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Forecasts:
+    """
+    What was forecast along one log, before any correction.
+
+    Attributes
+    ----------
+    now
+        The second of each forecast, in their order, shape ``(n,)``.
+    scenario
+        The starts in the scenarios, shape ``(n, S)``.
+    planned
+        The start if every job runs for as long as it asks for, shape ``(n,)``.
+    start
+        What happened, shape ``(n,)``.
+    asked
+        How many jobs were looked at, those included that started at once.
+    spent
+        CPU seconds.
+    """
+
+    now: np.ndarray
+    scenario: np.ndarray
+    planned: np.ndarray
+    start: np.ndarray
+    asked: int
+    spent: float
+
+    def write(self, file: Path) -> None:
+        """Keep them in a file, to be judged again."""
+        np.savez(file, **{item.name: getattr(self, item.name) for item in fields(self)})
+
+    @classmethod
+    def read(cls, file: Path) -> Forecasts:
+        """Return kept forecasts."""
+        with np.load(file) as found:
+            return cls(**{item.name: found[item.name] for item in fields(cls)})
+
+    def raw(self, at: int) -> Starts:
+        """Return one of them."""
+        return Starts(
+            now=int(self.now[at]),
+            handle=np.array([at]),
+            scenario=self.scenario[at][:, None],
+            planned=self.planned[[at]],
+        )
+
+    def corrected(self) -> list[Starts]:
+        """Return what was said of each job, with what was known by then."""
+        calibration = Calibration()
+        told: list[Starts] = []
+        started = np.argsort(self.start, kind="stable").tolist()
+        for at, now in enumerate(self.now.tolist()):
+            while started and self.start[started[0]] <= now:
+                one = started.pop(0)
+                calibration.note(self.raw(one), told[one], self.start[[one]])
+            told.append(calibration.corrected(self.raw(at)))
+        return told
+
+
+def forecast(folder: Path, log: str, system: str, jobs: int, args: argparse.Namespace) -> Forecasts:
+    """Return the forecasts along a log."""
     workload = traces.read(folder / f"{log}.swf.gz").select(first=jobs)
     fitted = fit(workload, systems.load(system))
     run = Prequential(
@@ -58,42 +123,65 @@ def judged(folder: Path, log: str, system: str, jobs: int, args: argparse.Namesp
     num = len(run.simulator.arrivals)
     candidates = np.arange(num // 10, num)
     sample = min(int(args.forecasts / _waiting_share(fitted, args, num // 10)), len(candidates))
-    drawn = np.random.default_rng(0).choice(candidates, sample, replace=False)
+    drawn = np.sort(np.random.default_rng(0).choice(candidates, sample, replace=False))
     began = process_time()
-    run.run(np.sort(drawn).tolist())
+    run.run(drawn.tolist())
     spent = process_time() - began
     run.finish()
     told = [one for one in run.told if one.start != MISSING]
-    start = np.array([one.start for one in told])
-    now = np.array([one.raw.now for one in told])
+    return Forecasts(
+        now=np.array([one.raw.now for one in told]),
+        scenario=np.array([one.raw.scenario[:, 0] for one in told]),
+        planned=np.array([one.raw.planned[0] for one in told]),
+        start=np.array([one.start for one in told]),
+        asked=run.asked,
+        spent=spent,
+    )
 
-    def quantile(level: float, *, raw: bool = False) -> np.ndarray:
-        found = [(one.raw if raw else one.starts).quantile(level)[0] for one in told]
-        return np.minimum(np.array(found), now + 366 * 86400)
 
-    def coverage(*, raw: bool) -> float:
-        inside = (quantile(0.1, raw=raw) <= start) & (start <= quantile(0.9, raw=raw))
+def judged(system: str, made: Forecasts) -> list[str]:
+    """Return one row of the table."""
+    raw, told = [made.raw(at) for at in range(len(made.now))], made.corrected()
+    start, now = made.start, made.now
+
+    def quantile(starts: list[Starts], level: float) -> np.ndarray:
+        found = np.array([one.quantile(level)[0] for one in starts])
+        return np.minimum(found, now + 366 * 86400)
+
+    def coverage(starts: list[Starts]) -> float:
+        inside = (quantile(starts, 0.1) <= start) & (start <= quantile(starts, 0.9))
         return float(inside.mean())
 
-    error = np.abs(quantile(0.5) - start)
-    planned = np.array([one.raw.planned[0] for one in told])
-    plan = np.abs(np.where(planned == NEVER, now + 30 * 86400, planned) - start)
-    at_once = run.asked - len(told)
+    error = np.abs(quantile(told, 0.5) - start)
+    plan = np.abs(np.where(made.planned == NEVER, now + 30 * 86400, made.planned) - start)
+    asked = int(made.asked)
+    at_once = asked - len(told)
     return [
         system,
-        f"{run.asked:,}",
-        f"{100 * len(told) / run.asked:.0f} %",
-        f"{coverage(raw=True):.2f}",
-        f"{coverage(raw=False):.2f}",
+        f"{asked:,}",
+        f"{100 * len(told) / asked:.0f} %",
+        f"{coverage(raw):.2f}",
+        f"{coverage(told):.2f}",
         f"{np.median(start - now):,.0f}",
         f"{np.median(error):,.0f}",
         f"{np.median(plan):,.0f}",
         f"{np.median(error) / max(np.median(plan), 1):.2f}",
-        f"{100 * (at_once + (error <= 60).sum()) / run.asked:.0f} %",
-        f"{100 * (at_once + (error <= 600).sum()) / run.asked:.0f} %",
+        f"{100 * (at_once + (error <= 60).sum()) / asked:.0f} %",
+        f"{100 * (at_once + (error <= 600).sum()) / asked:.0f} %",
         f"{100 * (error <= 600).mean():.0f} %",
-        f"{spent / max(len(told), 1):.2f}",
+        f"{float(made.spent) / max(len(told), 1):.2f}",
     ]
+
+
+def kept(log: str, system: str, jobs: int, args: argparse.Namespace) -> Forecasts:
+    """Return the forecasts along a log, those of an earlier run if they were kept."""
+    if args.keep is None:
+        return forecast(args.logs, log, system, jobs, args)
+    file = args.keep / f"{system}.npz"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        forecast(args.logs, log, system, jobs, args).write(file)
+    return Forecasts.read(file)
 
 
 def _waiting_share(fitted: Fitted, args: argparse.Namespace, first: int) -> float:
@@ -162,6 +250,7 @@ def main() -> None:
     parser.add_argument("--predictor", default="requested")
     parser.add_argument("--scenarios", type=int, default=20)
     parser.add_argument("--forecasts", type=int, default=700, help="about so many of each log")
+    parser.add_argument("--keep", type=Path, help="folder of forecasts, judged again if there")
     parser.add_argument("--waiting", type=int, help="what a forecast costs while so many wait")
     parser.add_argument("--days", type=int, default=30)
     args = parser.parse_args()
@@ -171,7 +260,7 @@ def main() -> None:
                 print(deep(args.logs, log, system, jobs, args))
         return
     rows = [
-        judged(args.logs, log, system, jobs, args)
+        judged(system, kept(log, system, jobs, args))
         for log, system, jobs in LOGS
         if args.only in ("", system)
     ]
