@@ -246,7 +246,8 @@ Stats = Annotated[
     bool,
     typer.Option(
         "--stats",
-        help="Print all other tables too: by user, the machine, placement, decisions.",
+        help="Print all other tables too: who gains and who loses, by user, the machine, placement,"
+        " decisions.",
         rich_help_panel=OUTPUT,
     ),
 ]

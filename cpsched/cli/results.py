@@ -26,12 +26,12 @@ _SAID = ("allocator", "deterministic", "decisions", "predictions", "provenance")
 
 def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     """
-    Print what came of runs: what they leave out, the leading figures, for whom, and the finding.
+    Print what came of runs: what they leave out, the leading figures, and the finding.
 
     Parameters
     ----------
     stats
-        Whether to print all other tables too.
+        Whether to print all other tables too: who gains and who loses, and all figures.
     place
         Whether workload and system are named above the table, with what they leave out.
     """
@@ -43,7 +43,6 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     for line in _notes(tables):
         say(line)
     first = {_place(run): run for run in reversed(tables.results.runs)}
-    groups = who_gains(tables)
     for found in leading(tables):
         if place:
             echo(f"\n{found.place}")
@@ -52,12 +51,9 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
         scenarios = tables.results.by_group
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
-        for titled in groups:
-            if titled.place == found.place:
-                echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.text(width())}")
     if stats:
         all_tables = readable(tables)
-        for titled in (*all_tables["summary"], *all_tables["sizes"]):
+        for titled in (*who_gains(tables), *all_tables["summary"], *all_tables["sizes"]):
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.text(width())}")

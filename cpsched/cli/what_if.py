@@ -159,8 +159,9 @@ def command(
     """
     Compare scenarios with a baseline: what would have happened if something were otherwise?
 
-    Each option that changes something is a scenario. Tables say what it changes for all jobs, and
-    for whom: by queue, account, user, length, size, and with GPUs or without.
+    Each option that changes something is a scenario. A table has the leading figures of all, and a
+    sentence says of each what it changes, and for whom. --stats and the report have that by queue,
+    account, user, length, size, and with GPUs or without.
     """
     from cpsched.study.scenarios import what_if
 

@@ -10,7 +10,7 @@ from cpsched.figures.draw_gains import Change
 from cpsched.figures.draw_relative import Ratio
 from cpsched.figures.draw_tradeoff import Point, Value
 from cpsched.metrics.leading import LEADING, shown_figure
-from cpsched.study.conclusion import QUALITY
+from cpsched.study.finding import QUALITY
 from cpsched.study.gains import gains
 from cpsched.study.leading import leading
 from cpsched.study.paired import difference

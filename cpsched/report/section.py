@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cpsched.figures import FigureFile, RunData
     from cpsched.report.choose import Place
     from cpsched.study import SavedRun, Tables
-    from cpsched.study.conclusion import Finding
+    from cpsched.study.finding import Finding
 
 
 #: Charts that are seen at once, in this order; others are folded away.

@@ -2,58 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.leading import BY_COLUMN, shown_figure
+from cpsched.metrics.leading import BY_COLUMN
 from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, SEEDS_ONLY, UNKNOWN
-from cpsched.study.gains import NOTICED
+from cpsched.study.finding import (
+    LONGEST,
+    NOTICEABLE,
+    QUALITY,
+    Finding,
+    Row,
+    key_of,
+    shown,
+    value_of,
+)
 from cpsched.study.results import AREA
-from cpsched.words import duration, estimate
+from cpsched.study.scenario_finding import of_scenarios
+from cpsched.words import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpsched.study.tables import Cell, Tables
 
-Row = dict[str, "Cell"]
-#: What a gain is measured by. Area-weighted response hardly differs between dispatchers that keep
-#: the machine busy; slowdown is what most users notice.
-QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
-#: A smaller change is none worth a word.
-_NOTICEABLE = 0.01
-#: What a scenario is told from others by, and the kinds of groups of which one is named.
-_WHICH = ("workload", "system", "dispatcher", "predictor")
-_KINDS = ("queue", "account")
-#: What may become of more jobs under a scenario: their number, of how many, and in words.
-_ENDS = (
-    ("timeout", "simulated", "are stopped at their time limit"),
-    ("rejected", "in_log", "can never run"),
-)
-#: The least rise of such a share that is told.
-_TOLD = 0.0005
 #: Names in one sentence.
 _MOST = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """
-    What a study found on one workload and system.
-
-    Attributes
-    ----------
-    place
-        ``workload on system``.
-    sentences
-        The first alone answers what was gained, and at what price.
-    about
-        Dispatcher and predictor of the run that the first sentence is about.
-    """
-
-    place: str
-    sentences: tuple[str, ...]
-    about: tuple[str, str]
 
 
 def conclusions(tables: Tables) -> list[str]:
@@ -80,13 +53,13 @@ def headline(tables: Tables) -> str | None:
 def findings(tables: Tables) -> list[Finding]:
     """Return what was found on each workload and system that has a baseline to compare with."""
     if tables.results.by_group:
-        whole = _of_scenarios(tables)
+        whole = of_scenarios(tables)
         return [] if whole is None else [whole]
-    knowing = {_key(row) for row in tables.summary.rows() if row["knows_runtimes"]}
+    knowing = {key_of(row) for row in tables.summary.rows() if row["knows_runtimes"]}
     found = []
     for place, runs in compared(tables).items():
         known = [one for one in runs if QUALITY in one and LONGEST in one]
-        real = [one for one in known if _key(one[QUALITY]) not in knowing]
+        real = [one for one in known if key_of(one[QUALITY]) not in knowing]
         if known:
             told = bool(real) and len(real) < len(known)
             found.append(_of_place(tables, place, real or known, told))
@@ -103,12 +76,8 @@ def compared(tables: Tables) -> dict[str, list[Compared]]:
     for row in tables.differences.rows():
         if row["class"] == "all":
             runs = found.setdefault(f"{row['workload']} on {row['system']}", {})
-            runs.setdefault(_key(row), {})[str(row["figure"])] = row
+            runs.setdefault(key_of(row), {})[str(row["figure"])] = row
     return {place: list(runs.values()) for place, runs in found.items()}
-
-
-def _key(row: Row) -> tuple[Cell, ...]:
-    return tuple(row[name] for name in _WHICH)
 
 
 def _of_place(tables: Tables, place: str, runs: Sequence[Compared], told: bool) -> Finding:
@@ -130,7 +99,7 @@ def _of_place(tables: Tables, place: str, runs: Sequence[Compared], told: bool) 
 def _answer(one: Compared, several: bool) -> str:
     """Say what a run gains against its baseline, and at what price, in one sentence."""
     quality, name, base = one[QUALITY], _name(one, several), _base(one)
-    values = f"{_shown(quality)} instead of {_shown(quality, 'base_value')}"
+    values = f"{shown(quality)} instead of {shown(quality, 'base_value')}"
     if _is_gain(quality):
         by = f"by {_share(quality)} %"
         return (
@@ -138,8 +107,8 @@ def _answer(one: Compared, several: bool) -> str:
         )
     if quality["verdict"] == EQUAL or not _change(quality):
         return (
-            f"Nothing lowers the mean bounded slowdown of {base} ({_shown(quality, 'base_value')});"
-            f" {name} comes closest with {_shown(quality)}, {_price(one, joined='and')}."
+            f"Nothing lowers the mean bounded slowdown of {base} ({shown(quality, 'base_value')});"
+            f" {name} comes closest with {shown(quality)}, {_price(one, joined='and')}."
         )
     if _ratio(quality) < 1:
         return (
@@ -155,9 +124,9 @@ def _answer(one: Compared, several: bool) -> str:
 def _price(one: Compared, joined: str = "but") -> str:
     """Say what became of the longest wait."""
     longest = one[LONGEST]
-    values = f"({_shown(longest)} instead of {_shown(longest, 'base_value')})"
+    values = f"({shown(longest)} instead of {shown(longest, 'base_value')})"
     if not _change(longest):
-        return f"and the longest wait stays at {_shown(longest)}"
+        return f"and the longest wait stays at {shown(longest)}"
     if _ratio(longest) < 1:
         return f"and the longest wait is {_share(longest)} % shorter {values}"
     if _ratio(longest) >= 2:
@@ -174,7 +143,7 @@ def _also(one: Compared) -> Iterator[str]:
             continue
         way = "shorter" if _ratio(row) < 1 else "longer"
         what = f"{_share(row)} % {way}" if _change(row) else "about the same"
-        said.append(f"the {BY_COLUMN[figure].title} is {what} ({_shown(row)})")
+        said.append(f"the {BY_COLUMN[figure].title} is {what} ({shown(row)})")
     if said:
         yield f"With it {_listed(said)}."
 
@@ -218,7 +187,7 @@ def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> I
     one = min(free, key=lambda one: _ratio(one[QUALITY]))
     yield (
         f"Without a longer longest wait, {_name(one, several)} gains most: mean bounded slowdown"
-        f" {_shown(one[QUALITY])} ({_share(one[QUALITY])} % less), {_price(one)}."
+        f" {shown(one[QUALITY])} ({_share(one[QUALITY])} % less), {_price(one)}."
     )
 
 
@@ -259,113 +228,6 @@ def _overview(tables: Tables, found: Sequence[Finding]) -> str:
     return f"The mean bounded slowdown falls most with {_listed(said)}{rest}."
 
 
-def _of_scenarios(tables: Tables) -> Finding | None:
-    """Say of each scenario in a sentence what it changes; first which one helps most."""
-    groups: dict[tuple[Cell, ...], list[Row]] = {}
-    for row in tables.gains.rows():
-        groups.setdefault(_key(row), []).append(row)
-    if not groups:
-        return None
-    start = tables.results.measure_from
-    longest = {
-        _key(row): row
-        for row in tables.differences.rows()
-        if (row["class"], row["figure"]) == ("all", LONGEST) and start is None
-    }
-    stopped = _stopped(tables)
-    sentences = []
-    for key, rows in groups.items():
-        price = stopped.get(key, "")
-        changed = _changes(rows[0], longest.get(key), price)
-        sentences.append(f"{key[2]}: {changed}{_for_whom(rows)}.")
-    best = min(groups, key=lambda key: _number(groups[key][0], "difference"))
-    if len(groups) > 1:
-        tail = _tail(longest.get(best))
-        sentences.insert(0, _most_helpful(str(best[2]), groups[best][0], len(groups), tail))
-    if start is not None:
-        sentences.append(f"Of jobs submitted from {start} on; tables of whole runs have all.")
-    if not any(rows[0]["difference_low"] is not None for rows in groups.values()):
-        sentences.append("No intervals, which take eight days: small differences may be chance.")
-    workload, system, name, predictor = map(str, best)
-    return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
-
-
-def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
-    wait, base = _number(row, "wait_mean_s"), _number(row, "base_wait_mean_s")
-    if wait >= base:
-        return f"None of the {number} scenarios shortens the mean wait ({_time(base)})."
-    if wait > base * (1 - _NOTICEABLE):
-        return (
-            f"None of the {number} scenarios shortens the mean wait ({_time(base)}) by as much as"
-            f" {100 * _NOTICEABLE:.0f} %."
-        )
-    return (
-        f"Of {number} scenarios, {name} shortens the mean wait most: {_time(wait)} instead of"
-        f" {_time(base)} ({_percent(base, wait)}){tail}."
-    )
-
-
-def _stopped(tables: Tables) -> dict[tuple[Cell, ...], str]:
-    """
-    Say of each scenario whether more jobs than in the baseline end early or never run.
-
-    Such jobs leave the machine to others, so without this a shorter wait looks like a gift.
-    """
-    runs = {_key(row): row for row in tables.summary.rows()}
-    said: dict[tuple[Cell, ...], str] = {}
-    for row in tables.differences.rows():
-        base = runs.get(tuple(row[f"base_{name}"] for name in _WHICH))
-        run = runs.get(_key(row))
-        if base is not None and run is not None:
-            said[_key(row)] = "".join(
-                f"; {100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
-                for count, of, what in _ENDS
-                for now, then in [(_share_of(run, count, of), _share_of(base, count, of))]
-                if now - then >= _TOLD
-            )
-    return said
-
-
-def _share_of(row: Row, count: str, of: str) -> float:
-    return _number(row, count) / max(_number(row, of), 1)
-
-
-def _changes(row: Row, longest: Row | None, price: str) -> str:
-    """Say what a scenario changes for all jobs that ran in both, and who pays for it."""
-    wait, base = _number(row, "wait_mean_s"), _number(row, "base_wait_mean_s")
-    less, more = _number(row, "shorter"), _number(row, "longer")
-    if wait == base and not (less or more):
-        nothing = "" if price else "changes nothing, "
-        return f"{nothing}no job waits longer or shorter{price}"
-    interval = ""
-    if row["difference_low"] is not None:
-        low, high = (_signed(_number(row, f"difference_{end}")) for end in ("low", "high"))
-        interval = f", 95 % interval of the difference {low} to {high}"
-    return (
-        f"mean wait {_time(wait)} instead of {_time(base)} ({_percent(base, wait)}{interval})"
-        f"{_tail(longest)}; {100 * less:.0f} % of the jobs wait at least a minute less,"
-        f" {100 * more:.0f} % at least a minute more{price}"
-    )
-
-
-def _tail(longest: Row | None) -> str:
-    if longest is None:
-        return ""
-    return f", longest wait {_shown(longest)} instead of {_shown(longest, 'base_value')}"
-
-
-def _for_whom(rows: Sequence[Row]) -> str:
-    """Say for which group waits change most, in all."""
-    some = [row for row in rows if row["kind"] in _KINDS]
-    if not some:
-        return ""
-    most = max(some, key=lambda row: abs(_number(row, "hours")))
-    change = _number(most, "difference")
-    if abs(change) < NOTICED:
-        return ""
-    return f"; the change is largest for {most['kind']} {most['group']} ({_signed(change)} a job)"
-
-
 def _is_clear(row: Row) -> bool:
     return str(row["verdict"]).startswith((LOWER, HIGHER))
 
@@ -373,21 +235,21 @@ def _is_clear(row: Row) -> bool:
 def _is_gain(row: Row) -> bool:
     """Tell whether a figure is lower: by every interval, or noticeably where there is none."""
     if row["verdict"] == UNKNOWN:
-        return _ratio(row) < 1 - _NOTICEABLE
+        return _ratio(row) < 1 - NOTICEABLE
     return str(row["verdict"]).startswith(LOWER)
 
 
 def _ratio(row: Row) -> float:
     """Return how many times the baseline's figure one is; of means, where no ratio is defined."""
     if row["ratio"] is not None:
-        return _number(row, "ratio")
-    value, base = _number(row, "value"), _number(row, "base_value")
+        return value_of(row, "ratio")
+    value, base = value_of(row, "value"), value_of(row, "base_value")
     return 1.0 if value == base else value / base if base else float("inf")
 
 
 def _change(row: Row) -> bool:
     """Tell whether a figure differs noticeably."""
-    return abs(_ratio(row) - 1) >= _NOTICEABLE
+    return abs(_ratio(row) - 1) >= NOTICEABLE
 
 
 def _share(row: Row) -> str:
@@ -438,38 +300,7 @@ def _base(one: Compared) -> str:
     return name
 
 
-def _shown(row: Row, name: str = "value") -> str:
-    """Return a figure of a run or its baseline as people read it."""
-    return shown_figure(BY_COLUMN[str(row["figure"])].name, _number(row, name))
-
-
 def _listed(parts: Iterable[str], comma: str = ", ") -> str:
     """Return parts of a sentence: ``a, b and c``."""
     *most, last = parts
     return f"{comma.join(most)} and {last}" if most else last
-
-
-def _number(row: Mapping[str, Cell], name: str) -> float:
-    value = row[name]
-    assert isinstance(value, int | float), f"{name} of a run that is compared is known"
-    return float(value)
-
-
-def _time(seconds: float) -> str:
-    return duration(seconds) if seconds else "0 s"
-
-
-def _signed(seconds: float) -> str:
-    return f"{'-' if seconds < 0 else '+'}{_time(abs(seconds))}"
-
-
-def _percent(before: float, after: float) -> str:
-    """Return by how much something became smaller or larger."""
-    if before == after:
-        return "the same"
-    if not before:
-        return "it was 0"
-    share = 100 * (after / before - 1)
-    if abs(share) < 1:
-        return "less than 1 % less" if share < 0 else "less than 1 % more"
-    return f"{abs(share):.0f} % {'less' if share < 0 else 'more'}"

@@ -16,6 +16,7 @@ import numpy as np
 
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES, job_size, labels
+from cpsched.metrics.held import Held, held
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import pairs, verdict
@@ -36,6 +37,7 @@ COLUMNS = (
     *("workload", "system", "dispatcher", "predictor", "kind", "group", "jobs"),
     *("wait_mean_s", "base_wait_mean_s", "difference", "difference_low", "difference_high"),
     *("bounded_slowdown_mean", "base_bounded_slowdown_mean"),
+    *("base_held_by_time_s", "base_held_by_jobs_s"),
     *("shorter", "longer", "hours", "verdict"),
 )
 #: A wait that changes by less, in seconds, is neither shorter nor longer.
@@ -52,6 +54,7 @@ class _Jobs:
     job_id: list[str]
     submit: IntArray
     wait: IntArray
+    held: Held
     slowdown: FloatArray
     codes: dict[str, tuple[IntArray, tuple[str, ...]]]
 
@@ -64,7 +67,8 @@ def gains(
 
     ``hours`` are those that all jobs of the group wait longer together (negative: shorter), the
     mean over repetitions; ``shorter`` and ``longer`` the shares of jobs that wait at least a minute
-    less or more.
+    less or more. ``base_held_by_time_s`` and ``base_held_by_jobs_s`` are parts of the baseline's
+    mean wait (:class:`~cpsched.metrics.held.Held`).
 
     Parameters
     ----------
@@ -112,6 +116,7 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
         workload.job_id[rows].tolist(),
         submit,
         wait,
+        Held(*(seconds[rows] for seconds in held(schedule))),
         job_metrics.bounded_slowdown(response, own.runtime[rows]),
         codes,
     )
@@ -185,7 +190,7 @@ def _row(
     if not number:
         return
     ours, theirs = ([], [])  # type: tuple[list[WeekSums], list[WeekSums]]
-    slowdowns = np.zeros(2)
+    slowdowns, kept = np.zeros(2), np.zeros(2)
     shorter = longer = 0
     for pair, mask in zip(joined, masks, strict=True):
         at, base_at, block = pair.at[mask], pair.base_at[mask], pair.block[mask]
@@ -193,6 +198,7 @@ def _row(
         ours.append(WeekSums.of(block, wait, pair.num_blocks))
         theirs.append(WeekSums.of(block, base, pair.num_blocks))
         slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
+        kept += [seconds[base_at].sum() for seconds in pair.theirs.held]
         shorter += int((wait <= base - NOTICED).sum())
         longer += int((wait >= base + NOTICED).sum())
     total, base_total = reduce(add, ours), reduce(add, theirs)
@@ -215,6 +221,8 @@ def _row(
         **row,
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
+        "base_held_by_time_s": float(kept[0]) / number,
+        "base_held_by_jobs_s": float(kept[1]) / number,
         "shorter": shorter / number,
         "longer": longer / number,
         "hours": (mean - base_mean) * number / len(joined) / 3600,

@@ -33,11 +33,32 @@ def test_every_option_is_a_scenario(files, cpsched):
     assert out.startswith("5 runs: 5 made")
     for name in ("baseline", "scale-load 0.5", "drop user=1", "set backfill=sjf", "both"):
         assert f"\n{name} " in out
-    assert "log on four: who gains and who loses: drop user=1" in out
+    assert "who gains and who loses" not in out
     assert (files / "out" / "tables" / "gains.csv").read_text().startswith("workload,system,")
     # Again, nothing is run.
-    code, again, _ = cpsched(*QUICK, "--scale-load", "0.5")
-    assert again.startswith("2 runs: 0 made, 2 already done")
+    code, again, _ = cpsched(*QUICK, "--scale-load", "0.5", "--drop", "user=1", "--stats")
+    assert again.startswith("3 runs: 0 made, 3 already done")
+    assert "log on four: who gains and who loses: drop user=1" in again
+
+
+def test_one_table_and_a_sentence_each_fit_a_terminal(files, cpsched, monkeypatch):
+    """Of 80 columns, with names that are longer than their column."""
+    monkeypatch.setattr("cpsched.cli.results.width", lambda: 80)
+    changes = "cap-request 0:01:20; dispatcher easy:backfill=sjf"
+    code, out, _ = cpsched(
+        *QUICK, "--no-report", "--scale-load", "2", "--drop", "user=1",
+        "--scenario", f"all of it at once, with another dispatcher: {changes}",
+    )  # fmt: skip
+    assert code == 0
+    table, _, sentences = out.partition("\nOf 3 scenarios, ")
+    assert max(map(len, table.splitlines())) <= 80
+    assert len(table.splitlines()) < 30
+    assert "*" in table
+    assert "×" in table
+    lines = sentences.partition("\n\n")[0].splitlines()[1:]
+    assert [line.partition(":")[0] for line in lines[:3]] == [
+        "scale-load 2", "drop user=1", "all of it at once, with another dispatcher",
+    ]  # fmt: skip
 
 
 def test_together_they_are_one(files, cpsched):

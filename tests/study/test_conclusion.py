@@ -163,28 +163,51 @@ def test_several_places_begin_with_all_of_them():
     ]  # fmt: skip
 
 
+def of_scenarios(**values):
+    """Return tables of scenarios by their mean wait; that of the baseline is 1000 s."""
+    gains = [
+        {
+            "workload": "log", "system": "machine", "dispatcher": name, "predictor": "requested",
+            "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
+            "difference": value - 1000.0, "difference_low": None, "difference_high": None,
+            "shorter": 0.1, "longer": 0.1, "hours": 0, "jobs": 10,
+            "base_held_by_time_s": 0.0, "base_held_by_jobs_s": 0.0,
+        }
+        for name, value in values.items()
+    ]  # fmt: skip
+    return SimpleNamespace(
+        results=SimpleNamespace(by_group=True, measure_from=None),
+        gains=SimpleNamespace(rows=lambda: gains),
+        differences=SimpleNamespace(rows=list),
+        summary=SimpleNamespace(rows=list),
+    )
+
+
 @pytest.mark.parametrize(("wait", "begins"), [
     (999.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s) by as much as 1 %."),
     (500.0, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of 16 min 40 s"),
     (1100.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
 ])  # fmt: skip
 def test_a_scenario_that_helps_by_a_trifle_is_not_praised(wait, begins):
-    gains = [
-        {
-            "workload": "log", "system": "machine", "dispatcher": name, "predictor": "requested",
-            "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
-            "difference": value - 1000.0, "difference_low": None, "difference_high": None,
-            "shorter": 0.1, "longer": 0.1, "hours": 0,
-        }
-        for name, value in {"small": wait, "worse": 2000.0}.items()
-    ]  # fmt: skip
-    some = SimpleNamespace(
-        results=SimpleNamespace(by_group=True, measure_from=None),
-        gains=SimpleNamespace(rows=lambda: gains),
-        differences=SimpleNamespace(rows=list),
-        summary=SimpleNamespace(rows=list),
-    )
-    assert conclusions(some)[0].startswith(begins)
+    assert conclusions(of_scenarios(small=wait, worse=2000.0))[0].startswith(begins)
+
+
+@pytest.mark.parametrize(("by_time", "by_jobs", "line"), [
+    (0.0, 0.0, None),
+    (4.0, 0.0, None),
+    (200.0, 0.0, "20 % of the baseline's waiting time is not the scheduler's: before begin times and"
+                 " under holds, which no scenario changes."),
+    (200.0, 300.0, "50 % of the baseline's waiting time is not the scheduler's: 20 % before begin"
+                   " times and under holds, which no scenario changes; 30 % for other jobs"
+                   " (dependencies, array limits), which changes only with these."),
+])  # fmt: skip
+def test_waits_that_are_not_the_schedulers_are_told_where_there_are_any(by_time, by_jobs, line):
+    """Of the scenario that has most of the baseline's jobs; a trifle is no word worth."""
+    some = of_scenarios(few=900.0, most=800.0)
+    few, most = some.gains.rows()
+    few |= {"jobs": 9, "base_held_by_time_s": 999.0}
+    most |= {"base_held_by_time_s": by_time, "base_held_by_jobs_s": by_jobs}
+    assert [one for one in conclusions(some) if "scheduler's" in one] == ([line] if line else [])
 
 
 @pytest.mark.parametrize("rows", [[], [[against("sjf", 1.0, 1.0)[2]]]])
