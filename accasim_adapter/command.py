@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.options import LOGS, SystemName
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.options import LOGS, AsJson, SystemName
+from cpsched.cli.output import counted, echo, escaped, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +38,7 @@ def import_command(
     start_time: Annotated[
         int, typer.Option(help="start_time of AccaSim's system configuration.", metavar="S")
     ] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Read a schedule of AccaSim as a run, to verify it and to compare it with others."""
     from accasim_adapter.schedule import read_schedule
@@ -57,7 +58,11 @@ def import_command(
     )
     arguments = {"schedule": str(schedule), "system": system, "zone": zone}
     summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
-    echo(f"{len(run.schedule.workload):,} jobs of {escaped(schedule.name)}")
+    jobs = len(run.schedule.workload)
+    if as_json:
+        print_json("import-accasim", {"folder": str(out), "jobs": jobs, "summary": summary})
+        return
+    echo(f"{counted(jobs, 'job')} of {escaped(schedule.name)}")
     echo("")
     echo(leading_table("", [Figures.of(summary)]).text(width=width()))
     echo("")

@@ -104,7 +104,7 @@ def evaluate_command(
         _write(out, fitted, evaluations)
     figures = [] if plots is None else _draw(plots, fitted, evaluations)
     if as_json:
-        print_json("evaluate", _as_json(starts, evaluations))
+        print_json("evaluate", as_data(starts, evaluations))
     else:
         _print(fitted, starts, evaluations)
         if out is not None:
@@ -234,7 +234,8 @@ def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None] | 
         yield lambda done: bar.update(task, completed=done)
 
 
-def _as_json(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
+def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
+    """Return how good predictors were as plain JSON types."""
     return {
         "starts": {"simulated": starts.simulated or None, "assumed": starts.assumed},
         "predictors": [

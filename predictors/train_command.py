@@ -9,12 +9,13 @@ import typer
 
 from cpsched import registry
 from cpsched.atomic_files import check_new_file
-from cpsched.cli.options import LOGS, Log, Overwrite, Seed, grouped
-from cpsched.cli.output import echo, escaped
+from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.output import echo, escaped, print_json
 from cpsched.model_files import with_models
 from predictors.evaluate_command import (
     ReplayDispatcher,
     ReplaySystem,
+    as_data,
     check_dispatcher,
     heading,
     job_progress,
@@ -50,6 +51,7 @@ def train_command(
     *,
     log: Log,
     seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Train a predictor on a job log and write its model to a file."""
     from predictors.training import learner, save, train
@@ -64,6 +66,9 @@ def train_command(
     with job_progress(predictor, num_jobs) as progress:
         training = train(fitted, starts, predictor, seed=seed, progress=progress)
     save(out, training, fitted, predictor)
+    if as_json:
+        print_json("train", {"model": str(out), **as_data(starts, [training.evaluation])})
+        return
     _print(fitted, starts, training, out)
 
 

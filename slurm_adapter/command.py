@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cpsched.cli import fidelity
-from cpsched.cli.options import SLURM, Overwrite
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.options import SLURM, AsJson, Overwrite
+from cpsched.cli.output import counted, echo, escaped, print_json
 from slurm_adapter.live import commands as live
 from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from slurm_adapter.importer import Site
     from slurm_adapter.unmodelled import Gap, Touched
+
+#: Of a policy, as they are counted in JSON.
+_KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +72,7 @@ def import_command(
         _file("Output of sacct, to count the jobs touched by what is not modelled."),
     ] = None,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a system file and a policy file of a site's Slurm configuration."""
     from slurm_adapter.importer import Files, read_site
@@ -88,10 +92,41 @@ def import_command(
     if log is not None:
         touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
     written = site.write(out, overwrite=overwrite)
+    if as_json:
+        print_json("slurm.import", _as_data(site, touched, written))
+        return
     for line in (*_read(site), "", *_not_modelled(touched), *_notes(site, touched), ""):
         echo(line)
     for path in written:
         echo(escaped(str(path)))
+
+
+def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any]:
+    """Return what was read and what is not modelled as plain JSON types."""
+    told = bool(touched.jobs or touched.bad)
+    log = {"lines": touched.jobs, "core_seconds": touched.core_seconds, "unreadable": touched.bad}
+    return {
+        "name": site.name,
+        "files": [str(path) for path in written],
+        "nodes": site.system.num_nodes,
+        "total": dict(zip(site.system.resources, site.system.total.tolist(), strict=True)),
+        "partitions": len(site.system.queues),
+        **{kind: len(getattr(site.policy, kind)) for kind in _KINDS},
+        "not_modelled": [
+            {
+                "name": gap.name,
+                "instead": gap.instead,
+                **(
+                    {"jobs": gap.jobs, "core_seconds": gap.core_seconds}
+                    if told and gap.touches
+                    else {"jobs": None, "core_seconds": None}
+                ),
+            }
+            for gap in touched.gaps
+        ],
+        "notes": site.notes,
+        "log": log if told else None,
+    }
 
 
 def _read(site: Site) -> Iterator[str]:

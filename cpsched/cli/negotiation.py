@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.options import AsJson
+from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import VerificationError
 
 if TYPE_CHECKING:
@@ -35,44 +36,59 @@ def show(
             min=0, help="Draw this one; without it, all are listed. 0: how they began.", metavar="N"
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a transaction as a sequence chart, or list them all."""
     from cpsched.cli.report import width
     from cpsched.malleable.dn_dbes.chart import chart
-    from cpsched.malleable.dn_dbes.record import read
+    from cpsched.malleable.dn_dbes.record import as_data, read
     from cpsched.words import seconds
 
     record = read(file)
     if transaction is None:
-        echo(_list(record).text(width=width()))
+        rows = _rows(record)
+        if as_json:
+            print_json("negotiation", {"transactions": rows})
+        else:
+            echo(_table(rows).text(width=width()))
         return
     found = record.transaction(transaction)
+    if as_json:
+        messages = [as_data(sent) for sent in found]
+        print_json("negotiation", {"messages": messages, "jobs": record.names})
+        return
     echo(f"Transaction {transaction:,}, at {seconds(found[0].second)}\n")
     echo(chart(found, record.name_of, width()))
 
 
 @app.command("replay")
-def replay(file: _File) -> None:
+def replay(file: _File, as_json: AsJson = False) -> None:
     """Give both sides each message again, and say whether they answer the same."""
     from cpsched.malleable.dn_dbes.record import read
     from cpsched.malleable.dn_dbes.record import replay as replayed
 
     record = read(file)
     different = 0
+    shown: list[str] = []
     for one in replayed(record):
         different += 1
         if different <= _MOST_DIFFERENCES:
-            echo(
-                escaped(
-                    f"{file}:{one.line}: transaction {one.transaction:,}: the {one.party} side"
-                    f" answers {_short(one.sent)}, recorded is {_short(one.recorded)}"
-                )
+            shown.append(
+                f"{file}:{one.line}: transaction {one.transaction:,}: the {one.party} side"
+                f" answers {_short(one.sent)}, recorded is {_short(one.recorded)}"
             )
     numbers = {sent.transaction for _, sent in record.lines} - {0}
+    if as_json:
+        told_of = {"messages": len(record.lines), "transactions": len(numbers)}
+        print_json("negotiation.replay", {**told_of, "different": different, "first": shown})
+    else:
+        for line in shown:
+            echo(escaped(line))
     told = f"{counted(len(record.lines), 'message')} in {counted(len(numbers), 'transaction')}"
     if different:
         raise VerificationError(f"{told}: {counted(different, 'answer')} different")
-    echo(f"{told}: both sides answer the same")
+    if not as_json:
+        echo(f"{told}: both sides answer the same")
 
 
 def _short(message: object) -> str:
@@ -80,16 +96,15 @@ def _short(message: object) -> str:
     return text if len(text) <= 300 else f"{text[:297]}..."
 
 
-def _list(record: Record) -> Table:
-    """Return a row for each transaction."""
+def _rows(record: Record) -> list[dict[str, int]]:
+    """Return what came of each transaction."""
     from cpsched.malleable.dn_dbes.messages import Offer, StatusReport, UrgentJobResponse
-    from cpsched.tables import Column, Table
 
     by_number: dict[int, list[Sent]] = {}
     for _, sent in record.lines:
         if sent.transaction:
             by_number.setdefault(sent.transaction, []).append(sent)
-    rows: list[list[int]] = []
+    rows = []
     for number, all_sent in by_number.items():
         messages = [sent.message for sent in all_sent]
         states = [
@@ -101,13 +116,26 @@ def _list(record: Record) -> Table:
         offers = sum(isinstance(message, Offer) for message in messages)
         started, resized = states.count("started"), states.count("resized")
         others = len(states) - started - resized
-        rows.append([number, all_sent[0].second, offers, started, resized, others])
-    headers = ("transaction", "second", "offers", "started", "resized", "suspended or killed")
-    columns = zip(*rows, strict=True) if rows else [()] * len(headers)
+        rows.append(
+            {
+                "transaction": number,
+                "second": all_sent[0].second,
+                "offers": offers,
+                "started": started,
+                "resized": resized,
+                "suspended_or_killed": others,
+            }
+        )
+    return rows
+
+
+def _table(rows: list[dict[str, int]]) -> Table:
+    from cpsched.tables import Column, Table
+
+    names = ("transaction", "second", "offers", "started", "resized", "suspended_or_killed")
     return Table(
         "Transactions:",
         tuple(
-            Column(header, "", tuple(values))
-            for header, values in zip(headers, columns, strict=True)
+            Column(name.replace("_", " "), "", tuple(row[name] for row in rows)) for name in names
         ),
     )

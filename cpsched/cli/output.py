@@ -12,9 +12,16 @@ from cpsched.words import counted, escaped
 __all__ = ["counted", "echo", "escaped", "print_json"]
 
 
-def echo(text: str) -> None:
-    """Print text and a newline; what is not printable is escaped, but for line ends."""
-    typer.echo(text if _is_plain(text) else "\n".join(map(escaped, text.split("\n"))))
+def echo(text: str, *, err: bool = False) -> None:
+    """
+    Print text and a newline; what is not printable is escaped, but for line ends.
+
+    Parameters
+    ----------
+    err
+        Whether it goes to stderr: what is said on the way, where stdout is for JSON alone.
+    """
+    typer.echo(text if _is_plain(text) else "\n".join(map(escaped, text.split("\n"))), err=err)
 
 
 def print_json(kind: str, content: dict[str, Any]) -> None:

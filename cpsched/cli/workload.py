@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cpsched.generators.contract import Generator
+    from cpsched.model.workload import Workload
 
 app = typer.Typer(help="Look at job logs, convert them, generate them.", no_args_is_help=True)
 _NewLog = Annotated[
@@ -58,20 +59,27 @@ def convert(
         typer.Option("--to-format", help="Format to write, if the name is unclear."),
     ] = None,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
     from cpsched import traces
 
     check_new_file(target, overwrite=overwrite)
     jobs = log.read()
-    _say_lost(target, traces.write(jobs, target, format=to_format))
-    echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
+    _say_written(target, jobs, traces.write(jobs, target, format=to_format), as_json=as_json)
 
 
-def _say_lost(target: Path, lost: Iterable[str]) -> None:
-    """Print what the format of a file cannot hold."""
-    for note in lost:
+def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: bool) -> None:
+    """Print how many jobs a file has, and what its format cannot hold."""
+    from cpsched.metrics.workload import as_data
+
+    notes = list(lost)
+    for note in notes:
         complain(f"{target}: {note}")
+    if as_json:
+        print_json("workload", {"file": str(target), "lost": notes, **as_data(jobs)})
+        return
+    echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
 
 def add_generators() -> None:
@@ -91,17 +99,17 @@ def _generate_command(generator: Generator) -> Any:
     """Return a function whose parameters are the generator's options."""
     from cpsched.generators.contract import describe
 
-    def command(out: Path, overwrite: bool, **options: Any) -> None:
+    def command(out: Path, overwrite: bool, as_json: bool, **options: Any) -> None:
         from cpsched import traces
 
         check_new_file(out, overwrite=overwrite)
         workload = generator.generate(generator.options(**options))
-        _say_lost(out, traces.write(workload, out))
-        echo(f"{escaped(str(out))}: {counted(len(workload), 'job')}")
+        _say_written(out, workload, traces.write(workload, out), as_json=as_json)
 
     options: dict[str, tuple[Any, Any]] = {
         "out": (_NewLog, inspect.Parameter.empty),
         "overwrite": (Overwrite, False),
+        "as_json": (AsJson, False),
     }
     for one in describe(generator.options):
         kind: Any = one.kind

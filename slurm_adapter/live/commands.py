@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import tempfile
@@ -10,13 +9,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cpsched.cli.options import AsJson, Dispatcher, Predictor, Seed
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def plan_command(
     slurm = backend_of(backend, socket)
     found = plan(slurm, machine_of(system, slurm), dispatcher, predictor, seed)
     if as_json:
-        echo(json.dumps(found.document(), indent=1))
+        print_json("slurm.plan", found.document())
         return
     for line in _table(found):
         echo(line)
@@ -152,6 +152,7 @@ def run_command(
     backend: BackendName = "scontrol",
     socket: Socket = None,
     seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Decide for the jobs of a live Slurm that are held for it, until SIGTERM or Ctrl-C."""
     from slurm_adapter.live.engine import Engine, Filter, Limits
@@ -159,6 +160,12 @@ def run_command(
 
     slurm = backend_of(backend, socket)
     machine = machine_of(system, slurm)
+
+    def say(line: str) -> None:
+        """Print a line with the time at once: whoever reads it may read a pipe."""
+        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}", err=as_json)
+        sys.stdout.flush()
+
     engine = Engine(
         slurm,
         lambda mine: Mirror(
@@ -168,15 +175,17 @@ def run_command(
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
         limits=Limits(starts=starts, patience=patience, slowest=slowest),
-        say=_say,
+        say=say,
     )
     with stopped_by_signals() as stop:
-        _say(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
+        say(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
         try:
             with engine.opened():
                 engine.run(stop)
         finally:
-            _say(_summary(engine.counts))
+            say(_summary(engine.counts))
+            if as_json:
+                print_json("slurm.run", _as_data(engine.counts))
 
 
 @contextmanager
@@ -192,15 +201,22 @@ def stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(sign, handler)
 
 
-def _say(line: str) -> None:
-    """Print a line with the time at once: whoever reads it may read a pipe."""
-    echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
-    sys.stdout.flush()
+def _median_latency(counts: Counts) -> float | None:
+    """Return the median of the seconds from an order to a running job; None without any."""
+    latencies = sorted(counts.latencies)
+    return latencies[len(latencies) // 2] if latencies else None
+
+
+def _as_data(counts: Counts) -> dict[str, Any]:
+    """Return what a loop has done as plain JSON types."""
+    told = asdict(counts)
+    del told["latencies"]
+    return {**told, "median_s_to_run": _median_latency(counts)}
 
 
 def _summary(counts: Counts) -> str:
-    latencies = sorted(counts.latencies)
-    shown = f", median {latencies[len(latencies) // 2]:.1f} s to run" if latencies else ""
+    median = _median_latency(counts)
+    shown = "" if median is None else f", median {median:.1f} s to run"
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} told to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from cpsched.cli.options import AsJson, Predictor  # noqa: TC001  (typer reads them)
-from cpsched.cli.output import echo
+from cpsched.cli.output import echo, print_json
 from slurm_adapter.live.commands import (
     BackendName,
     RecordFolder,
@@ -56,7 +55,7 @@ def command(
         )
     if as_json:
         forecast = None if ahead is None else ahead.to_dict()
-        echo(json.dumps({**about.to_dict(), "slurm": view, "forecast": forecast}, indent=1))
+        print_json("explain", {**about.to_dict(), "slurm": view, "forecast": forecast})
         return
     echo(text(about, width()))
     lines = [("Slurm", f"{view['state']}, reason {view['reason']}")]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cpsched.cli.options import SystemName  # noqa: TC001  (typer reads it)
-from cpsched.cli.output import echo
+from cpsched.cli.options import AsJson, SystemName  # noqa: TC001  (typer reads them)
+from cpsched.cli.output import echo, print_json
 from cpsched.errors import ConfigError, RunError
 from slurm_adapter.live.commands import BackendName, Socket, backend_of, stopped_by_signals
 
@@ -51,6 +52,7 @@ def command(
     ] = None,
     backend: BackendName = "scontrol",
     socket: Socket = None,
+    as_json: AsJson = False,
 ) -> None:
     """
     Follow a live Slurm, reading only, and state each week what other dispatchers would have gained.
@@ -76,7 +78,7 @@ def command(
         dispatchers=names,
         interval=every,
         forecasts=forecasts,
-        say=echo,
+        say=partial(echo, err=as_json),
     )
     if report is not None:
         end = int(time.time())
@@ -85,9 +87,30 @@ def command(
         if process.wait():
             wrong = (folder / "weeks" / f"{name}.err").read_text(encoding="utf-8")
             raise RunError(wrong.strip() or "the comparison failed")
-        echo((folder / "weeks" / f"{name}.txt").read_text(encoding="utf-8"))
+        statement = folder / "weeks" / f"{name}.txt"
+        if as_json:
+            print_json("results", _as_data(statement))
+        else:
+            echo(statement.read_text(encoding="utf-8"))
         return
     slurm = backend_of(backend, socket)
-    echo(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
+    twin.say(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
     with stopped_by_signals() as stop:
         twin.follow(slurm, stop.wait)
+    if as_json:
+        statements = sorted(map(str, (folder / "weeks").glob("*.txt")))
+        print_json("slurm.twin", {"folder": str(folder), "statements": statements})
+
+
+def _as_data(statement: Path) -> dict[str, Any]:
+    """Return what came of the runs of a statement, and where its text is."""
+    from cpsched.cli.results import results_as_data
+    from cpsched.study import make_tables
+
+    runs = statement.with_suffix("") / "runs"
+    report = runs / "report.html"
+    return {
+        **results_as_data(make_tables(runs)),
+        "report": str(report) if report.exists() else None,
+        "statement": str(statement),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import UTC, datetime
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cpsched.cli.options import AsJson  # noqa: TC001  (typer reads it)
-from cpsched.cli.output import echo
+from cpsched.cli.output import echo, print_json
 from cpsched.errors import ConfigError
 from slurm_adapter.live.commands import (
     BackendName,
@@ -60,7 +59,10 @@ def command(
         record=record_in(record),
         scenarios=scenarios,
     )
-    echo(json.dumps(answer.to_dict(), indent=1) if as_json else text(answer, width()))
+    if as_json:
+        print_json("when", answer.to_dict())
+    else:
+        echo(text(answer, width()))
 
 
 def _unix(date: str | None) -> int | None:

@@ -209,7 +209,11 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
         "--out",
         back,
     ]
-    assert _cli(capsys, *read)[0] == 0
+    code, said = _cli(capsys, *read, "--json")
+    found = json.loads(said)
+    assert (code, found["schema"]) == (0, "cpsched.import-accasim/1")
+    assert found["folder"] == str(back)
+    assert found["summary"] == json.loads((back / "metrics.json").read_text())
     assert _cli(capsys, "verify", back)[0] == 0
     code, said = _cli(capsys, *read)
     assert (code, "exists; name another folder" in said) == (2, True)

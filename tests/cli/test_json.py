@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from cpsched.cli.main import build
+
 LOG = """\
 ; UnixStartTime: 1000000000
 1 0 -1 4 3 -1 -1 3 4 -1 1 1 1 -1 1 -1 -1 -1
@@ -13,6 +15,32 @@ LOG = """\
 3 2 -1 2 1 -1 -1 1 2 -1 1 2 1 -1 1 -1 -1 -1
 """
 ON = ("log.swf", "--system", "four.toml")
+#: Commands without a result, and why.
+WITHOUT = {
+    "slurm demo": "runs a private Slurm until it is stopped",
+    "slurm serve": "serves a page until it is stopped; /queue.json has the data",
+}
+
+
+def _commands(group, *before):
+    """Yield every command of a group with its name in words."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, *before, name)
+        else:
+            yield " ".join((*before, name)), command
+
+
+def test_every_command_prints_json_if_asked():
+    """All but those that have nothing to print."""
+    commands = dict(_commands(build(["generate"])))
+    assert len(commands) > 25
+    without = {
+        name
+        for name, command in commands.items()
+        if not any("--json" in option.opts for option in command.params)
+    }
+    assert without == set(WITHOUT)
 
 
 @pytest.fixture
@@ -76,10 +104,47 @@ def test_lists_and_logs(answer):
         ("plan", ("plan", *ON, "-d", "easy")),
         ("when", ("when", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
         ("evaluate", ("evaluate", *ON, "-p", "requested")),
+        ("workload", ("workload", "convert", "log.swf", "log.csv")),
+        ("workload", ("workload", "generate", "esp", "--cores", "16", "--out", "esp.csv")),
     ],
 )
 def test_every_answer_says_what_it_is(answer, kind, words):
     assert answer(*words)["schema"] == f"cpsched.{kind}/1"
+
+
+def test_a_written_log_is_described_and_what_is_lost_is_named(four_cores, cpsched):
+    """The object alone is on stdout; what the format cannot hold is on stderr too."""
+    (four_cores / "log.csv").write_text(
+        "job_id,submit,runtime,requested_time,status,cores\n"
+        "a,0,10,20,completed,2\nb,5,10,20,timeout,1\n"
+    )
+    code, out, err = cpsched("workload", "convert", "log.csv", "new.swf", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["file"], found["jobs"]) == ("new.swf", 2)
+    assert found["lost"]
+    assert err == "".join(f"cpsched: new.swf: {line}\n" for line in found["lost"])
+
+
+def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
+    """Where the files are, what is in them, and what of the site is not simulated."""
+    site = data / "slurm" / "university"
+    options = ("--conf", str(site / "slurm.conf"), "--assoc", str(site / "assoc.txt"))
+    found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"))
+    assert (found["schema"], found["nodes"]) == ("cpsched.slurm.import/1", 61)
+    assert [path.rpartition(".")[2] for path in found["files"]][:2] == ["toml", "toml"]
+    assert found["total"]["gpu"] > 0
+    assert found["log"] is None
+    assert {"name", "instead", "jobs", "core_seconds"} == set(found["not_modelled"][0])
+    assert found["not_modelled"][0]["jobs"] is None
+    # With a log: a job for every line of it.
+    (tmp_path / "sacct.txt").write_text(
+        "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS|Partition|NNodes\n"
+        "1|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:01:00|60|2|batch|1\n"
+    )
+    log = ("--log", str(tmp_path / "sacct.txt"), "--overwrite")
+    found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
+    assert found["log"] == {"lines": 1, "core_seconds": 120, "unreadable": 0}
 
 
 def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):

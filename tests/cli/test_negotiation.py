@@ -79,6 +79,27 @@ def test_different_answers_are_shown(files, cpsched):
     assert code == 1
     assert shown.startswith(f"n.jsonl:{number + 1}: transaction 1: the runtime side answers Status")
     assert "1 answer different" in err
+    code, answer, _ = cpsched("negotiation", "replay", "n.jsonl", "--json")
+    assert code == 1
+    found = json.loads(answer)
+    assert (found["schema"], found["different"]) == ("cpsched.negotiation.replay/1", 1)
+    assert found["first"] == shown.splitlines()
+
+
+def test_transactions_and_messages_as_data(files, cpsched):
+    """Messages are as the file has them."""
+    logged(cpsched)
+    lines = [json.loads(line) for line in (files / "n.jsonl").read_text().splitlines()]
+    _, out, _ = cpsched("negotiation", "show", "n.jsonl", "--json")
+    found = json.loads(out)
+    assert found["schema"] == "cpsched.negotiation/1"
+    numbers = sorted({line["transaction"] for line in lines[1:]} - {0})
+    assert [row["transaction"] for row in found["transactions"]] == numbers
+    _, out, _ = cpsched("negotiation", "show", "n.jsonl", "--transaction", "1", "--json")
+    assert json.loads(out)["messages"] == [line for line in lines[1:] if line["transaction"] == 1]
+    _, out, _ = cpsched("negotiation", "replay", "n.jsonl", "--json")
+    found = json.loads(out)
+    assert (found["messages"], found["different"]) == (len(lines) - 1, 0)
 
 
 @pytest.mark.parametrize(

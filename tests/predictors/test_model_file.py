@@ -326,6 +326,10 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
     status, _, complaint = run(capsys, *train_it)
     assert status != 0
     assert "the file exists" in complaint
+    status, answer, _ = run(capsys, *train_it, "--overwrite", "--json")
+    trained = json.loads(answer)
+    assert (status, trained["schema"], trained["model"]) == (0, "cpsched.train/1", str(path))
+    assert [one["predictor"] for one in trained["predictors"]] == ["gbm-log"]
     # By its file alone; and it has seen these jobs.
     status, printed, _ = run(capsys, "evaluate", str(log), "-p", str(path), "-p", "last")
     assert status == 0

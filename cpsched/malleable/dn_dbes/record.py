@@ -60,12 +60,17 @@ class Writer:
 
     def __call__(self, sent: Sent) -> None:
         """Write one message."""
-        about = sent._asdict()
-        message = about.pop("message")
-        self._write({**about, "type": type(message).__name__, "message": _plain(message)})
+        self._write(as_data(sent))
 
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def as_data(sent: Sent) -> dict[str, Any]:
+    """Return a message as the file's lines have it, as plain JSON types."""
+    about = sent._asdict()
+    message = about.pop("message")
+    return {**about, "type": type(message).__name__, "message": _plain(message)}
 
 
 def _plain(value: Any) -> Any:

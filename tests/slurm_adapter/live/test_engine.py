@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import nullcontext
 
 import pytest
 
 from cpsched import systems
 from cpsched.errors import ConfigError, RunError
+from slurm_adapter.live import commands
 from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.engine import Engine, Filter, Limits, WrongNodesError
 from slurm_adapter.live.fake import FakeSlurm
@@ -40,6 +42,24 @@ def make(slurm, tmp_path):
         return engine
 
     return made
+
+
+def test_what_a_loop_has_done_as_data(slurm, monkeypatch, cpsched):
+    """One object when it ends; what is said meanwhile goes to stderr."""
+    submit(slurm)
+
+    class AfterOneCycle(threading.Event):
+        def wait(self, _):
+            self.set()
+
+    monkeypatch.setattr(commands, "backend_of", lambda *_: slurm)
+    monkeypatch.setattr(commands, "stopped_by_signals", lambda: nullcontext(AfterOneCycle()))
+    code, out, err = cpsched("slurm", "run", "--system", "eurora", "--json")
+    found = json.loads(out)
+    assert (code, found["schema"]) == (0, "cpsched.slurm.run/1")
+    assert (found["cycles"], found["ordered"], found["median_s_to_run"]) == (1, 0, None)
+    assert "dry run: easy on 64 nodes" in err
+    assert "ended after 1 cycle" in err
 
 
 def submit(slurm, **asked):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
+import threading
+import time
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyarrow import parquet
@@ -13,6 +18,7 @@ from cpsched.errors import RunError
 from cpsched.mapping import fit
 from cpsched.model.types import MISSING, Status
 from slurm_adapter.live import record as records
+from slurm_adapter.live import twin_command
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.log_of import lines, outages
 from slurm_adapter.live.record import Record
@@ -202,6 +208,35 @@ def test_a_statement_compares_dispatchers_on_what_was_seen(slurm, tmp_path):
     assert "as it was: mean wait" in told
     assert "easy" in told
     assert "fifo" in told
+
+
+@pytest.fixture
+def follows_once(slurm, monkeypatch):
+    """A live Slurm behind the command, which is told to stop at once."""
+    stopped = threading.Event()
+    stopped.set()
+    monkeypatch.setattr(twin_command, "backend_of", lambda *_: slurm)
+    monkeypatch.setattr(twin_command, "stopped_by_signals", lambda: nullcontext(stopped))
+
+
+@pytest.mark.usefixtures("follows_once")
+def test_the_command_prints_results_as_data(slurm, tmp_path, cpsched):
+    """What is said while it follows goes to stderr; a statement has what compare prints."""
+    folder = tmp_path / "twin"
+    arguments = ("slurm", "twin", str(folder), "--system", "eurora", "-d", "easy", "--json")
+    slurm.now = int(time.time()) - 7200
+    for _ in range(6):
+        submit(slurm, 300, cpus=16)
+    code, out, err = cpsched(*arguments, "--forecasts", "0")
+    assert (code, json.loads(out)["schema"]) == (0, "cpsched.slurm.twin/1")
+    assert err.startswith("Following; the record is in")
+    slurm.advance(3600)
+    cpsched(*arguments, "--forecasts", "0")
+    code, out, _ = cpsched(*arguments, "--baseline", "fifo", "--report", "1")
+    found = json.loads(out)
+    assert (code, found["schema"]) == (0, "cpsched.results/1")
+    assert [run["dispatcher"] for run in found["runs"]] == ["fifo", "easy"]
+    assert "6 jobs, 6 of them started" in Path(found["statement"]).read_text()
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path):
