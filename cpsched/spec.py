@@ -12,6 +12,7 @@ import inspect
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,7 +130,7 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
     maker = registry.load(group, spec.name)
-    signature = inspect.signature(maker)
+    signature = _signature(maker)
     parameters = _parameters(group, spec.name)
     settled = registry.entries(group)[spec.name].settled
     options = dict(settled) | {
@@ -239,9 +240,14 @@ def may_be_none(group: str, name: str, key: str) -> bool:
 
 def _parameters(group: str, name: str) -> dict[str, inspect.Parameter]:
     """Return the parameters of a registered thing that its name does not settle."""
-    parameters = inspect.signature(registry.load(group, name)).parameters
+    parameters = _signature(registry.load(group, name)).parameters
     settled = registry.entries(group)[name].settled
     return {key: parameter for key, parameter in parameters.items() if key not in settled}
+
+
+@cache
+def _signature(maker: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(maker)
 
 
 def _wanted(parameter: inspect.Parameter) -> str:

@@ -693,8 +693,9 @@ class Cluster:
             self._ids.extend(str(job_id) for job_id in saved["ids"])
             self.machine.set_classes(self._encoder.classes())
         ends, relaxed = saved.get("switch_ends", _NO_ENDS), saved.get("relaxed", _NO_ENDS[:, 0])
-        there = range(self.machine.store.size)
-        if ends.shape[1:] != (2,) or not np.isin([*ends[:, 1], *relaxed], there).all():
+        rows = np.concatenate([ends[:, -1], relaxed])
+        there = (rows >= 0) & (rows < self.machine.store.size)
+        if ends.shape[1:] != (2,) or not there.all():
             raise RunError("the state has a limit of switches of a job that is not in it")
         # What somebody else has entered again is as it was submitted.
         for row in relaxed.tolist():

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
-_DAY = 86400
+_HOUR, _DAY = 3600, 86400
 
 
 class PastDays:
@@ -17,7 +17,8 @@ class PastDays:
     Days that may come again.
 
     A day begins at the time of day it is now. Where less than a day is known, what is known comes
-    again at once.
+    again at once; where it is less than an hour, once an hour: the first seconds of a log say
+    nothing of the rate at which jobs come.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class PastDays:
         self._submit, self._now = submit, now
         known = now - int(submit[0]) if len(submit) else 0
         self._num_days = min(max(known // _DAY, 1), days)
-        self._day = _DAY if known >= _DAY else max(known, 1)
+        self._day = _DAY if known >= _DAY else max(known, _HOUR)
 
     def draw(self, until: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """

@@ -84,13 +84,12 @@ class Forecaster:
         seed = stream_seed(self._seed, f"forecast {first.now}")
         rng = np.random.default_rng(seed)
         drawn = self._drawn(first, seed)
-        past = PastDays(first.table.submit, first.now, self._days)
+        coming = self._coming(first, max(latest), rng)
         for number in range(self._num):
-            coming = self._coming(first, past, max(latest), rng)
             for present, until, found in zip(presents, latest, seconds, strict=True):
                 asked = present.jobs.workload.requested_time
                 runtime = np.minimum(drawn[number], np.maximum(asked, 1))
-                simulator = present.future(runtime, coming)
+                simulator = present.future(runtime, coming[number])
                 found[number] = _played(simulator, handles, until, self._horizon)
         return [
             Starts(first.now, handles, found, plan)
@@ -145,19 +144,23 @@ class Forecaster:
         drawn[:, rows] = likely.draw(self._num, seed % 2**31, elapsed, asked)
         return drawn
 
-    def _coming(
-        self, present: Present, past: PastDays, until: int, rng: np.random.Generator
-    ) -> Coming:
+    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[Coming]:
+        """Draw the jobs that come in each scenario."""
         if not self._days:
-            return Coming.none()
-        like, submit = past.draw(until, rng)
-        if not len(like):
-            return Coming.none()
-        jobs = JobTable(present.table.store, like)
-        nothing = np.zeros(len(like), dtype=np.int64)
-        seed = int(rng.integers(2**31))
-        runtime = self._history.of(jobs).draw(1, seed, nothing, jobs.requested_time)[0]
-        return Coming(like=like, submit=submit, runtime=runtime)
+            return [Coming.none()] * self._num
+        past = PastDays(present.table.submit, present.now, self._days)
+        drawn = [(*past.draw(until, rng), int(rng.integers(2**31))) for _ in range(self._num)]
+        # The same jobs come in many scenarios.
+        ever = np.unique(np.concatenate([like for like, _, _ in drawn]))
+        likely = self._history.of(JobTable(present.table.store, ever))
+        found = []
+        for like, submit, seed in drawn:
+            own = likely.take(np.searchsorted(ever, like))
+            nothing = np.zeros(len(like), dtype=np.int64)
+            asked = JobTable(present.table.store, like).requested_time
+            runtime = own.draw(1, seed, nothing, asked)[0]
+            found.append(Coming(like=like, submit=submit, runtime=runtime))
+        return found
 
 
 def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
+
+
+#: What there is of each job, as in the workload, and what the job store gets.
+_COLUMNS = (
+    *("runtime", "status", "requested_time", "begin", "cancel", "dependency", "dependency_type"),
+    *("checkpoint", "restart_cost", "restartable", "job_type", "units", "serial", "resize_cost"),
+    *("evolve_after", "evolve_to", "rows", "workload_row"),
+)
 
 
 class Arrivals:
@@ -104,6 +113,35 @@ class Arrivals:
         # Whether a job brings a shape or string no job before it had.
         self._brings = np.ones(len(jobs), dtype=np.bool_)
         self._brings[1:] = (self._seen[1:] != self._seen[:-1]).any(axis=1)
+
+    def followed_by(self, like: IntArray, submit: IntArray, runtime: IntArray) -> Arrivals:
+        """
+        Return these arrivals, and copies of some of them that come later.
+
+        Nothing is numbered anew: much faster than packing all of them again.
+
+        Parameters
+        ----------
+        like
+            The job, by handle, that each of m later ones is a copy of, shape ``(m,)``. A copy
+            depends on no other job, and may begin at once.
+        submit, runtime
+            Seconds: of the m jobs, not before the others, and of all, shape ``(A + m,)``.
+        """
+        num = len(self)
+        rows = np.concatenate([np.arange(num), like])
+        both = copy(self)
+        for name in _COLUMNS:
+            setattr(both, name, getattr(self, name)[rows])
+        both.submit = [*self.submit, *submit.tolist()]
+        both.runtime = runtime
+        both.begin[num:], both.dependency[num:] = MISSING, -1
+        both.rows[num:, c.HANDLE], both.rows[num:, c.SUBMIT] = np.arange(num, len(rows)), submit
+        both.rows[num:, c.NOT_BEFORE] = MISSING
+        # Copies bring nothing that has not been seen.
+        both._seen = np.concatenate([self._seen, np.repeat(self._seen[-1:], len(like), axis=0)])
+        both._brings = np.concatenate([self._brings, np.zeros(len(like), dtype=np.bool_)])
+        return both
 
     def __len__(self) -> int:
         return len(self.submit)

@@ -8,6 +8,7 @@ the caller says, and those that come are copies of jobs of the past.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.schedule import JobOutcome, Outages
 from cpsched.model.types import MISSING, Status
 from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulator import Phase, Simulator
 from cpsched.spec import build
@@ -61,7 +63,7 @@ class Coming:
         return cls(like=nothing, submit=nothing, runtime=nothing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Present:
     """
     A machine, its jobs and a dispatcher at a second; K jobs have been submitted by then.
@@ -265,29 +267,18 @@ class Present:
         coming
             Jobs that come.
         """
-        simulator = self._built(self._fitted(runtime, coming), coming)
+        arrivals = self._arrivals.followed_by(
+            coming.like, coming.submit, np.concatenate([runtime, coming.runtime])
+        )
+        simulator = self._built(arrivals, coming)
         simulator.restore(self._restored(simulator, len(coming.like)))
         return simulator
 
-    def _fitted(self, runtime: IntArray, coming: Coming) -> Fitted:
-        """Return the jobs of a future."""
-        num = len(self)
-        jobs = _taken(self.jobs, np.concatenate([np.arange(num), coming.like]))
-        submit, begin, dependency = (
-            getattr(jobs.workload, name).copy() for name in ("submit", "begin", "dependency")
-        )
-        submit[num:], begin[num:], dependency[num:] = coming.submit, MISSING, -1
-        dependency[:num] = self.jobs.workload.dependency
-        workload = replace(
-            jobs.workload,
-            submit=submit,
-            begin=begin,
-            dependency=dependency,
-            runtime=np.concatenate([runtime, coming.runtime]),
-        )
-        return replace(jobs, workload=workload)
+    @cached_property
+    def _arrivals(self) -> Arrivals:
+        return Arrivals(self.jobs)
 
-    def _built(self, future: Fitted, coming: Coming) -> Simulator:
+    def _built(self, future: Arrivals, coming: Coming) -> Simulator:
         settings, store = self.settings, self.cluster.machine.store
         dispatcher = build("dispatchers", self.dispatcher)
         told = store.columns[: len(self), c.RANKING_ESTIMATE : c.NUM_SUBMIT]
@@ -306,7 +297,7 @@ class Present:
             outages=_Known(self.outages),
             seed=settings.seed,
             # With these, and no others, the compiled loop can go on.
-            observers=(AllocationRecorder(len(future.system.resources)), DecisionRecorder()),
+            observers=(AllocationRecorder(len(self.jobs.system.resources)), DecisionRecorder()),
         )
 
     def _restored(self, future: Simulator, num_coming: int) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Simulator:
     Parameters
     ----------
     fitted
-        A workload mapped onto its system, see :func:`cpsched.mapping.fit`.
+        A workload mapped onto its system, see :func:`cpsched.mapping.fit`; or its arrivals.
     dispatcher, predictor
         Who decides, and who predicts runtimes.
     overrun, correction
@@ -123,7 +123,7 @@ class Simulator:
 
     def __init__(
         self,
-        fitted: Fitted,
+        fitted: Fitted | Arrivals,
         dispatcher: Dispatcher,
         predictor: RuntimePredictor,
         *,
@@ -140,7 +140,7 @@ class Simulator:
                 f"dispatch_interval is {dispatch_interval}, must be between 1 and"
                 f" {_LONGEST_INTERVAL} seconds"
             )
-        self.arrivals = Arrivals(fitted)
+        self.arrivals = fitted if isinstance(fitted, Arrivals) else Arrivals(fitted)
         self.overrun = one_of(Overrun, overrun, "overrun")
         self._kills = self.overrun is Overrun.KILL
         self.interval = dispatch_interval
@@ -152,16 +152,16 @@ class Simulator:
         self.runtime_model.reset(self.arrivals, stream_seed(seed, "runtime model"))
         model: OutageModel = build("outages", outages) if isinstance(outages, str) else outages
         self.outages = model.outages(
-            fitted.system.node_names, *self._span(), stream_seed(seed, "outages")
+            self.arrivals.system.node_names, *self._span(), stream_seed(seed, "outages")
         )
         self._down = DownNodes(self.outages)
         self.cluster = Cluster(
-            fitted.system,
+            self.arrivals.system,
             dispatcher,
             predictor,
             correction=correction,
             seed=seed,
-            epoch=fitted.workload.epoch,
+            epoch=self.arrivals.workload.epoch,
             name_of=self.arrivals.job_id,
         )
         if len(self.outages):

@@ -16,6 +16,7 @@ from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.schedule import Outages
 from cpsched.model.types import MISSING
+from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.present import Coming, Present, _known_by
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import Settings, simulator_of
@@ -173,3 +174,33 @@ def test_how_long_a_node_stays_down_is_not_known():
     known = _known_by(outages, 200)
     assert known.node.tolist() == [0, 1]
     assert known.end.tolist() == [301, 900]
+
+
+@given(workload=workloads(), system=machines(), data=st.data())
+@settings(max_examples=50)
+def test_copies_of_jobs_arrive_as_if_they_had_been_in_the_log(workload, system, data):
+    """Arrivals followed by copies are those of a log with the copies in it."""
+    arrivals = Arrivals(fit(workload, system))
+    num = len(arrivals)
+    assume(num > 0)
+    like = np.array(data.draw(st.lists(st.integers(0, num - 1), max_size=5)), dtype=np.int64)
+    submit = arrivals.submit[-1] + np.arange(len(like))
+    runtime = np.arange(num + len(like)) + 1
+    both = arrivals.followed_by(like, submit, runtime)
+    taken = workload.take(arrivals.workload_row[np.concatenate([np.arange(num), like])])
+    begin, dependency = taken.begin.copy(), np.full(len(taken), -1)
+    begin[num:], dependency[:num] = MISSING, arrivals.dependency
+    longer = replace(
+        taken,
+        submit=np.concatenate([arrivals.submit, submit]).astype(np.int64),
+        begin=begin,
+        dependency=dependency,
+        runtime=runtime,
+    )
+    expected = Arrivals(fit(longer, system))
+    for name, value in vars(expected).items():
+        if name not in ("workload", "workload_row", "system"):
+            assert np.array_equal(getattr(both, name), value), name
+    assert [both.job_id(handle) for handle in range(len(both))] == [
+        expected.job_id(handle) for handle in range(len(both))
+    ]
