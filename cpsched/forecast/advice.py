@@ -23,6 +23,8 @@ _SIZES = (2, 4)
 #: A gain in the median that is worth telling, seconds; and in how many scenarios there is one.
 _LEAST = 60
 _SURE = 0.6
+#: A time limit that the job is less likely to keep to than this is no advice.
+_LEAST_FIT = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,8 @@ class Advice:
     share
         Of the scenarios in which it starts earlier.
     fits
-        Probability that the job ends within this time; None where that is not what is changed.
+        Probability that the job ends within this time; None where that is not what is changed, or
+        no job has run from which to tell.
     """
 
     change: str
@@ -78,7 +81,8 @@ def advice_on(
             if "requested_time" in columns
             else None,
         )
-        if advice.earlier >= _LEAST and advice.share >= _SURE:
+        too_short = advice.fits is not None and advice.fits < _LEAST_FIT
+        if advice.earlier >= _LEAST and advice.share >= _SURE and not too_short:
             found.append(advice)
     return starts, tuple(sorted(found, key=lambda one: -one.earlier))
 

@@ -96,9 +96,11 @@ class Forecaster:
             for found, plan in zip(seconds, planned, strict=True)
         ]
 
-    def ends_within(self, present: Present, handle: int, seconds: int) -> float:
-        """Return the probability that a waiting job runs for no longer than that."""
+    def ends_within(self, present: Present, handle: int, seconds: int) -> float | None:
+        """Return the probability that a waiting job runs for no longer; None if no job has run."""
         self._learn(present)
+        if not self._learnt:
+            return None
         likely = self._history.of(JobTable(present.table.store, np.array([handle])))
         size = int(likely.size[0])
         inside = likely.runtime[0, :size] <= seconds

@@ -161,6 +161,18 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     assert max(len(line) for line in shown.splitlines()) <= 100
 
 
+def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
+    """The user's jobs ran 1000 s each: half of 6000 s is advised, an eighth is not."""
+    past = [(100 * at, 1, 1000, 6000) for at in range(12)]
+    waits = [(4000, 3, 6000), (4001, 4, 6000), (4002, 1, 6000)]
+    fitted = fit(jobs(*past, *waits, user=["a"] * 12 + ["b", "b", "a"]), machine([4]))
+    told = when(fitted, time=4002, job="14", judged=0).advice
+    asked = {one.requested_time for one in told}
+    assert 3000 in asked
+    assert 780 not in asked
+    assert all(one.fits is not None and one.fits > 0.05 for one in told)
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
