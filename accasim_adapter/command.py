@@ -43,21 +43,23 @@ def import_command(
     """Read a schedule of AccaSim as a run, to verify it and to compare it with others."""
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
+    from cpsched.cli.progress import reading
     from cpsched.cli.report import width
     from cpsched.metrics.leading import Figures, leading_table
     from cpsched.study import save_run
     from cpsched.study.folder import check_target
 
     check_target(out, overwrite=overwrite)
-    run = read_schedule(
-        schedule,
-        systems.load(system),
-        resources=resources.split(",") if resources else None,
-        zone=zone,
-        start_time=start_time,
-    )
-    arguments = {"schedule": str(schedule), "system": system, "zone": zone}
-    summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
+    with reading(schedule):
+        run = read_schedule(
+            schedule,
+            systems.load(system),
+            resources=resources.split(",") if resources else None,
+            zone=zone,
+            start_time=start_time,
+        )
+        arguments = {"schedule": str(schedule), "system": system, "zone": zone}
+        summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
     jobs = len(run.schedule.workload)
     if as_json:
         print_json("import-accasim", {"folder": str(out), "jobs": jobs, "summary": summary})

@@ -10,6 +10,7 @@ import typer
 from cpsched.cli import fidelity
 from cpsched.cli.options import SLURM, AsJson, Overwrite
 from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.progress import reading
 from slurm_adapter.live import commands as live
 from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
 
@@ -90,7 +91,8 @@ def import_command(
     site = read_site(files, name)
     touched = Touched(gaps=site.gaps)
     if log is not None:
-        touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
+        with reading(log):
+            touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))

@@ -72,12 +72,14 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
     CpschedError
         If the log cannot be read or does not have what is to be changed, before anything is run.
     """
+    from cpsched.cli.progress import reading
     from cpsched.slurm.policy_edit import overridden
     from cpsched.study.sources import jobs_of, prepare
     from cpsched.study.task import tasks_of
 
     first, *others = tasks_of(study)
-    fitted = prepare(first.made_of)
+    with reading(study.workloads[0].label):
+        fitted = prepare(first.made_of)
     for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
         jobs_of(inputs)
     policy = _policy(first.dispatcher)

@@ -284,10 +284,12 @@ class Log(Part):
     def read(self) -> Workload:
         """Read the log, and cut it."""
         from cpsched import traces
+        from cpsched.cli.progress import reading
 
-        workload = traces.read(
-            self.workload, format=self.format_name, skip_bad_lines=self.skip_bad_lines
-        )
+        with reading(self.workload):
+            workload = traces.read(
+                self.workload, format=self.format_name, skip_bad_lines=self.skip_bad_lines
+            )
         cut = workload.select(
             first=self.first,
             start=second_of(workload, "--from", self.start),

@@ -19,6 +19,7 @@ from cpsched.cli.options import (
     grouped,
 )
 from cpsched.cli.output import echo, escaped, print_json
+from cpsched.cli.progress import working
 
 if TYPE_CHECKING:
     from cpsched.planning import OfflinePlan
@@ -63,14 +64,15 @@ def command(
         check_new_file(out, overwrite=overwrite, suffixes=SUFFIXES)
     machine = systems.load(system)
     jobs = log.read()
-    made: OfflinePlan = plan(
-        fit(jobs, machine, enforce_limits=enforce_limits is not False),
-        dispatcher=dispatcher,
-        predictor=str(Spec.parse(predictor)),
-        limit=limit,
-        keep_submits=keep_submits,
-        seed=seed,
-    )
+    with working(f"planning with {dispatcher}"):
+        made: OfflinePlan = plan(
+            fit(jobs, machine, enforce_limits=enforce_limits is not False),
+            dispatcher=dispatcher,
+            predictor=str(Spec.parse(predictor)),
+            limit=limit,
+            keep_submits=keep_submits,
+            seed=seed,
+        )
     if out is not None:
         write(made, out)
     if as_json:

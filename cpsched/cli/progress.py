@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +29,8 @@ _REFRESH = 0.2
 _WIDE = 120
 #: Seconds between two looks at the runs under way.
 _LOOK = 0.5
+#: Seconds after which it is said what is under way.
+_PATIENCE = 1.0
 
 
 class ProgressBar(Observer):
@@ -117,8 +119,14 @@ def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
         def render(self, task: Task) -> Text:
             return Text(self._words(task))
 
+    class Bar(rich.BarColumn):
+        """A bar where it is known how much there is to do."""
+
+        def render(self, task: Task) -> Any:
+            return super().render(task) if task.total else Text("")
+
     columns = [
-        rich.BarColumn()
+        Bar()
         if name == "BarColumn"
         else rich.TextColumn(name, markup=False)
         if isinstance(name, str)
@@ -143,10 +151,10 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
 
 def counting(things: Sequence[_T], title: str) -> Iterator[_T]:
     """Give one thing after the other, and show on a terminal how many are done."""
-    with steps() as shown:
+    with working(title) as told:
         for done, thing in enumerate(things):
-            if shown is not None and len(things) > 1:
-                shown(title, done, len(things))
+            if len(things) > 1:
+                told(done, len(things))
             yield thing
 
 
@@ -162,6 +170,74 @@ def steps() -> Iterator[Callable[[str, int, int], None] | None]:
         yield lambda step, done, total: progress.update(
             task, description=escaped(step), completed=done, total=total, visible=True
         )
+
+
+def share_of(task: Task) -> str:
+    """Return which share is done, where that is known."""
+    return f"{task.percentage:.0f} %" if task.total else ""
+
+
+@contextmanager
+def working(words: str) -> Iterator[Callable[[int, int], None]]:
+    """
+    Say on a terminal what is under way if it takes more than a second, and for how long it has.
+
+    Yields what may be called with how much is done, and how much there is: then there is a bar.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    late = _Late(words)
+    timer = threading.Timer(_PATIENCE, late.begin)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late.told
+    finally:
+        timer.cancel()
+        # It may have begun just now.
+        timer.join()
+        late.end()
+
+
+class _Late:
+    """A display that is begun by another thread."""
+
+    def __init__(self, words: str) -> None:
+        self._words = escaped(words)
+        self._done, self._total = 0, 0
+        self._began = monotonic()
+        self._stack = ExitStack()
+        self._show: Callable[[], None] = lambda: None
+
+    def begin(self) -> None:
+        """Begin to show it."""
+        columns = ("{task.description}", "BarColumn", share_of, times)
+        progress = self._stack.enter_context(display(*columns))
+        if progress is not None:
+            task = progress.add_task(self._words, total=None, visible=False)
+            # Since it began, and not since it is shown.
+            progress.tasks[0].start_time = progress.get_time() - (monotonic() - self._began)
+            progress.update(task, completed=self._done, total=self._total or None, visible=True)
+            self._show = lambda: progress.update(task, completed=self._done, total=self._total)
+
+    def told(self, done: int, total: int) -> None:
+        """Hear how much is done."""
+        self._done, self._total = done, total
+        self._show()
+
+    def end(self) -> None:
+        """Show it no more."""
+        self._stack.close()
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Say on a terminal how far reading a log is, if it takes more than a second."""
+    from cpsched.traces.text import heard
+
+    with working(f"reading {path}") as told, heard(told):
+        yield
 
 
 @contextmanager

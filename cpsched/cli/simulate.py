@@ -30,7 +30,7 @@ from cpsched.cli.options import (
     grouped,
 )
 from cpsched.cli.output import echo, print_json
-from cpsched.cli.progress import study_bars
+from cpsched.cli.progress import reading, study_bars
 from cpsched.errors import ConfigError, InfeasibleRequestError
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def command(
     tasks = tasks_of(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))
     # Kept by this process, which makes the runs.
-    fitted = prepare(tasks[0].made_of)
+    with reading(workload):
+        fitted = prepare(tasks[0].made_of)
     if fitted.rejected and on_infeasible == "error":
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)

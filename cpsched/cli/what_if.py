@@ -239,9 +239,13 @@ def _scenarios(
 def _epoch(study: Study) -> int | None:
     """Return when second 0 of the log was; reads it."""
     from cpsched import traces
+    from cpsched.cli.progress import reading
     from cpsched.study import LogFile
 
     source = study.workloads[0].source
     assert isinstance(source, LogFile)
-    workload = traces.read(source.path, format=source.format, skip_bad_lines=source.skip_bad_lines)
+    with reading(source.path):
+        workload = traces.read(
+            source.path, format=source.format, skip_bad_lines=source.skip_bad_lines
+        )
     return workload.epoch

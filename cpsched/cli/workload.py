@@ -12,6 +12,7 @@ from cpsched.atomic_files import check_new_file
 from cpsched.cli.errors import complain
 from cpsched.cli.options import AsJson, Log, Overwrite, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.progress import working
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def convert(
 
     check_new_file(target, overwrite=overwrite)
     jobs = log.read()
-    _say_written(target, jobs, traces.write(jobs, target, format=to_format), as_json=as_json)
+    with working(f"writing {target}"):
+        lost = traces.write(jobs, target, format=to_format)
+    _say_written(target, jobs, lost, as_json=as_json)
 
 
 def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: bool) -> None:
@@ -103,8 +106,10 @@ def _generate_command(generator: Generator) -> Any:
         from cpsched import traces
 
         check_new_file(out, overwrite=overwrite)
-        workload = generator.generate(generator.options(**options))
-        _say_written(out, workload, traces.write(workload, out), as_json=as_json)
+        with working(f"generating {out}"):
+            workload = generator.generate(generator.options(**options))
+            lost = traces.write(workload, out)
+        _say_written(out, workload, lost, as_json=as_json)
 
     options: dict[str, tuple[Any, Any]] = {
         "out": (_NewLog, inspect.Parameter.empty),

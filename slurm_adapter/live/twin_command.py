@@ -11,6 +11,7 @@ import typer
 
 from cpsched.cli.options import AsJson, SystemName  # noqa: TC001  (typer reads them)
 from cpsched.cli.output import echo, print_json
+from cpsched.cli.progress import working
 from cpsched.errors import ConfigError, RunError
 from slurm_adapter.live.commands import BackendName, Socket, backend_of, stopped_by_signals
 
@@ -84,7 +85,9 @@ def command(
         end = int(time.time())
         name = f"last-{report}-days"
         process = twin.begin_statement(name, end - report * 86400, end)
-        if process.wait():
+        with working("comparing dispatchers"):
+            failed = process.wait()
+        if failed:
             wrong = (folder / "weeks" / f"{name}.err").read_text(encoding="utf-8")
             raise RunError(wrong.strip() or "the comparison failed")
         statement = folder / "weeks" / f"{name}.txt"

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import random
 import sys
+import time
 
+import pytest
+from rich.console import Console
 from rich.progress import Progress, ProgressSample
 
+from cpsched.cli import progress
 from cpsched.cli.output import echo
-from cpsched.cli.progress import counted_of, times
+from cpsched.cli.progress import counted_of, times, working
 from cpsched.cli.report import say
+from cpsched.traces.text import chunks, heard
 
 
 def test_echo_keeps_line_ends(capsys):
@@ -36,17 +44,79 @@ def test_sentences_are_wrapped_on_a_terminal_alone(capsys, monkeypatch):
 
 def test_progress_says_nothing_before_it_is_known():
     """No "0 of 0" or "0 of ?", and no time left before one can be estimated."""
-    progress = Progress()
+    bars = Progress()
     for total in (None, 0):
-        progress.add_task("", total=total, unit="runs")
-        task = progress.tasks[-1]
+        bars.add_task("", total=total, unit="runs")
+        task = bars.tasks[-1]
         assert counted_of(task) == ""
         assert "left" not in times(task)
-    progress.add_task("", total=2000, unit="jobs")
-    task = progress.tasks[-1]
+    bars.add_task("", total=2000, unit="jobs")
+    task = bars.tasks[-1]
     assert counted_of(task) == "0 of 2,000 jobs"
     assert times(task) == "0 s elapsed"
     task.start_time, task.completed = 0.0, 500
     task._progress.extend([ProgressSample(0.0, 0.0), ProgressSample(10.0, 500.0)])
     assert counted_of(task) == "500 of 2,000 jobs"
     assert times(task).endswith(" elapsed, 30 s left")
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """A terminal of 80 columns, on which nothing is waited for before it is shown."""
+    shown = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_console", lambda: shown)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    return shown.file
+
+
+def _wait_for(shown, words):
+    """Wait until a terminal shows something; the display is begun by another thread."""
+    for _ in range(1000):
+        if words in shown.getvalue():
+            return
+        time.sleep(0.02)
+    raise AssertionError(shown.getvalue())
+
+
+def test_what_takes_long_is_named(patient):
+    """Without a bar where nobody knows how much there is."""
+    with working("planning with cph"):
+        _wait_for(patient, "planning with cph")
+    assert "elapsed" in patient.getvalue()
+    assert "%" not in patient.getvalue()
+
+
+def test_what_is_quick_is_not_named(patient, monkeypatch):
+    """Nor is anything shown in a pipe."""
+    monkeypatch.setattr(progress, "_PATIENCE", 60)
+    with working("planning"):
+        pass
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with working("planning"):
+        time.sleep(0.05)
+    assert patient.getvalue() == ""
+
+
+def test_a_share_of_a_file_is_shown_while_it_is_read(patient, tmp_path):
+    """Of what is on the disk, packed."""
+    path = tmp_path / "log.gz"
+    path.write_bytes(gzip.compress(random.Random(1).randbytes(300_000).hex().encode() + b"\n"))
+    told = []
+    with heard(lambda done, total: told.append((done, total))):
+        pieces = list(chunks(path, size=60_000))
+    assert b"".join(piece for _, piece in pieces).count(b"\n") == 1
+    assert {total for _, total in told} == {path.stat().st_size}
+    places = [done for done, _ in told]
+    assert places == sorted(places)
+    assert len(set(places)) > 3
+    assert places[-1] == path.stat().st_size
+    # Nobody hears of what is read later.
+    list(chunks(path))
+    assert len(told) == len(places)
+    with working("reading log.gz") as tell:
+        tell(*told[0])
+        _wait_for(patient, "reading log.gz")
+        tell(1, 2)
+        _wait_for(patient, "50 %")
