@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from html import escape
 from typing import TYPE_CHECKING
+
+from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,11 +76,22 @@ class Column:
     @property
     def best(self) -> Number:
         """The best value; None if no value is better than the others, or one is not a number."""
-        known = [value for value in self.values if isinstance(value, int | float)]
-        comparable = len(known) == sum(value is not None for value in self.values)
+        values = self.sorted_by or self.values
+        known = [value for value in values if isinstance(value, int | float)]
+        comparable = len(known) == sum(value is not None for value in values)
         if self.better is None or len(known) < 2 or not comparable or min(known) == max(known):
             return None
         return max(known) if self.better is Better.HIGHER else min(known)
+
+    def in_words(self) -> Column:
+        """Return a column of seconds as time spans in one or two units (``1 h 24 min``)."""
+        if self.unit != "s" or self.is_text:
+            return self
+        shown = tuple(
+            duration(value) if isinstance(value, int | float) else "-" for value in self.values
+        )
+        numbers = tuple(None if isinstance(value, str) else value for value in self.values)
+        return replace(self, unit="", values=shown, sorted_by=numbers)
 
     def cells(self) -> list[str]:
         """Return the values as shown: thousands in groups, ``-`` where nothing was measured."""
@@ -123,6 +136,10 @@ class Table:
         left = [column.is_text and not column.sorted_by for column in self.columns]
         texts = ["\n".join(_lines(columns, widths, left, part)) for part in parts]
         return "\n".join([*self._above(), "\n\n".join(texts)])
+
+    def in_words(self) -> Table:
+        """Return the table as people read it on a screen, its seconds as time spans."""
+        return replace(self, columns=tuple(column.in_words() for column in self.columns))
 
     def markdown(self) -> str:
         """Return the table as GitHub's Markdown, without a newline at the end."""

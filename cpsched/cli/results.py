@@ -54,9 +54,9 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
     if stats:
         all_tables = readable(tables)
         for titled in (*who_gains(tables), *all_tables["summary"], *all_tables["sizes"]):
-            echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.text(width())}")
+            echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
-            echo(f"\n{table.text(width())}")
+            echo(f"\n{table.in_words().text(width())}")
     sentences = conclusions(tables)
     if sentences:
         echo("")

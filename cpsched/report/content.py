@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.report import plot, reproduce
 from cpsched.report.page import colour_name, html_table, island, packed
 from cpsched.study.conclusion import conclusions
-from cpsched.study.readable import main_table, readable
+from cpsched.study.readable import readable
 from cpsched.study.store import DESCRIPTION
 from cpsched.words import counted
 
@@ -41,7 +41,7 @@ def content(
     """
     results = tables.results
     schedules = [one for section in sections for one in section.schedules]
-    more = [*main_table(tables), *(one for some in readable(tables).values() for one in some)]
+    more = [one for some in readable(tables).values() for one in some]
     said = conclusions(tables)
     return {
         "title": results.title,

@@ -155,7 +155,7 @@ def _in_page(tag: str, prefix: str) -> str:
 
 def html_table(titled: Titled) -> dict[str, Any]:
     """Return a table for the template: headers, and cells with what they are sorted by."""
-    columns = titled.table.columns
+    columns = titled.table.in_words().columns
     shown = [column.cells() for column in columns]
     heads = {column.header for column in columns}
     # Rows of several classes are about different jobs: comparing them says nothing. And a good
@@ -176,7 +176,7 @@ def html_table(titled: Titled) -> dict[str, Any]:
                     "shown": shown[at][row],
                     "value": _number(column, row),
                     "text": column.is_text,
-                    "best": best[at] is not None and column.values[row] == best[at],
+                    "best": best[at] is not None and _number(column, row) == best[at],
                     "verdict": column.header == "verdict",
                 }
                 for at, column in enumerate(columns)

@@ -10,7 +10,6 @@ from cpsched.study.allocators import allocator_column
 from cpsched.study.comparisons import base_name
 from cpsched.study.names import slug
 from cpsched.study.results import (
-    AREA,
     MEASURES,
     PLACE_SHARES,
     PLACES,
@@ -31,15 +30,6 @@ Row = dict[str, "Cell"]
 #: Title, name and unit, as for the measures of jobs.
 _QUEUE = ("queue size at every second", "queue", "jobs")
 _OVERTAKEN = ("overtaken by jobs", "overtaken", "jobs")
-#: Said where no figure has an interval.
-_NO_INTERVAL = "one run each, so no intervals"
-#: What a comparison is judged by, and the longest wait beside it: figure and what it is called.
-_HEADLINE = (
-    (AREA, "area-weighted response"),
-    ("wait_p99.9_s", "p99.9 wait"),
-    ("wait_max_s", "max wait"),
-    ("bounded_slowdown_mean", "mean bounded slowdown"),
-)
 #: Of a ratio.
 _MOST_DECIMALS = 6
 #: What tables of :mod:`cpsched.study.gains` are called.
@@ -142,19 +132,6 @@ def _readable(tables: Tables) -> dict[str, list[Titled]]:
             for place, rows in _places(tables.timing)
         ],
     }
-
-
-def main_table(tables: Tables) -> list[Titled]:
-    """Return what a terminal shows first: the means of each workload and system."""
-    against = dict(_places(tables.differences))
-    whom = _gains(tables.gains)
-    found = []
-    for place, rows in _places(tables.summary):
-        found.append(Titled(place, "means", _means(rows)))
-        if place in against:
-            found.append(Titled(place, "against the baseline", _ratios(against[place])))
-        found.extend(titled for titled in whom if titled.place == place)
-    return _headed(tables, found)
 
 
 def who_gains(tables: Tables) -> list[Titled]:
@@ -366,45 +343,6 @@ def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
     return [_titled(place, "where jobs lie", rows, *_size(rows), *columns)] if columns else []
 
 
-def _means(rows: Sequence[Row]) -> Table:
-    """Return the means; how many jobs they are of is said once if it is the same for all."""
-    sizes = _size(rows)
-    said = ""
-    if all(len(set(column.values)) == 1 for column in sizes):
-        jobs, rejected, repetitions = (column.values[0] for column in sizes)
-        said = f"{jobs:,} jobs, {rejected:,} rejected; {repetitions} repetitions each"
-        if repetitions == 1:
-            said = f"{jobs:,} jobs, {rejected:,} rejected; one run each"
-        sizes = ()
-    lower, higher = Better.LOWER, Better.HIGHER
-    more = (
-        _number(rows, "wait_mean_s", "mean wait", "s", better=lower),
-        _number(rows, "wait_p99_s", "p99 wait", "s", better=lower),
-        _number(rows, "user_wait_max_s", "worst user's mean wait", "s", better=lower),
-        _number(rows, "overtaken_mean_jobs", "mean overtaken by", "jobs", better=lower),
-        _number(rows, "slowdown_mean", "mean slowdown", better=lower),
-        _number(rows, "bounded_slowdown_p99", "p99 bounded slowdown", better=lower),
-        _number(rows, "queue_mean_jobs", "mean queue", "jobs", better=lower),
-        _number(rows, "utilization_core", "core use", "%", 100, 1, higher),
-        _number(rows, "steady_utilization_core", "core use, steady", "%", 100, 1, higher),
-    )
-    return _table(
-        said,
-        rows,
-        *sizes,
-        _number(rows, AREA, "area-weighted response", "s", better=lower),
-        *_tail(rows),
-        _number(rows, "bounded_slowdown_mean", "mean bounded slowdown", better=lower),
-        Column("Pareto front", "", tuple(_front(row["on_front"]) for row in rows)),
-        # A log may name no users, and have no steady part.
-        *(one for one in more if any(value is not None for value in one.values)),
-    )
-
-
-def _front(value: Cell) -> str:
-    return "-" if value is None else "yes" if value else "no"
-
-
 def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
     """Return the differences in the mean of a measure, for all jobs and by class."""
     chosen = [row for row in rows if row["figure"] == column(name, "mean", unit)]
@@ -429,25 +367,6 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
         _number(longest, "value", "max wait", "s"),
         replace(_number(longest, "base_value", "baseline's", "s"), joined=True),
     )
-
-
-def _ratios(rows: Sequence[Row]) -> Table:
-    """Return the ratios of the headline's figures to the baseline's, over all jobs."""
-    whole = [row for row in rows if row["class"] == "all"]
-    chosen = list({(row["dispatcher"], row["predictor"]): row for row in whole}.values())
-    said, columns = _against(chosen)
-    found = {title: _of_figure(whole, chosen, figure) for figure, title in _HEADLINE}
-    bounds = ("difference_low", "week_difference_low")
-    sure = any(row.get(one) is not None for of in found.values() for row in of for one in bounds)
-    for title, of in found.items():
-        columns.append(_ratios_of(f"{title}, ratio", of, "ratio", 2))
-        if any(row.get("weeks") for row in of):
-            columns.append(replace(_ratios_of("over weeks", of, "week_ratio", 2), joined=True))
-        if sure:
-            verdicts = tuple(str(row.get("verdict", "-")) for row in of)
-            columns.append(Column("verdict", "", verdicts, joined=True))
-    said = said.removesuffix(". ")
-    return _table(said if sure else "; ".join(filter(None, [said, _NO_INTERVAL])), chosen, *columns)
 
 
 def _of_figure(rows: Sequence[Row], chosen: Sequence[Row], figure: str) -> list[Row]:

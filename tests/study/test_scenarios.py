@@ -17,7 +17,7 @@ from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited, overridden
 from cpsched.study import carry_out, make_tables
 from cpsched.study.conclusion import conclusions
-from cpsched.study.readable import GAINS, main_table
+from cpsched.study.readable import GAINS, who_gains
 from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
 from cpsched.study.study_file import parse_study
 
@@ -212,7 +212,7 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
         "No intervals, which take eight days: small differences may be chance.",
     ]
-    (whom,) = (one.table for one in main_table(tables) if one.title.startswith(GAINS))
+    (whom,) = (one.table for one in who_gains(tables) if one.title.startswith(GAINS))
     assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
 
 

@@ -16,7 +16,7 @@ import pytest
 from cpsched.errors import RunError
 from cpsched.study import Baseline, carry_out, load_run, make_tables, write_tables
 from cpsched.study.latex import escaped, latex
-from cpsched.study.readable import main_table, readable
+from cpsched.study.readable import readable
 from cpsched.study.results import STATISTICS
 from cpsched.tables import Column, Table
 
@@ -300,31 +300,6 @@ def test_a_damaged_description_is_named(made):
         make_tables(made)
     with pytest.raises(RunError, match="is not a run and holds none"):
         make_tables(made / "tables")
-
-
-def test_the_main_table_leads_with_what_runs_are_compared_by(made):
-    """The headline with the longest wait, the front, the rest; ratios of the headline's figures."""
-    means, ratios = main_table(make_tables(made))
-    assert [column.header for column in means.table.columns][:8] == [
-        "dispatcher", "predictor", "area-weighted response", "p99.9 wait", "max wait",
-        "mean bounded slowdown", "Pareto front", "mean wait",
-    ]  # fmt: skip
-    assert means.table.caption == "60 jobs, 0 rejected; 3 repetitions each"
-    assert ratios.table.columns[0].values == ("EASY", "EASY")
-    assert [column.header for column in ratios.table.columns][2:] == [
-        "against", "area-weighted response, ratio", "verdict", "p99.9 wait, ratio", "verdict",
-        "max wait, ratio", "verdict", "mean bounded slowdown, ratio", "verdict",
-    ]  # fmt: skip
-    assert ratios.title == "against the baseline"
-
-
-def test_ratios_without_intervals_have_no_verdicts(place, study):
-    """One run each: said once above, instead of beside every ratio."""
-    carry_out(replace(study, seeds=(0,), jitter=0), place / "once")
-    _, ratios = main_table(make_tables(place / "once"))
-    assert ratios.table.caption == "one run each, so no intervals"
-    assert "verdict" not in [column.header for column in ratios.table.columns]
-    assert all("(" not in value for value in ratios.table.columns[-1].values)
 
 
 def test_every_table_of_measures_shows_the_tail_of_the_wait(made):
