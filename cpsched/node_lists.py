@@ -6,9 +6,13 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from cpsched.words import brief
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+#: Characters of a list in a message.
+_MOST = 160
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
 
 
@@ -40,6 +44,11 @@ def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
         else:
             text.extend(prefix + span for span in spans)
     return ",".join(text)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return all nodes of a system as short text for a message, cut off where it gets long."""
+    return brief(fold(names, [(0, len(names))]), _MOST)
 
 
 def fold_units(units: Iterable[int]) -> str:

@@ -76,6 +76,7 @@ def import_command(
     as_json: AsJson = False,
 ) -> None:
     """Make a system file and a policy file of a site's Slurm configuration."""
+    from cpsched.cli.report import say
     from slurm_adapter.importer import Files, read_site
     from slurm_adapter.unmodelled import Touched, count, of_jobs
 
@@ -97,8 +98,12 @@ def import_command(
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))
         return
-    for line in (*_read(site), "", *_not_modelled(touched), *_notes(site, touched), ""):
-        echo(line)
+    say(_read(site))
+    echo("")
+    echo(_not_modelled(touched))
+    for line in _notes(site, touched):
+        say(line)
+    echo("")
     for path in written:
         echo(escaped(str(path)))
 
@@ -131,7 +136,7 @@ def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any
     }
 
 
-def _read(site: Site) -> Iterator[str]:
+def _read(site: Site) -> str:
     """Say what was read."""
     from cpsched.cli.report import totals
 
@@ -149,16 +154,15 @@ def _read(site: Site) -> Iterator[str]:
         counted(len(policy.reservations), "reservation"),
         counted(len(policy.licenses), "licence"),
     ]
-    yield f"{escaped(site.name)}: {escaped(', '.join(things))}"
+    return f"{escaped(site.name)}: {escaped(', '.join(things))}"
 
 
-def _not_modelled(touched: Touched) -> Iterator[str]:
+def _not_modelled(touched: Touched) -> str:
     from cpsched.cli.report import width
     from cpsched.tables import Column, Table
 
     if not touched.gaps:
-        yield "Everything in the files is modelled."
-        return
+        return "Everything in the files is modelled."
     columns = [
         Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
         Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
@@ -175,7 +179,7 @@ def _not_modelled(touched: Touched) -> Iterator[str]:
                 1,
             ),
         ]
-    yield Table("", tuple(columns)).text(width=width())
+    return Table("", tuple(columns)).text(width=width())
 
 
 def _share(gap: Gap, part: int, whole: int) -> float | None:

@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched import node_lists
+from cpsched.errors import ConfigError
 from cpsched.systems import slurm_lines
 from cpsched.systems.hostlist import expand
 from cpsched.systems.nodes import MAX_NODES
@@ -244,8 +245,10 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
             nodes = tuple(node for name in listed for node in sets.get(name, (name,)))
         unknown = next((node for node in nodes if node not in known), None)
         if unknown is not None:
-            hint = did_you_mean(unknown, (*sets, *known))
-            raise entry.values["nodes"].error(f"has {unknown!r}, which is not a node.{hint}")
+            there = "; ".join([node_lists.listed(list(known)), *(f"set {name}" for name in sets)])
+            raise entry.values["nodes"].error(
+                f"has {unknown!r}, which is not a node; the nodes are {there}"
+            )
         twice = next((name for name in names if name in found), None)
         if twice is not None:
             raise entry.name.error(f"partition {twice!r} is on another line, too")

@@ -130,6 +130,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
+    notes += machine.notes
     notes += _assumed(conf)
     if unknown := _unknown(conf, files):
         notes.append(f"unknown keys, passed over: {', '.join(unknown)}")

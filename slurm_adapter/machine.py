@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import ConfigError
 from cpsched.quantities import minutes
@@ -27,6 +27,7 @@ _YEAR = 365 * 86400
 _NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
+_CPUS = "CPUs"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -82,11 +83,14 @@ class Machine:
     ----------
     partitions
         Names of the nodes of each, none for a partition without nodes.
+    notes
+        What is not taken as the files give it, a sentence each.
     """
 
     conf: Conf
     nodes: tuple[Node, ...]
     partitions: Mapping[str, frozenset[str]]
+    notes: tuple[str, ...] = ()
 
 
 def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
@@ -102,11 +106,15 @@ def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
     types = types_by_node(gres_conf)
     nodes: dict[str, Node] = {}
     future: set[str] = set()
+    notes: list[str] = []
     for entry in conf.nodes:
+        counts = _cpus(entry)
+        if entry.number(_CPUS, counts.cpus) != counts.cpus:
+            notes.append(counts.mended(entry))
         for name in entry.hosts():
             if name in nodes:
                 raise entry.name.error(f"has {name!r}, which another line has already")
-            nodes[name] = _node(entry, name, types)
+            nodes[name] = _node(entry, name, counts, types)
             if nodes[name].state.startswith(_FUTURE):
                 future.add(name)
     if len(nodes) == len(future):
@@ -118,17 +126,54 @@ def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
         name: frozenset(listed) - future for name, listed in partition_nodes(conf, features).items()
     }
     there = sorted((name for name in nodes if name not in future), key=natural)
-    return Machine(conf, tuple(nodes[name] for name in there), partitions)
+    return Machine(conf, tuple(nodes[name] for name in there), partitions, tuple(notes))
 
 
-def _node(entry: Entry, name: str, types: Mapping[str, list[Gres]]) -> Node:
+class _Counts(NamedTuple):
+    """Of a node, as Slurm counts them: sockets, cores in all, threads a core, CPUs."""
+
+    sockets: int
+    cores: int
+    threads: int
+    cpus: int
+
+    def mended(self, entry: Entry) -> str:
+        """Say that the number of CPUs that a line gives is not taken, and why."""
+        each = self.cores // max(self.sockets, 1)
+        product = f"{self.sockets} x {each} x {self.threads} = {self.cpus}"
+        return str(
+            entry.values[_CPUS.lower()].error(
+                f"of {entry.name.text} is not Sockets x CoresPerSocket x ThreadsPerCore"
+                f" ({product}), nor Sockets x CoresPerSocket ({self.cores}), nor Sockets"
+                f" ({self.sockets}): taken as {self.cpus}, as Slurm does"
+            )
+        )
+
+
+def _cpus(entry: Entry) -> _Counts:
+    """
+    Return how many CPUs the nodes of a line have.
+
+    Of what is missing Slurm makes the rest; CPUs that contradict the rest it sets to the product.
+    """
     boards = entry.number("Boards", 1)
-    sockets = entry.number("Sockets", entry.number("SocketsPerBoard", 1) * boards)
-    threads = entry.number("ThreadsPerCore", 1)
-    cores = sockets * entry.number("CoresPerSocket", 1)
-    cpus = entry.number("CPUs", entry.number("Procs", cores * threads))
+    threads, each = entry.number("ThreadsPerCore", 1), entry.number("CoresPerSocket", 1)
+    given = entry.number(_CPUS, entry.number("Procs", 0))
+    if entry.text("SocketsPerBoard"):
+        sockets = entry.number("SocketsPerBoard", 1) * boards
+    elif entry.text("Sockets") or not given or given % max(each * threads, 1):
+        sockets = entry.number("Sockets", boards)
+    else:
+        sockets = given // max(each * threads, 1)
+    cores = sockets * each
+    fits = given in (sockets, cores, cores * threads)
+    return _Counts(sockets, cores, threads, given if given and fits else cores * threads)
+
+
+def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gres]]) -> Node:
+    cpus = counts.cpus
     # With CPUs=cores on a machine of two threads a core, Slurm counts cores.
-    each = 1 if cpus <= cores else threads
+    each = 1 if cpus <= counts.cores else counts.threads
     special = entry.text("CpuSpecList")
     kept = len(special.split(",")) if special else entry.number("CoreSpecCount", 0) * each
     usable = entry.number("CpuEffective", cpus - kept)

@@ -12,7 +12,9 @@ from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.node_lists import listed
 from cpsched.systems import parser
+from cpsched.systems.hostlist import named_nodes
 from cpsched.systems.lines import Lines
 
 SMALL = """
@@ -495,3 +497,14 @@ def test_names_may_be_listed() -> None:
     core = 1
     """
     assert parser.parse(text).node_names == ("login", "g08", "g09", "c7")
+
+
+def test_a_node_that_is_not_there_is_answered_with_those_that_are() -> None:
+    """As a short list, which is cut off where it gets long; a similar name would say little."""
+    names = [f"g{number:02}" for number in range(1, 65)]
+    with pytest.raises(ConfigError, match=r"no node 'g65'; its nodes are g\[01-64\]$"):
+        named_nodes("g01,g[60-70]", names)
+    many = listed([f"n{number}" for number in range(0, 1000, 2)])
+    assert many.startswith("n[0,2,4,6,")
+    assert many.endswith("...")
+    assert len(many) < 200

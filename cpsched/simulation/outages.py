@@ -10,6 +10,7 @@ import numpy as np
 from cpsched.errors import ConfigError, TraceError, check_range
 from cpsched.model.schedule import Outages
 from cpsched.model.types import MAX_TIME
+from cpsched.node_lists import listed
 from cpsched.spec import File  # noqa: TC001  (an annotation that options are read by)
 from cpsched.systems.hostlist import named_nodes
 
@@ -180,7 +181,10 @@ class OutageTable:
         name = row["node"] or ""
         if name not in node_of:
             raise TraceError(
-                f"the system has no node {name!r}", file=self._file, line=line, field="node"
+                f"the system has no node {name!r}; its nodes are {listed(list(node_of))}",
+                file=self._file,
+                line=line,
+                field="node",
             )
         times: list[int] = []
         for column in ("from", "to", _KNOWN):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.errors import ConfigError
+from cpsched.node_lists import listed
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
@@ -40,8 +41,8 @@ class Reservations:
             unknown = next((name for name in one.nodes if name not in place), None)
             if unknown is not None:
                 raise ConfigError(
-                    f"reservation {one.name} has node {unknown}, which the system does not have."
-                    f"{did_you_mean(unknown, place)}",
+                    f"reservation {one.name} has node {unknown}, which the system does not have;"
+                    f" its nodes are {listed(system.node_names)}",
                     where=f"system {system.name}",
                 )
             self.nodes[at, [place[name] for name in one.nodes]] = True

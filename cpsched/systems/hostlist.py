@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.errors import ConfigError
+from cpsched.node_lists import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -72,8 +73,9 @@ def named_nodes(text: str, known: Collection[str]) -> list[str]:
         raise ConfigError(f"is {text[:60]!r}, {error}", key="nodes") from None
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
-        hint = did_you_mean(unknown, known)
-        raise ConfigError(f"the system has no node {unknown!r}.{hint}", key="nodes")
+        raise ConfigError(
+            f"the system has no node {unknown!r}; its nodes are {listed(list(known))}", key="nodes"
+        )
     return names
 
 

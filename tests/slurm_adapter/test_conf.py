@@ -109,7 +109,8 @@ def test_bad_values_are_named_where_they_are_used(tmp_path: Path) -> None:
 def test_partition_of_an_unknown_node_is_named(tmp_path: Path) -> None:
     conf = read_conf(write(tmp_path, main="NodeName=node1\nPartitionName=p Nodes=node[1-2]\n"))
     with pytest.raises(
-        ConfigError, match=r"main:2: Nodes: 'node\[1-2\]' has 'node2', which is not"
+        ConfigError,
+        match=r"main:2: Nodes: 'node\[1-2\]' has 'node2', which is not a node; the nodes are node1$",
     ):
         partition_nodes(conf, {"node1": frozenset()})
 

@@ -313,3 +313,32 @@ def test_topology_that_lacks_nodes_is_left_out(tmp_path: Path) -> None:
 def test_whole_nodes_under_the_linear_plugin(tmp_path: Path) -> None:
     found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
     assert found.system.queues["p"].exclusive
+
+
+@pytest.mark.parametrize(
+    ("line", "cores", "note"),
+    [
+        ("CPUs=32 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 32, ""),
+        # Slurm counts cores, or sockets.
+        ("CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 16, ""),
+        ("CPUs=2 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 2, ""),
+        # Sockets are what is missing.
+        ("CPUs=48 CoresPerSocket=12 ThreadsPerCore=2", 48, ""),
+        ("CPUs=4", 4, ""),
+        ("Boards=2 SocketsPerBoard=2 CoresPerSocket=4", 16, ""),
+        ("CPUs=20 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2", 32,
+         "CPUs: '20' of n[1-2] is not Sockets x CoresPerSocket x ThreadsPerCore (2 x 8 x 2 = 32),"
+         " nor Sockets x CoresPerSocket (16), nor Sockets (2): taken as 32, as Slurm does"),
+        ("CPUs=40 CoresPerSocket=16 ThreadsPerCore=2", 32, "(1 x 16 x 2 = 32)"),
+    ],
+)  # fmt: skip
+def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(
+    tmp_path: Path, line: str, cores: int, note: str
+) -> None:
+    found = site(tmp_path, f"# A comment.\nNodeName=n[1-2] {line}\nPartitionName=p Nodes=ALL\n")
+    assert row(found.system, "n1")["core"] == cores
+    notes = [one for one in found.notes if "CPUs" in one]
+    assert len(notes) == bool(note)
+    if note:
+        assert f"{tmp_path / 'slurm.conf'}:2: CPUs: " in notes[0]
+        assert note in notes[0]
