@@ -35,7 +35,7 @@ _KINDS = {
     "predictors": "say how long jobs will run (-p)",
     "allocators": "choose the nodes of a job that starts (--allocator)",
     "priorities": "order the queue (-d easy:priority=NAME)",
-    "systems": "machines that come with cpsched (--system)",
+    "systems": "machines that come with cpsched (--system); NAME may be a file of yours",
     "traces": "formats of job logs that are read (--format)",
     "formats": "formats that runs are written in besides (simulate --format)",
     "generators": "make synthetic job logs (workload generate)",
@@ -70,13 +70,20 @@ def command(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Argument(help="One of them: what its options mean.", autocompletion=complete_name),
+        typer.Argument(
+            help="One of them: what its options mean; of a system, or of your system's file, what"
+            " is in it.",
+            autocompletion=complete_name,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List what there is to choose from: what it is, its options, and when to use a dispatcher."""
     if kind is None:
         _overview(as_json=as_json)
+        return
+    if kind == "systems" and name is not None:
+        _system(name, as_json=as_json)
         return
     rows = _systems() if kind == "systems" else _registered(kind)
     if name is not None:
@@ -90,7 +97,7 @@ def command(
     for row in rows:
         for line in _aligned(row, margin):
             echo(line)
-    if name is not None and kind != "systems":
+    if name is not None:
         for option, words in _meanings(kind, name):
             for line in _aligned(_Row(f"  {option}", words), 4 + len(option)):
                 echo(line)
@@ -103,7 +110,20 @@ def _overview(*, as_json: bool) -> None:
         return
     for kind, words in _KINDS.items():
         echo(f"cpsched list {kind:<15} {len(names[kind]):>3}  {words}")
-    echo(f"\ncpsched list KIND NAME says what the options of one mean.\n\n{_BEGIN}")
+    echo("\ncpsched list KIND NAME says what the options of one mean.")
+    echo(f"cpsched list systems FILE checks a system file and shows what is in it.\n\n{_BEGIN}")
+
+
+def _system(name: str, *, as_json: bool) -> None:
+    """Describe a machine; a file that is wrong is an error that says where."""
+    from cpsched import systems
+    from cpsched.cli.system_text import system_text
+
+    system = systems.load(name)
+    if as_json:
+        print_json("list", {"kind": "systems", "system": system.to_dict()})
+    else:
+        echo(system_text(system, width()))
 
 
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -199,16 +198,28 @@ class System:
 
     def _repr_html_(self) -> str:
         """Return what the nodes of each group hold, for notebooks."""
-        kinds = Counter(zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True))
-        groups = [(group, number, *held) for (group, held), number in kinds.items()]
-        names, numbers, *amounts = zip(*groups, strict=True)
+        return self.kinds_table().html()
+
+    def kinds(self) -> list[tuple[str, list[int]]]:
+        """Return the nodes of each group that hold the same: the group, and their indices."""
+        found: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        held = zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True)
+        for node, kind in enumerate(held):
+            found.setdefault(kind, []).append(node)
+        return [(group, nodes) for (group, _), nodes in found.items()]
+
+    def kinds_table(self) -> Table:
+        """Return what each node of a group holds, as a table for people."""
+        kinds = self.kinds()
+        amounts = self.capacity[[nodes[0] for _, nodes in kinds]].T.tolist()
         columns = [
-            Column(kind, "", tuple(_memory(one) for one in held) if kind == "mem" else held)
+            Column(kind, "", tuple(_memory(one) for one in held) if kind == "mem" else tuple(held))
             for kind, held in zip(self.resources, amounts, strict=True)
         ]
-        front = (Column("group", "", tuple(map(brief, names))), Column("nodes", "", numbers))
+        groups = Column("group", "", tuple(brief(group) for group, _ in kinds))
+        numbers = Column("nodes", "", tuple(len(nodes) for _, nodes in kinds))
         caption = f"{brief(self.title or self.name)}: what each node of a group holds"
-        return Table(caption, (*front, *columns)).html()
+        return Table(caption, (groups, numbers, *columns))
 
     def copy(self) -> System:
         """Return an equal system that shares nothing with this one that could be changed."""

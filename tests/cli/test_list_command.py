@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from cpsched import registry
+from cpsched import registry, systems
+from cpsched.model.system import System
 
 ADVICE = ("good for: ", "goes wrong when: ")
 
@@ -88,3 +91,75 @@ def test_a_dispatcher_that_says_nothing_of_itself_has_its_options_alone(of_width
     monkeypatch.setattr("cpsched.dispatch.rules.Fifo.goes_wrong_when", "")
     _, *details = _by_name(of_width("dispatchers", 120))["fifo"]
     assert details == ["options: allocator=first-fit"]
+
+
+SYSTEM = """\
+title = "My cluster"
+resources = ["core", "gpu", "mem"]
+
+[[nodes]]
+group = "thin"
+count = 60
+core = 16
+mem = "64 GB"
+
+[[nodes]]
+group = "gpu"
+count = 4
+core = 32
+gpu = 4
+mem = "128 GB"
+
+[[queues]]
+name = "batch"
+max_time = "2-00:00:00"
+groups = ["thin"]
+
+[log]
+processors = "packed"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A system file."""
+    path = tmp_path / "mine.toml"
+    path.write_text(SYSTEM)
+    return path
+
+
+def test_a_system_file_is_shown_as_it_was_read(file, cpsched):
+    """Groups with names and amounts, queues with what they say, how a log is read."""
+    code, out, _ = cpsched("list", "systems", str(file))
+    assert code == 0
+    lines = [line.split() for line in out.splitlines()]
+    assert out.startswith("My cluster: 64 nodes, 1,088 core, 16 gpu, 4.25 TB of memory\n")
+    assert ["thin", "node[01-60]", "60", "16", "0", "64", "GB"] in lines
+    assert ["gpu", "node[61-64]", "4", "32", "4", "128", "GB"] in lines
+    assert ["batch", "thin", "2", "d"] in lines
+    assert "expected" not in out
+    assert "of a log that only counts them: packed" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_system_file_as_data_is_that_of_a_run(file, cpsched):
+    """As system.json has it, which can be read again."""
+    code, out, _ = cpsched("list", "systems", str(file), "--json")
+    assert code == 0
+    assert System.from_dict(json.loads(out)["system"]) == systems.load(file)
+
+
+def test_what_is_wrong_in_a_system_file_is_said_with_its_line(file, cpsched):
+    """In one line, and the exit code says so."""
+    file.write_text(SYSTEM.replace("core = 16", "cor = 16"))
+    code, out, err = cpsched("list", "systems", str(file))
+    assert (code, out) == (2, "")
+    assert f"{file}:7: nodes[1].cor: there is no such key" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", systems.names())
+def test_every_machine_that_comes_with_cpsched_is_shown(name, cpsched):
+    code, out, _ = cpsched("list", "systems", name)
+    assert code == 0
+    assert systems.load(name).title in out.splitlines()[0]
