@@ -133,15 +133,18 @@ def command(
     }
     if scheduler is not None and jobs > 1:
         raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
+    repeat = "--seeds 5"
     if _is_log(study):
         wanted = study_of_log(study, given, part, several_systems=True)
     else:
         wanted = narrowed(_of_file(load_study(study), given), part)
+        repeat = "seeds = 5 in its file"
     carry_out_and_show(
         wanted,
         out,
         jobs=jobs,
         scheduler=scheduler,
+        repeat=repeat,
         stats=stats,
         report=report,
         as_json=as_json,
@@ -154,12 +157,18 @@ def carry_out_and_show(
     *,
     jobs: int,
     scheduler: str | None = None,
+    repeat: str = "--seeds 5",
     stats: bool = False,
     report: bool = True,
     as_json: bool = False,
 ) -> None:
     """
     Make the missing runs of a study, write tables and the report of all, and print the results.
+
+    Parameters
+    ----------
+    repeat
+        What the user adds for repetitions.
 
     Raises
     ------
@@ -191,7 +200,7 @@ def carry_out_and_show(
         data = results_as_data(made[0]) if made else {}
         print_json("results", {**data, "report": None if page is None else str(page)})
     elif made:
-        _show(outcome, made[0], out, page, stats=stats)
+        _show(outcome, made[0], out, page, repeat, stats=stats)
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -208,11 +217,13 @@ def _report(out: Path) -> Path | None:
         return make_report(out, progress=progress).page
 
 
-def _show(outcome: Outcome, tables: Tables, out: Path, page: Path | None, *, stats: bool) -> None:
+def _show(
+    outcome: Outcome, tables: Tables, out: Path, page: Path | None, repeat: str, *, stats: bool
+) -> None:
     done = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    show_results(tables, stats=stats)
+    show_results(tables, repeat, stats=stats)
     echo(f"\nTables: {out / 'tables'}")
     echo(f"Report: {page or f'cpsched report {shlex.quote(str(out))} makes one'}")
 

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 _SAID = ("allocator", "deterministic", "decisions", "predictions", "provenance")
 
 
-def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
+def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True) -> None:
     """
     Print what came of runs: what they leave out, the leading figures, and the finding.
 
     Parameters
     ----------
+    repeat
+        What the user adds for repetitions.
     stats
         Whether to print all other tables too: who gains and who loses, and all figures.
     place
@@ -57,7 +59,7 @@ def show_results(tables: Tables, *, stats: bool, place: bool = True) -> None:
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")
-    sentences = conclusions(tables)
+    sentences = conclusions(tables, repeat)
     if sentences:
         echo("")
     for line in sentences:

@@ -230,7 +230,7 @@ def _print(
         idle = without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
             say(line)
-    show_results(tables, stats=stats, place=False)
+    show_results(tables, "cpsched compare --seeds 5", stats=stats, place=False)
     if out is not None:
         echo("\nRuns:")
         for run in tables.results.runs:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 #: Where logs and systems lie that were given as objects; a folder for each content.
 _INPUTS = "inputs"
 _DIGITS = 12
+#: What a caller adds for repetitions.
+_REPEAT = "seeds=5"
 Log = str | PathLike[str] | Workload
 Machine = str | PathLike[str] | System
 
@@ -69,7 +71,7 @@ class Comparison:
     @property
     def finding(self) -> str:
         """What the comparison found, in sentences; empty where there is nothing to compare."""
-        return "\n".join(conclusions(self.tables))
+        return "\n".join(conclusions(self.tables, _REPEAT))
 
     @cached_property
     def runs(self) -> tuple[SavedRun, ...]:
@@ -111,7 +113,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
-        sentences = "".join(f"<p>{escape(line)}</p>" for line in conclusions(self.tables))
+        sentences = "".join(f"<p>{escape(line)}</p>" for line in conclusions(self.tables, _REPEAT))
         return sentences + "".join(_table(found).html() for found in leading(self.tables))
 
 

@@ -27,16 +27,23 @@ if TYPE_CHECKING:
 
 #: Names in one sentence.
 _MOST = 6
+#: What is added for repetitions, where nobody knows who reads it.
+SEVERAL_SEEDS = "several seeds"
 
 
-def conclusions(tables: Tables) -> list[str]:
+def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     """
     Return the finding of a study, a sentence a line; nothing where there is nothing to compare.
 
     Of several workloads and systems the first line is of all together, and the others begin with
     their names.
+
+    Parameters
+    ----------
+    repeat
+        What whoever reads it adds for repetitions, in the words of the front end: ``--seeds 5``.
     """
-    found = findings(tables)
+    found = findings(tables, repeat)
     if len(found) < 2:
         return [sentence for one in found for sentence in one.sentences]
     return [
@@ -50,7 +57,7 @@ def headline(tables: Tables) -> str | None:
     return next(iter(conclusions(tables)), None)
 
 
-def findings(tables: Tables) -> list[Finding]:
+def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     """Return what was found on each workload and system that has a baseline to compare with."""
     if tables.results.by_group:
         whole = of_scenarios(tables)
@@ -62,7 +69,7 @@ def findings(tables: Tables) -> list[Finding]:
         real = [one for one in known if key_of(one[QUALITY]) not in knowing]
         if known:
             told = bool(real) and len(real) < len(known)
-            found.append(_of_place(tables, place, real or known, told))
+            found.append(_of_place(tables, place, real or known, told, repeat))
     return found
 
 
@@ -80,10 +87,12 @@ def compared(tables: Tables) -> dict[str, list[Compared]]:
     return {place: list(runs.values()) for place, runs in found.items()}
 
 
-def _of_place(tables: Tables, place: str, runs: Sequence[Compared], told: bool) -> Finding:
+def _of_place(
+    tables: Tables, place: str, runs: Sequence[Compared], told: bool, repeat: str
+) -> Finding:
     several = len({str(one[QUALITY]["predictor"]) for one in runs}) > 1
     best = min(runs, key=lambda one: (not _is_gain(one[QUALITY]), _ratio(one[QUALITY])))
-    sentences = [_answer(best, several), *_also(best), _how_sure(best)]
+    sentences = [_answer(best, several), *_also(best), _how_sure(best, repeat)]
     sentences += _without_price(best, runs, several)
     worse = [one for one in runs if _ratio(one[QUALITY]) > 1 and _ratio(one[LONGEST]) > 1]
     worse = [one for one in worse if all(_change(one[name]) for name in (QUALITY, LONGEST))]
@@ -148,14 +157,14 @@ def _also(one: Compared) -> Iterator[str]:
         yield f"With it {_listed(said)}."
 
 
-def _how_sure(one: Compared) -> str:
+def _how_sure(one: Compared, repeat: str) -> str:
     """Say which of the changes the intervals bear out."""
     rows = {name: one[name] for name in (LONGEST, QUALITY) if name in one}
     verdicts = {str(row["verdict"]) for row in rows.values()}
     if all(verdict in (UNKNOWN, EQUAL) for verdict in verdicts):
         return (
             "One run each, so there are no intervals and the differences may be noise: repeat with"
-            " --seeds 5 to see."
+            f" {repeat} to see."
         )
     clear = {name: row for name, row in rows.items() if _is_clear(row)}
     unclear = [f"the {BY_COLUMN[name].title}" for name in rows if name not in clear]

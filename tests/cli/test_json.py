@@ -76,6 +76,17 @@ def test_results_are_the_same_from_simulate_and_compare(answer):
     assert compared["report"] is None
 
 
+def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
+    """As it is typed there; programs are told no option."""
+    both = ("-d", "fifo", "-d", "easy")
+    found = answer("compare", *ON, *both, "-o", "out", "--no-report")
+    assert any("repeat with several seeds to see." in line for line in found["finding"])
+    _, out, _ = cpsched("compare", *ON, *both, "-o", "out", "--no-report")
+    assert "repeat with --seeds 5 to see." in out
+    _, out, _ = cpsched("simulate", *ON, *both)
+    assert "repeat with cpsched compare --seeds 5 to see." in out
+
+
 def test_verify_and_report_name_what_they_are_of(answer):
     answer("simulate", *ON, "-d", "fifo", "-o", "out")
     found = answer("verify", "out")

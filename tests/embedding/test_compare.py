@@ -125,7 +125,7 @@ def test_runs_that_differ_in_the_predictor_alone_are_compared():
 def test_a_comparison_shows_its_finding_and_its_tables():
     found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
     shown = parsed(found._repr_html_())
-    assert found.finding
+    assert "repeat with seeds=5 to see." in found.finding
     assert "".join(shown.texts).startswith(found.finding.partition("\n")[0])
     assert "few-jobs on four; in brackets the ratio to easy" in shown.texts
     assert shown.texts[-8:] == [

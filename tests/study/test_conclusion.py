@@ -62,7 +62,7 @@ def test_the_first_sentence_has_the_gain_and_its_price():
         " the longest wait is 25 % longer (5 h instead of 4 h).",
         "With it the mean wait is 50 % shorter (30 min).",
         "One run each, so there are no intervals and the differences may be noise: repeat with"
-        " --seeds 5 to see.",
+        " several seeds to see.",
         "No run here lowers it without making the longest wait longer.",
     ]
 
