@@ -102,7 +102,7 @@ def _panel(axes: Axes, kind: str, changes: Sequence[Change], width: float) -> No
         axes.annotate(
             f"{sign}{duration(abs(one.seconds))}" if one.seconds else "0 s",
             (min(edges) if left else max(edges), at), (-3 if left else 3, 0),
-            textcoords="offset points", va="center", ha="right" if left else "left", fontsize=7.5,
+            textcoords="offset points", va="center", ha="right" if left else "left", fontsize=8,
         )  # fmt: skip
     axes.axvline(0, color=INK, linewidth=0.8)
     names = [wrapped(one.group, letters).partition("\n") for one in changes]

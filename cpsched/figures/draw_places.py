@@ -72,7 +72,7 @@ def draw_torus(schedule: Schedule, second: int) -> Figure:
         axes.axis("off")
         if number >= 0:
             axes.imshow(palette[one], interpolation="nearest", aspect="auto")
-            axes.set_title(str(number), fontsize=7, color=INK, pad=2, loc="center")
+            axes.set_title(str(number), fontsize=8, color=INK, pad=2, loc="center")
     return figure
 
 

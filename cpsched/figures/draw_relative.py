@@ -99,7 +99,7 @@ def _panel(
         axes.annotate(
             ratio_text(one.value), (math.log2(max(edges) if right else min(edges)), at),
             (3 if right else -3, 0), textcoords="offset points", va="center",
-            ha="left" if right else "right", fontsize=7.5,
+            ha="left" if right else "right", fontsize=8,
         )  # fmt: skip
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_xlim(*(math.log2(end) for end in ends))

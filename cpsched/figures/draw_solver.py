@@ -32,7 +32,7 @@ def draw(runs: Sequence[RunData], width: float) -> Figure:
             if run.gap is not None:
                 axes = every[1]
                 axes.barh(at, 100 * run.gap, height=0.62, color=run.look.colour)
-                axes.text(100 * run.gap, at, f" {100 * run.gap:.1f}", va="center", fontsize=7.5)
+                axes.text(100 * run.gap, at, f" {100 * run.gap:.1f}", va="center", fontsize=8)
         every[1].set_title("gap to the bound")
         every[1].set_xlabel("mean over solver calls [%]")
         every[1].grid(visible=False, axis="y")

@@ -78,7 +78,9 @@ def content(
             for run in results.runs
         ],
         "library": packed(library),
-        "script": (_HERE / "page.js").read_text(encoding="utf-8"),
+        "script": "\n".join(
+            (_HERE / name).read_text(encoding="utf-8") for name in ("schedules.js", "page.js")
+        ),
         "style": (_HERE / "page.css").read_text(encoding="utf-8"),
     }
 

@@ -30,13 +30,14 @@ _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
 _GROUP_NAME = re.compile(r'^(<g\b[^>]*?) id="[^"]*"')
 _DIGITS = re.compile(r"(\.\d)\d+")
 #: After what a long name may go on in the next line.
-_BREAKS = re.compile(r"(?<=[,;=/_+])(?=\w)|(?<=:)(?=[^\W\d])")
+_BREAKS = re.compile(r"(?<=[,;=/_+])(?!(?<=\d,)\d)(?=\w)|(?<=:)(?=[^\W\d])")
 _UNIT = re.compile(r"(\d|\d (?:d|h|min)) (?=(?:d|h|min|s|%)\b|%|\d+ (?:h|min|s)\b)")
 _OPTION = re.compile(r"--[a-z-]+(?: \d+)?")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _SHAPES = ("<path", "<use", "<text")
 #: A turn by nothing, curves, and a font, which is the page's.
 _TURNED, _CURVES = re.compile(r' transform="rotate\(-0 [^"]*"'), re.compile(r' d="[^"]*[CQZ]')
+_LINES, _POINT = re.compile(r'(?<= d=")[^"]*'), re.compile(r"([MLz]) ?|([-\d.]+) ([-\d.]+)")
 _FONT = re.compile(r"(?<=[\"; ])font-family: [^;]*; ?")
 _SPACE, _PATH_SPACE = re.compile(r">\s+<"), re.compile(r"\s*\n")
 #: Colours of figures, and what a page has in their place, by day and by night.
@@ -145,12 +146,31 @@ def _in_page(tag: str, prefix: str) -> str:
     tag = _DIGITS.sub(r"\1", _TURNED.sub("", tag)) if tag.startswith(_SHAPES) else tag
     if tag.startswith("<path"):
         tag = _PATH_SPACE.sub(" ", tag)
-        # Points after the first are the ends of lines, unless something else is said.
-        tag = tag if _CURVES.search(tag) else tag.replace(" L ", " ")
+        tag = tag if _CURVES.search(tag) else _LINES.sub(_shorter, tag)
     if tag.startswith("<text"):
         tag = _FONT.sub("", tag)
     tag = _GROUP_NAME.sub(r"\1", tag)
     return _IDENTIFIER.sub(lambda found: found.group() + prefix, tag)
+
+
+def _shorter(lines: re.Match[str]) -> str:
+    """Return a path of straight lines, with one number for a point right of or above the last."""
+    said: list[str] = []
+    last, before = ("", ""), ""
+    for command, x, y in _POINT.findall(lines.group()):
+        if command:
+            before = command
+            if command == "z":
+                said.append("z")
+            continue
+        if before != "M" and y == last[1]:
+            said.append(f"H{x}")
+        elif before != "M" and x == last[0]:
+            said.append(f"V{y}")
+        else:
+            said.append(f"{'M' if before == 'M' else 'L'}{x} {y}")
+        last, before = (x, y), "L"
+    return "".join(said)
 
 
 def html_table(titled: Titled) -> dict[str, Any]:
@@ -190,4 +210,5 @@ def _number(column: Column, row: int) -> Any:
     """Return what a cell is sorted by; None where that is its text."""
     if column.sorted_by:
         return column.sorted_by[row]
-    return None if column.is_text else column.values[row]
+    value = None if column.is_text else column.values[row]
+    return float(f"{value:.8g}") if isinstance(value, float) else value

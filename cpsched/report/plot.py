@@ -16,7 +16,8 @@ _HOVER = (
 )
 #: Milliseconds; something for the axes to show before there is a schedule.
 _DAY = 86_400_000
-_COLUMNS = ("left", "right", "bottom", "top", "color", *_HOVER)
+_SIDES = ("left", "right", "bottom", "top")
+_COLUMNS = (*_SIDES, "color", *_HOVER)
 
 
 def script() -> str:
@@ -89,8 +90,13 @@ def _chart(at: int, shown: Any) -> Figure:
     chart.image_url(url="url", x="x", y="y", w="w", h="h", anchor="top_left", source=shade)
     jobs = chart.quad(
         left="left", right="right", bottom="bottom", top="top", fill_color="color",
-        fill_alpha=0.8, line_color="color", line_width=0.6, hover_line_color="#e0218a",
-        hover_fill_color="color", source=source, name="jobs",
+        fill_alpha=0.8, line_color="color", line_width=0.6, source=source, name="jobs",
+    )  # fmt: skip
+    # The job looked at, in both charts.
+    mark = ColumnDataSource({name: [] for name in _SIDES}, name=f"mark{at}")
+    chart.quad(
+        left="left", right="right", bottom="bottom", top="top", fill_color=None, line_width=2.5,
+        source=mark, name=f"marked{at}",
     )  # fmt: skip
     hover = HoverTool(renderers=[jobs], tooltips=[(name, f"@{name}") for name in _HOVER])
     zoom = BoxZoomTool(dimensions="width")

@@ -26,6 +26,14 @@ def _workload():
     )
 
 
+@pytest.fixture
+def browser(chromium):
+    """The browser, whose size and media are put back."""
+    yield chromium
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory) -> Path:
     """A folder of two runs, as simulate makes it, on six nodes of four cores."""

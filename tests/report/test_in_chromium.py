@@ -8,6 +8,7 @@ pytest.importorskip("selenium")
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.ui import WebDriverWait
+from windows import MARKED
 
 #: All text of what is shown beside the pointer, in Bokeh's own elements.
 _TEXTS = """
@@ -131,6 +132,33 @@ def test_hovering_a_job_shows_it_and_names_are_text(window):
     assert "<script>alert(1)</script>" in text
     assert "</script><script>document.title='owned'</script>" in text
     assert "<img src=x onerror=alert(3)>" in text
+
+
+def test_a_job_under_the_pointer_is_marked_in_both_charts(window):
+    """All its rectangles, and a sentence on each schedule; away from it nothing is."""
+    window.execute_script(
+        "document.documentElement.style.scrollBehavior = 'auto';"
+        "document.getElementById('chart0').scrollIntoView()"
+    )
+    text = "return document.getElementById('marked').textContent"
+    hint = window.execute_script(text)
+    job = window.execute_script("return chart.sides[0].rects.data.job[12]")
+    actions = ActionChains(window)
+    x, y = window.execute_script(_MIDDLE, 12)
+    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
+    actions.perform()
+    WebDriverWait(window, 20).until(lambda one: one.execute_script(text) != hint)
+    for left, top, wanted in window.execute_script(MARKED, job):
+        assert left == wanted
+        assert len(left) == len(top) > 0
+    said = window.execute_script(text)
+    assert said.startswith(f"Job {job}. ")
+    assert said.count(": starts day 1 ") == said.count(" after ") == 2
+    actions = ActionChains(window)
+    actions.w3c_actions.pointer_action.move_to_location(1, 1)
+    actions.perform()
+    WebDriverWait(window, 20).until(lambda one: one.execute_script(text) == hint)
+    assert [left for left, _, _ in window.execute_script(MARKED, job)] == [[], []]
 
 
 def test_no_name_is_run(window):

@@ -1,0 +1,33 @@
+"""Windows of a browser on the report: a width, a theme, screen or paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; });"
+
+
+def look(browser: Any, page: Path, width: int, theme: str = "light", media: str = "screen") -> None:
+    """Open a page at a width in a theme, wait until it is drawn, and unfold everything."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": scheme})
+    browser.get(page.as_uri())
+    drawn = "return document.documentElement.dataset.ready"
+    WebDriverWait(browser, 60).until(lambda one: one.execute_script(drawn) == "yes")
+    browser.execute_script(_OPEN)
+
+
+#: Of each schedule: the rectangles marked, by their left and upper edges, and those of a job.
+MARKED = """
+return chart.sides.map(({ marks, rects, data }) => [
+  [...marks.data.left], [...marks.data.top],
+  [...rects.data.left].filter((_, at) => rects.data.job[at] === arguments[0]),
+]);
+"""
