@@ -27,8 +27,8 @@ _KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
-        help="Import a site's Slurm configuration; check how closely it is reproduced; decide on"
-        " a live Slurm.",
+        help="Import a site's Slurm configuration; check how closely it, or any log with recorded"
+        " starts, is reproduced; decide on a live Slurm.",
         no_args_is_help=True,
     )
     slurm.command("import")(import_command)

@@ -84,6 +84,9 @@ def command(
     """
     Simulate a log, and compare every start with the recorded one.
 
+    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher; --policy is for
+    what a site's own Slurm decides.
+
     What is not known (a controller's lag, parameters with --fit) is fitted on the first three
     quarters of the jobs and scored on the last.
     """
