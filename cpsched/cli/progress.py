@@ -234,9 +234,11 @@ class _Late:
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
     """Say on a terminal how far reading a log is, if it takes more than a second."""
+    from pathlib import Path
+
     from cpsched.traces.text import heard
 
-    with working(f"reading {path}") as told, heard(told):
+    with working(f"reading {Path(path).name}") as told, heard(told):
         yield
 
 
