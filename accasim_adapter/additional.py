@@ -1,4 +1,6 @@
-"""What AccaSim calls additional data: objects that it tells of what happens, with empty hands."""
+"""
+What AccaSim calls additional data: objects that it notifies of events, here without any action.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,19 @@ class Hooks(AdditionalData):  # type: ignore[misc]
     """
     Every hook AccaSim wants, doing nothing.
 
-    AccaSim hands the submission hooks jobs as it loads them, before they are submitted: nothing
-    here looks at those.
+    AccaSim passes jobs to the submission hooks when it loads them, before they are submitted; these
+    hooks ignore them.
     """
 
     def set_event_manager(self, event_manager: Any) -> None:
         """
         Take AccaSim's event manager.
 
-        Its simulator hands objects None first and the event manager later, and its own base
-        class does not take None.
+        Its simulator passes None first and the event manager later, and its own base class does not
+        accept None.
         """
         if event_manager is not None and event_manager is not self.event_mapper:
-            # Its base class keeps the first it is given, also in the next simulation.
+            # Its base class keeps the first one it gets, even in the next simulation.
             self.event_mapper: Any = None
             super().set_event_manager(event_manager)
             self.begin(event_manager)
@@ -50,13 +52,13 @@ class Hooks(AdditionalData):  # type: ignore[misc]
 
 class DispatchAgain(Hooks):
     """
-    Has AccaSim dispatch again at a second at which a job of duration 0 has ended.
+    Makes AccaSim dispatch again at a second at which a job of duration 0 has ended.
 
-    AccaSim gives its nodes back at once, and leaves them idle until the next event. cpsched asks
-    the dispatcher again at the same second; with this, so does AccaSim.
+    AccaSim frees its nodes at once, but leaves them idle until the next event. cpsched calls the
+    dispatcher again at the same second; with this, so does AccaSim.
     """
 
     def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
-        """Make the present second one at which something happens."""
+        """Make the present second an event time."""
         if any(job.start_time == job.end_time for job in removed_jobs):
             self.event_mapper.time_points.add(self.event_mapper.current_time)

@@ -40,7 +40,7 @@ def import_command(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Read a schedule of AccaSim as a run, to verify it and to compare it with others."""
+    """Import a schedule of AccaSim as a run, to verify it and to compare it with others."""
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
     from cpsched.cli.progress import reading

@@ -9,9 +9,9 @@ AccaSim's system configuration: JSON with node groups, and how many nodes there 
      "start_time": 0,
      "node_prefix": "node_"}
 
-Nodes are numbered through from 1 in the order of ``resources``. ``equivalence`` says how many
-cores a processor of a log is; AccaSim puts each processor on any node. ``start_time`` is the Unix
-time of a log's second 0 and says nothing about the machine.
+Nodes are numbered from 1 in the order of ``resources``. ``equivalence`` says how many cores a
+processor of a log is; AccaSim puts each processor on any node. ``start_time`` is the Unix time of a
+log's second 0 and says nothing about the machine.
 
 :func:`parse` is registered as the reader of system files that end in ``.json``.
 """
@@ -47,17 +47,17 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     ----------
     text
         JSON. Besides AccaSim's own keys there may be ``queues`` (``{"debug": {"expected_wait":
-        3600}}``) and ``system_name``, which AccaSim itself would not take.
+        3600}}``) and ``system_name``, which AccaSim itself would not accept.
     where
         The file, for messages.
     name
-        What the machine is called if the file does not say.
+        Name of the machine if the file has none.
 
     Returns
     -------
     System
-        Memory is in the log's unit (KB in SWF), and counts where the machine has any. All queues
-        have the same expected wait unless the file names one.
+        Memory is in the log's unit (KB in SWF), and is counted if the machine has any. All queues
+        have the same expected wait unless the file sets one.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def system_config(system: System) -> dict[str, Any]:
     """
     Return a system as AccaSim's system configuration, node by node in the same order.
 
-    Nodes of one group that do not follow each other become groups of their own.
+    Nodes of one group that are not consecutive become separate groups.
     """
     groups: dict[str, dict[str, int]] = {}
     counts: dict[str, int] = {}
@@ -128,7 +128,7 @@ def write_system_config(system: System, path: str | Path) -> None:
 
 
 class _File:
-    """The content of a configuration, handed out checked."""
+    """The content of a configuration, with checked access."""
 
     def __init__(self, text: str, where: str) -> None:
         self._where = where
@@ -171,7 +171,7 @@ def _kinds(groups: Mapping[str, Mapping[str, int]], file: _File) -> tuple[str, .
     """Return the resource kinds of all groups, cores first."""
     kinds = dict.fromkeys(kind for amounts in groups.values() for kind in amounts)
     if "core" not in kinds:
-        raise file.error("groups", "no group has any core")
+        raise file.error("groups", "no group has cores")
     return cores_first(kinds)
 
 

@@ -2,8 +2,9 @@
 Our dispatchers inside the real AccaSim.
 
 A :class:`CpschedDispatcher` keeps a :class:`~cpsched.engine.cluster.Cluster` in step with
-AccaSim's own state. What it looks at is what AccaSim hands it as queued, and what has started or
-ended; ``es_dict``, which holds jobs to come, is only counted, and ``duration`` is never read.
+AccaSim's own state. It reads the queued jobs that AccaSim passes, and the jobs that have started or
+ended; of ``es_dict``, which holds future jobs, only the length is used, and ``duration`` is never
+read.
 """
 
 from __future__ import annotations
@@ -33,39 +34,39 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     """
     A dispatcher of cpsched for ``accasim.base.simulator_class.Simulator``.
 
-    It chooses the nodes itself, so AccaSim needs no allocator. One object is for one simulation
-    at a time; the next begins with everything forgotten.
+    It chooses the nodes itself, so AccaSim needs no allocator. One object serves one simulation at
+    a time; the next one starts with an empty state.
 
     Parameters
     ----------
     dispatcher
         A specification like ``easy:backfill=sjf``, or a dispatcher.
     predictor
-        Who predicts runtimes; ignored for jobs that a
+        The predictor of runtimes; ignored for jobs that a
         :class:`~accasim_adapter.predictor.CpschedPredictor` has predicted.
     system
         A system (or its name or file) of the same machine that says what AccaSim does not know:
         queues, expected waits, limits, topology.
     expected_wait
-        Where no system is given: of all queues or of each by name, seconds. By default all have
-        the same.
+        If no system is given: of all queues or of each by name, seconds. By default all have the
+        same.
     default_time
-        Requested time of jobs that name none (-1 in a log), seconds.
+        Requested time of jobs without one (-1 in a log), seconds.
     correction, seed
         As for :class:`~cpsched.simulation.simulator.Simulator`.
     epoch
         Unix time of AccaSim's second 0, where it is known: 0 where its times are Unix times. A
         trained predictor counts hours from it.
     job_check
-        What AccaSim checks before it shows a job, see its ``JobVerification``. What can never run
-        is rejected here too.
+        What AccaSim checks before it passes a job on, see its ``JobVerification``. Jobs that can
+        never run are rejected here too.
     options
         More options of the dispatcher: ``CpschedDispatcher("rollout", scenarios=20)``.
 
     Raises
     ------
     ConfigError
-        If a name, an option or a file is unknown, a time is none, or AccaSim is not installed;
+        If a name, an option or a file is unknown, a time is invalid, or AccaSim is not installed;
         when AccaSim's simulator is made, if ``system`` is another machine.
     """
 
@@ -87,8 +88,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     ) -> None:
         checks = JobVerification.CHECK_REQUEST if job_check is None else job_check
         SchedulerBase.__init__(self, seed, allocator=None, job_check=checks)
-        # All that can be wrong is found here: AccaSim makes no second simulator in a process
-        # after one that failed while it was made.
+        # All errors must be found here: after a failed construction, AccaSim makes no second
+        # simulator in the process.
         self._dispatcher, self._spec = _built(dispatcher, options)
         self._predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
@@ -103,7 +104,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         self.cluster: Cluster | None = None
 
     def get_id(self) -> str:
-        """Return the dispatcher's name and options, fit for the name of a folder."""
+        """Return the dispatcher's name and options, usable as a folder name."""
         return "".join(mark if mark.isalnum() or mark in "+-=." else "_" for mark in self.name)
 
     def set_resource_manager(self, resource_manager: Any) -> None:
@@ -133,7 +134,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         self, cur_time: int, jobs: list[Event], es_dict: Mapping[str, Event]
     ) -> tuple[list[Answer], list[str]]:
         """
-        Answer AccaSim what starts now.
+        Return to AccaSim what starts now.
 
         Parameters
         ----------
@@ -142,19 +143,19 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         jobs
             The queued jobs, in queue order.
         es_dict
-            Every job AccaSim has loaded, also those not submitted yet: its length is all that is
-            looked at.
+            Every job AccaSim has loaded, also those not submitted yet: only its length is used.
 
         Returns
         -------
         answers, rejected
-            One answer for each queued job that is not rejected: who starts, in the dispatcher's
-            order, then who waits on, in queue order; and the ids of jobs that can never run here.
+            One answer for each queued job that is not rejected: starting jobs in the dispatcher's
+            order, then jobs that keep waiting in queue order; and the ids of jobs that can never
+            run here.
 
         Raises
         ------
         DispatchError
-            If the dispatcher breaks an invariant, or leaves jobs waiting for ever.
+            If the dispatcher breaks an invariant, or leaves jobs waiting forever.
         """
         mirror = self._mirror
         rejected = mirror.follow(cur_time, jobs)

@@ -22,8 +22,8 @@ def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
     """
     Write AccaSim's files of a run.
 
-    Jobs are in the order of their ends, like there; those that never ran or have not ended are
-    not in them. The machine's nodes count from 1.
+    Jobs are in the order of their ends, as in AccaSim; jobs that never ran or have not ended are
+    left out. The machine's nodes count from 1.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
     ------
     RunError
         If a job held other amounts than its units need, or changed its nodes: AccaSim's files
-        cannot say that.
+        cannot express that.
     """
     schedule = run.schedule
     jobs, segments = schedule.workload, schedule.segments
@@ -89,7 +89,7 @@ def _order(schedule: Schedule) -> IntArray:
 
 
 def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> text.JobLine:
-    """Return what is told of a job; ``parts`` are its segments."""
+    """Return the line of a job; ``parts`` are its segments."""
     _check(schedule, row, parts)
     jobs, segments = schedule.workload, schedule.segments
     units, request = int(jobs.units[row]), jobs.request[row].tolist()
@@ -112,7 +112,7 @@ def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> tex
 
 
 def _check(schedule: Schedule, row: int, parts: IntArray) -> None:
-    """Raise RunError if a job held what AccaSim's files cannot say."""
+    """Raise RunError if a job held what AccaSim's files cannot express."""
     segments = schedule.segments
     held = segments.amount[parts]
     wanted = segments.units[parts, None] * schedule.workload.request[row]
@@ -120,5 +120,5 @@ def _check(schedule: Schedule, row: int, parts: IntArray) -> None:
         job = schedule.workload.job_id[row]
         raise RunError(
             f"job {job} held other amounts than its units need, or changed its nodes, which"
-            " AccaSim's files cannot say"
+            " AccaSim's files cannot express"
         )

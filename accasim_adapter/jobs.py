@@ -1,4 +1,4 @@
-"""What is read of a job of AccaSim, and nothing else of it."""
+"""The attributes of an AccaSim job that are read, and no others."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PREDICTED = "cpsched_predicted"
 
 class Predicted(NamedTuple):
     """
-    What a job's user asked for, and what is predicted of it; seconds.
+    A job's requested and predicted times, seconds.
 
-    In the order of :class:`~cpsched.prediction.Prediction`, whose quantiles and chances are None
-    where the predictor gives none.
+    In the order of :class:`~cpsched.prediction.Prediction`, whose quantiles and probabilities are
+    None if the predictor gives none.
     """
 
     requested_time: int
@@ -35,7 +35,7 @@ class Predicted(NamedTuple):
 
 
 def predicted_of(job: Event) -> Predicted | None:
-    """Return what a predictor left at a job, or None."""
+    """Return what a predictor stored in a job, or None."""
     return getattr(job, PREDICTED, None)
 
 
@@ -46,9 +46,9 @@ def request_of(job: Event, system: System) -> Request:
     Raises
     ------
     InfeasibleRequestError
-        If it asks for no unit.
+        If it asks for no units.
     ConfigError
-        If it names no requested time, and neither its queue nor the system has a default.
+        If it has no requested time, and neither its queue nor the system has a default.
     """
     units = job.requested_nodes
     if units < 1:
@@ -69,7 +69,7 @@ def request_of(job: Event, system: System) -> Request:
 
 
 def status_of(job: Event) -> Status:
-    """Return how a job ended; ask only when it has."""
+    """Return how a job ended; call this only for an ended job."""
     code: Any = getattr(job, "status", None)
     try:
         return Status(code)
@@ -83,8 +83,8 @@ def _default_time(job: Event, queue: str, system: System) -> int:
     found = found or system.default_time
     if found is None:
         raise ConfigError(
-            f"job {job.id} names no requested time (expected_duration is"
-            f" {job.expected_duration}); say which one such jobs have with default_time",
+            f"job {job.id} has no requested time (expected_duration is"
+            f" {job.expected_duration}); set default_time for such jobs",
             where="AccaSim",
         )
     return found

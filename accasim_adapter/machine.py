@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.types import IntArray
 
-#: Where nobody names an expected wait all queues have this one; its value then changes nothing.
+#: The expected wait of all queues if none is set; its value then changes nothing.
 DEFAULT_EXPECTED_WAIT = 3600
 
 
@@ -48,13 +48,13 @@ def system_of(
     manager
         An ``accasim.base.resource_manager_class.ResourceManager``.
     like
-        A system (or its name or file) that says what AccaSim does not: queues, expected waits,
-        features, topology. It must have as many nodes that hold the same; its node names are
-        not used.
+        A system (or its name or file) with what AccaSim does not have: queues, expected waits,
+        features, topology. It must have the same number of nodes with the same capacities; its node
+        names are not used.
     expected_wait
         Of all queues, or of each by name, seconds; jobs of other queues then have the default.
     default_time
-        Requested time of jobs that name none, seconds; by default that of ``like``, if any.
+        Requested time of jobs without one, seconds; by default that of ``like``, if any.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def system_of(
     names = tuple(manager.node_names)
     if like is not None:
         if expected_wait is not None:
-            raise ConfigError("the system names expected waits already", key="expected_wait")
+            raise ConfigError("the system already has expected waits", key="expected_wait")
         known = systems.load(like) if isinstance(like, str) else like
         known = _like(known, names, kinds, capacity)
         return replace(known, default_time=default_time or known.default_time)

@@ -1,5 +1,5 @@
 """
-AccaSim 1.1.3 on a present-day Python: two of its modules are mended as they are imported.
+AccaSim 1.1.3 on a present-day Python: two of its modules are patched on import.
 
 Nothing outside of the package ``accasim`` is touched, nothing is written to disk, and no other
 process sees anything of it: a finder hands out loaders for these modules that replace a line of
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import CodeType, ModuleType
 
-#: What is replaced by what, by module. A line that is not there is a mended AccaSim already.
+#: Replacements by module. A missing line means that AccaSim is fixed already.
 MENDS: Mapping[str, tuple[tuple[bytes, bytes], ...]] = {
     "accasim.utils.misc": (
         (b"from collections import Mapping", b"from collections.abc import Mapping"),
     ),
-    # Renamed in matplotlib 3.9, the old name gone in 3.11.
+    # Renamed in matplotlib 3.9; the old name was removed in 3.11.
     "accasim.utils.plot_factory": (
         (b"boxplot(data, labels=self._labels", b"boxplot(data, tick_labels=self._labels"),
     ),
@@ -31,10 +31,10 @@ MENDS: Mapping[str, tuple[tuple[bytes, bytes], ...]] = {
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module of AccaSim; what is mended is neither read from nor written to a cache."""
+    """Loads a module of AccaSim; patched code is neither read from nor written to a cache."""
 
     def path_stats(self, path: str) -> Mapping[str, Any]:
-        """Say that there is no cached bytecode, where it would not be that of the file."""
+        """Report no cached bytecode, because it would not match the file."""
         if self.name in MENDS:
             raise OSError("mended modules are not cached")
         return super().path_stats(path)

@@ -1,4 +1,4 @@
-"""AccaSim's state followed step by step, from one dispatch to the next."""
+"""Follows AccaSim's state from one dispatch to the next."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Mirror:
         self._started: list[tuple[Event, list[str]]] = []
         self._reasons: list[tuple[str, str]] = []
         self._status: dict[str, int] = {}
-        #: Whether a job that had a start waits again.
+        #: Whether a started job is waiting again.
         self._is_back = False
 
     # --- what has happened -----------------------------------------------------------------------
 
     def follow(self, now: int, jobs: list[Event]) -> list[str]:
-        """Take note of ends, starts that failed, and submits; return who can never run."""
+        """Record ends, failed starts, and submits; return the jobs that can never run."""
         allocated = self._manager.current_allocations
         self._follow_status()
         if self._started:
@@ -72,7 +72,7 @@ class Mirror:
         return self._follow_queue(jobs, now)
 
     def _follow_status(self) -> None:
-        """Take note of nodes switched off and on."""
+        """Record nodes switched off and on."""
         status = node_status(self._manager)
         if status != self._status:
             if self._status or not all(status.values()):
@@ -81,11 +81,11 @@ class Mirror:
             self._status = dict(status)
 
     def _check_starts(self) -> None:
-        """Look whether the last starts came about as they were decided."""
+        """Check whether the last starts took place as decided."""
         for job, nodes in self._started:
             row = self._row_of[job.id]
             if job.start_time is None:
-                # AccaSim refused it, or somebody took it out of the decision.
+                # AccaSim refused it, or other code removed it from the decision.
                 self._cluster.failed(row, self._cluster.now)
                 del self._running[job.id]
                 self._is_back = True
@@ -95,7 +95,7 @@ class Mirror:
         self._started.clear()
 
     def _follow_ends(self, now: int, allocated: Mapping[str, Any], jobs: Sequence[Event]) -> None:
-        """Take note of jobs that hold no nodes any more, in the order in which they ended."""
+        """Record jobs that no longer hold nodes, in the order in which they ended."""
         gone = [key for key in self._running if key not in allocated]
         if not gone:
             return
@@ -116,7 +116,7 @@ class Mirror:
                 self._catch_up(end)
 
     def _lose(self, row: int, job: Event, now: int, jobs: Sequence[Event]) -> None:
-        """Take note of a job that somebody took off its nodes before it had ended."""
+        """Record a job that other code removed from its nodes before its end."""
         if any(job is other for other in jobs):
             self._cluster.failed(row, now)
             self._is_back = True
@@ -126,7 +126,7 @@ class Mirror:
 
     def _catch_up(self, second: int) -> None:
         """
-        Ask about a second that has passed: AccaSim asks nobody while no job waits.
+        Call the dispatcher for a past second: AccaSim does not call it while no job waits.
 
         Some dispatchers learn from ends when they happen. There is nothing they could start.
         """
@@ -138,11 +138,11 @@ class Mirror:
         key = min(allocated.keys() - self._running.keys())
         return (
             f"job {key} runs, but was not started by {self._cluster.dispatcher.name}:"
-            " somebody else starts jobs in this simulation"
+            " other code starts jobs in this simulation"
         )
 
     def _follow_queue(self, jobs: Sequence[Event], now: int) -> list[str]:
-        """Bring the queue in line where it is not the old one with new jobs behind."""
+        """Update the queue if it is not the old one with new jobs at its end."""
         self._is_back = False
         queued = {job.id for job in jobs}
         for row, job in self._waiting.items():
@@ -176,23 +176,23 @@ class Mirror:
     # --- what follows ----------------------------------------------------------------------------
 
     def is_news(self, now: int) -> bool:
-        """Tell whether anything has happened that a dispatcher would be asked about."""
+        """Whether anything has happened for which a dispatcher would be called."""
         if self._waiting or self._cluster.dispatcher.acts_when_idle:
             return self._cluster.is_due(now)
         self._cluster.prepare(now)
         return False
 
     def postponed(self) -> list[Answer]:
-        """Return the answers that leave everybody waiting."""
+        """Return the answers that leave all jobs waiting."""
         return [*self._answers.values()]
 
     def decide(self, now: int) -> list[Answer]:
-        """Ask the dispatcher; return starts in its order, then who waits on in queue order."""
+        """Call the dispatcher; return starts in its order, then the other jobs in queue order."""
         decision = self._cluster.decide(now)
         wake = self._cluster.next_wake
         answers = [*self._start(decision, now), *self._answers.values()]
         if wake is not None and self._answers:
-            # AccaSim wakes up at the second that a postponed job names.
+            # AccaSim wakes up at the second given by a postponed job.
             answers[-1] = (wake, answers[-1][1], [])
         return answers
 
@@ -214,7 +214,7 @@ class Mirror:
         return answers
 
     def check_not_stuck(self, num_loaded: int) -> None:
-        """Raise DispatchError if jobs wait, nothing runs, and nothing is to come."""
+        """Raise DispatchError if jobs wait, nothing runs, and no submits are left."""
         if self._running or self._cluster.next_wake is not None or not self._waiting:
             return
         if not all(self._status.values()):
@@ -222,18 +222,18 @@ class Mirror:
         if num_loaded == len(self._waiting):
             first = next(iter(self._waiting.values()))
             raise DispatchError(
-                f"{self._cluster.dispatcher.name} leaves {len(self._waiting)} jobs waiting for"
-                f" ever (the first is job {first.id}): nothing runs, nothing will be"
+                f"{self._cluster.dispatcher.name} leaves {len(self._waiting)} jobs waiting forever"
+                f" (the first is job {first.id}): nothing runs, nothing will be"
                 " submitted, and nothing starts"
             )
 
     def take_reasons(self) -> list[tuple[str, str]]:
-        """Return who was rejected since the last call, and why."""
+        """Return the jobs rejected since the last call, and why."""
         reasons, self._reasons = self._reasons, []
         return reasons
 
     def _held(self, job: Event, row: int) -> Allocation:
-        """Return what a job holds on the nodes that AccaSim says it has."""
+        """Return what a job holds on its nodes according to AccaSim."""
         nodes, units = np.unique(
             [self._node_of[name] for name in job.assigned_nodes], return_counts=True
         )

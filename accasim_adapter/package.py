@@ -1,8 +1,8 @@
 """
-The one module that imports AccaSim. It has no types, so here it gets those we rely on.
+The one module that imports AccaSim. It has no types, so those that we rely on are declared here.
 
-AccaSim keeps one set of constants for a whole process. That is its business as long as a process
-runs one simulation; :mod:`accasim_adapter.processes` runs several, each in its own.
+AccaSim keeps one set of constants for a whole process, so a process can run only one simulation;
+:mod:`accasim_adapter.processes` runs several, each in its own process.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ VERSION = "1.1.3"
 
 class Event(Protocol):
     """
-    A job of AccaSim: what of it may be looked at, and when.
+    A job of AccaSim: the attributes that may be read, and when.
 
-    It also carries ``duration``, the truth, from the beginning. Nobody here reads it.
+    It also has the true ``duration`` from the beginning, which is never read here.
 
     Attributes
     ----------

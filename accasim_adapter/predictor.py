@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 class CpschedPredictor(Hooks):
     """
-    Sets ``expected_duration`` of jobs to what a predictor says, and lets it learn.
+    Sets ``expected_duration`` of jobs to the prediction, and lets the predictor learn.
 
     A job is predicted before the first dispatch that could start it, and its outcome is shown to
     the predictor once it has ended. AccaSim's own dispatchers then plan and sort with the
     prediction; a :class:`~accasim_adapter.dispatcher.CpschedDispatcher` finds all three of its
-    values, and what the user asked for, at the job.
+    values, and the requested time, in the job.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class CpschedPredictor(Hooks):
     def exec_before_dispatching(
         self, job_dict: Mapping[str, Event], queued_jobs: Sequence[str]
     ) -> None:
-        """Predict the jobs that are queued for the first time; others are not looked at."""
+        """Predict the jobs that are queued for the first time; others are ignored."""
         for job_id in queued_jobs:
             if job_id not in self._row_of:
                 self._predict(job_dict[job_id])
@@ -100,7 +100,7 @@ class CpschedPredictor(Hooks):
         to_dispatch_jobs: Sequence[tuple[int | None, str, Sequence[str]]],
         rejected_jobs: Sequence[str],
     ) -> None:
-        """Tell the predictor of starts and rejections."""
+        """Notify the predictor of starts and rejections."""
         now = self.event_mapper.current_time
         for _, job_id, nodes in to_dispatch_jobs:
             if nodes:
@@ -111,7 +111,7 @@ class CpschedPredictor(Hooks):
             self._row_of.pop(job_id, None)
 
     def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
-        """Show the predictor what became of jobs that have just ended."""
+        """Pass the outcomes of jobs that have just ended to the predictor."""
         now = self.event_mapper.current_time
         for job in removed_jobs:
             assert job.start_time is not None  # it has ended
@@ -129,7 +129,7 @@ class CpschedPredictor(Hooks):
             request = request_of(job, self._system)
             row = self._encoder.add(request, now)
         except InfeasibleRequestError:
-            # Whoever dispatches will reject it.
+            # The dispatcher will reject it.
             self._row_of[job.id] = -1
             return
         self._row_of[job.id] = row

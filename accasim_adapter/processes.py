@@ -1,8 +1,8 @@
 """
-Several simulations of AccaSim, each in a process of its own.
+Several simulations of AccaSim, each in its own process.
 
-AccaSim keeps one set of constants for a whole process, and clears it when a simulation ends: two
-at a time get each other's files and settings, and one that was broken off leaves its own behind.
+AccaSim keeps one set of constants for a whole process, and clears it when a simulation ends: two at
+a time would mix their files and settings, and an interrupted one leaves its own behind.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Task:
 
 def run(tasks: Sequence[Task], *, processes: int = 1) -> list[dict[str, str]]:
     """
-    Run simulations, so many at a time; each gets a new process.
+    Run simulations, several at a time; each gets a new process.
 
     Returns
     -------
@@ -64,12 +64,12 @@ def run(tasks: Sequence[Task], *, processes: int = 1) -> list[dict[str, str]]:
     Raises
     ------
     ConfigError
-        If ``processes`` is less than 1, or a dispatcher or an option is unknown. What a
-        simulation raises comes through.
+        If ``processes`` is less than 1, or a dispatcher or an option is unknown. Exceptions of a
+        simulation are passed on.
     """
     if processes < 1:
         raise ConfigError(f"is {processes}, must be 1 or more", key="processes")
-    # Not forked: a child would inherit AccaSim's constants, and threads of who calls.
+    # Not forked: a child would inherit AccaSim's constants and the caller's threads.
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context, max_tasks_per_child=1) as pool:
         return list(pool.map(_run, tasks))

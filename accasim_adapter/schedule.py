@@ -55,7 +55,7 @@ def read_schedule(
     start_time: int = 0,
 ) -> Run:
     """
-    Return what AccaSim wrote down as a run, which can be verified, compared and saved.
+    Return AccaSim's schedule as a run, which can be verified, compared and saved.
 
     The jobs are those of the file: submit, units, request, requested time and user are in it.
 
@@ -76,9 +76,9 @@ def read_schedule(
     Raises
     ------
     TraceError
-        If a line cannot be read, or names what the machine has not; names file and line.
+        If a line cannot be read, or names something that the machine lacks; names file and line.
     ConfigError
-        If the resources are not as many as in the file, or the zone is unknown.
+        If the number of resources differs from the file, or the zone is unknown.
     """
     path = Path(path)
     kinds = tuple(resources or system.resources)
@@ -108,7 +108,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _rank(row: _Row) -> tuple[int, str]:
-    """Order jobs of one second as logs number them."""
+    """Order jobs of the same second by their numbers in the log."""
     return (int(row.job) if row.job.isascii() and row.job.isdigit() else -1, row.job)
 
 
@@ -162,8 +162,8 @@ def _held(text: str, kinds: Sequence[str], place: Place) -> tuple[list[int], tup
         numbers = [int(number) if number else -1 for number in part.split(";")]
         if len(numbers) != len(kinds) + 1:
             raise ConfigError(
-                f"a unit in the file has {len(numbers) - 1} amounts, and {len(kinds)} are named"
-                f" ({', '.join(kinds)}); name those of the file, in its order",
+                f"a unit in the file has {len(numbers) - 1} amounts, but {len(kinds)} are named"
+                f" ({', '.join(kinds)}); name the file's kinds, in its order",
                 where=place.file,
                 key="resources",
             )
@@ -222,7 +222,7 @@ def _schedule(fitted: Fitted, rows: Sequence[_Row]) -> Schedule:
 
 
 def _segments(fitted: Fitted, rows: Sequence[_Row]) -> Segments:
-    """Return who held what, neighbouring nodes with as many units folded into runs."""
+    """Return what each job held, with neighbouring nodes of equal units merged into runs."""
     found: list[tuple[int, int, int, int, int, int]] = []
     for job, row in enumerate(rows):
         nodes, units = np.unique(np.array(row.nodes) - 1, return_counts=True)

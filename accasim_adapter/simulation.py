@@ -1,8 +1,8 @@
 """
 AccaSim's simulator on any log and machine that cpsched reads.
 
-AccaSim itself reads SWF and counts processors; this hands it the jobs of a workload as units with
-all they need, and a machine node by node.
+AccaSim itself reads SWF and counts processors; this gives it the jobs of a workload as units with
+all their resources, and a machine node by node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
 
-#: What a job has besides what every job of AccaSim has.
+#: Attributes of a job beyond those of every AccaSim job.
 _ATTRIBUTES = ("core", "expected_duration")
 _OPTIONAL = ("queue", "user_id", "group_id", "executable", "status")
 
@@ -59,7 +59,7 @@ def simulator(
     dispatcher
         AccaSim's own, or a :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
     out
-        Folder for AccaSim's files; made if need be.
+        Folder for AccaSim's files; created if necessary.
     additional_data
         Objects of AccaSim's ``AdditionalData``.
     start_time
@@ -70,8 +70,8 @@ def simulator(
     Raises
     ------
     ConfigError
-        If a job asks for what AccaSim cannot say: bounds on nodes, certain nodes, consecutive or
-        exclusive ones, an even split, or something on every node it touches.
+        If a job asks for what AccaSim cannot express: bounds on nodes, certain nodes, consecutive
+        or exclusive ones, an even split, or something on every node it touches.
     """
     if not isinstance(workload, Fitted):
         if system is None:
@@ -84,7 +84,7 @@ def simulator(
         manager,
         job_attrs=[
             *(AttributeType(name, int) for name in _ATTRIBUTES),
-            # Only where there is any: AccaSim's writer fails on None.
+            # Only if there is one: AccaSim's writer fails on None.
             *(AttributeType("mem", int) for kind in workload.system.resources if kind == "mem"),
             *(AttributeType(name, optional=True) for name in _OPTIONAL),
         ],
@@ -105,7 +105,9 @@ def simulator(
 
 
 class _WorkloadReader(Reader):  # type: ignore[misc]
-    """Hands the jobs of a workload to AccaSim one by one; it holds the truth, as its reader."""
+    """
+    Passes the jobs of a workload to AccaSim one by one; like any reader it knows the true runtimes.
+    """
 
     def __init__(self, factory: Any, fitted: Fitted, start_time: int) -> None:
         Reader.__init__(self, factory)
@@ -169,4 +171,6 @@ def _check_can_be_said(fitted: Fitted) -> None:
         wants = np.flatnonzero(rows & can_run)
         if len(wants):
             job = jobs.job_id[wants[0]]
-            raise ConfigError(f"job {job} wants {what}, which AccaSim cannot say", where=jobs.title)
+            raise ConfigError(
+                f"job {job} asks for {what}, which AccaSim cannot express", where=jobs.title
+            )

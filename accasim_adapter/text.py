@@ -1,8 +1,8 @@
 """
 The lines of AccaSim's files, as it writes them with its default settings.
 
-Times are dates in UTC. AccaSim writes the local time of its process, in which an hour is missing
-or doubled twice a year where clocks are changed; with ``TZ=UTC`` both are the same.
+Times are dates in UTC. AccaSim writes the local time of its process, in which an hour is missing or
+doubled when clocks change; with ``TZ=UTC`` both are the same.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 SCHEDULE_PREFIX, PRETTY_PREFIX, STATISTICS_PREFIX = "sched-", "pprint-", "stats-"
-# AccaSim's format pads the last column to 20, but its nodes do not let themselves be padded.
+# AccaSim's format pads the last column to 20, but its list of nodes cannot be padded.
 _PRETTY = "{:>5} {:>15} {:^19} {:^19} {:>8} {:>8} {:>8} {:>5} {:>4} {:>10} {}\n"
 _COLUMNS = (
     "n", "job_id", "start_time", "end_time", "wtime", "rtime", "slowdown", "nodes", "core", "mem",
     "assigned_nodes",
 )  # fmt: skip
-#: What AccaSim's own parser takes for text.
+#: Characters that AccaSim's own parser accepts as text.
 _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
-#: What it writes where a job names no memory.
+#: What it writes for a job without memory.
 UNKNOWN = "NA"
 
 
@@ -46,7 +46,7 @@ def pretty_header() -> str:
 
 class JobLine(NamedTuple):
     """
-    A job that ran and ended, as AccaSim's files tell of it.
+    A job that ran and ended, as in AccaSim's files.
 
     Attributes
     ----------

@@ -18,14 +18,14 @@ class ScheduleWriter(Hooks):
     """
     Writes the ``sched-`` file of a simulation as jobs end, and perhaps the ``pprint-`` file.
 
-    AccaSim forks a process from a thread for it and looks every attribute's type up by name for
-    every job; on systems that do not fork, its processes know nothing of its settings. Turn its own
-    output off: ``Simulator(..., scheduling_output=False, additional_data=[ScheduleWriter(path)])``.
+    AccaSim forks a process from a thread for this, and looks up the type of every attribute by name
+    for every job; on systems without fork, its processes lack its settings. Turn its own output
+    off: ``Simulator(..., scheduling_output=False, additional_data=[ScheduleWriter(path)])``.
 
     Parameters
     ----------
     path
-        The ``sched-`` file; replaced if it exists, its folder made if need be.
+        The ``sched-`` file; replaced if it exists; its folder is created if necessary.
     pretty
         The ``pprint-`` file; none by default.
     """

@@ -122,9 +122,9 @@ def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = 
     Parameters
     ----------
     order
-        Positions in ``view.waiting``, those to be looked at first in front; who is left out waits.
+        Positions in ``view.waiting``, in the order of trial; jobs left out wait.
     allocator
-        Who chooses nodes, see :func:`make_allocator`.
+        Chooses the nodes, see :func:`make_allocator`.
     stop
         Whether to stop at the first job that does not fit; otherwise it is skipped.
     """

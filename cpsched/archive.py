@@ -46,7 +46,7 @@ def read_arrays(
             if size > most:
                 raise ValueError(f"it holds {size:,} bytes, more than the {most:,} expected")
             opened.seek(0)
-            # np.load leaves a file open when it does not understand it.
+            # np.load leaves a file open if it cannot read it.
             with np.load(opened, allow_pickle=False) as file:
                 return {name: file[name] for name in (file.files if only is None else only)}
         except OSError:

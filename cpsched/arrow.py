@@ -70,7 +70,7 @@ def strings(texts: Sequence[str | None]) -> pa.Array:
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, sizes), np.int64, len(texts)), out=offsets[1:])  # type: ignore[arg-type]
     if offsets[-1] >= 2**31:
-        raise ValueError("a column of texts may hold 2 GB")
+        raise ValueError("a text column may hold at most 2 GB")
     return pa.StringArray.from_buffers(
         len(texts),
         pa.py_buffer(offsets.astype(np.int32)),

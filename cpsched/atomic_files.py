@@ -52,8 +52,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     Give a file to write, which takes its real name when the block ends without an error.
 
-    Until then it lies beside that, under a name that nobody else uses; the end of the name is the
-    same, which may say its format.
+    Until then it is beside its final place, under a unique name with the same ending, which may
+    determine the format.
     """
     partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
     try:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _SEED = 42
 #: Shares of the log after which the future is changed, or the state saved.
 _POSITIONS = (0.1, 0.5, 0.8)
-#: Of so many decisions one is explained.
+#: One of this many decisions is explained.
 _EXPLAINED = 10
 
 
@@ -144,7 +144,7 @@ def check_leaves_its_input_alone(make: Maker) -> None:
 
 
 def check_survives_saving(make: Maker) -> None:
-    """What ``state`` gives goes through a file and back, and decisions go on as without it."""
+    """The output of ``state`` is saved to a file and restored, and decisions continue unchanged."""
     fitted = sample()
     whole = _Simulation(make(), fitted)
     whole.run()
@@ -161,10 +161,11 @@ def check_survives_saving(make: Maker) -> None:
 
 def check_describes_itself(make: Maker) -> None:
     """
-    What it says of its decisions fits the views, changes nothing, and explains every wait.
+    Its statements about decisions are consistent with the views, change nothing, and explain every
+    wait.
 
-    Its order and the jobs it considers wait, each named once; reservations are of jobs that go on
-    waiting, are not in the past, and name nodes of the machine.
+    Its order and its considered jobs contain only waiting jobs, each once; reservations are for
+    jobs that keep waiting, are not in the past, and name nodes of the machine.
     """
     plain, asked = make(), make()
     simulation = _Simulation(_Asked(asked), sample())
@@ -200,7 +201,7 @@ def check_keeps_promises(make: Maker) -> None:
     for job, planned in promises.planned.items():
         require(
             start[job] <= planned,
-            f"job {job} was promised second {planned} and starts at {start[job]}",
+            f"job {job} was planned for second {planned} and starts at {start[job]}",
         )
 
 
@@ -368,7 +369,9 @@ def through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             checkpoint.write(path, "check", {"saved": state})
         except (TypeError, ValueError) as error:
-            raise CheckError(f"state holds what is no array, number or string: {error}") from error
+            raise CheckError(
+                f"the state holds something that is not an array, number or string: {error}"
+            ) from error
         saved: Mapping[str, Any] = checkpoint.read(path, "check").get("saved", {})
         return saved
 

@@ -1,9 +1,9 @@
 """
 CP-SAT, and the only module that imports OR-tools: limits, seeds, statuses, traps.
 
-OR-tools is imported when the first model is made, so that who needs no solver does not pay for
-it. Every solve runs on one worker with a fixed seed and a limit in *deterministic* time, so the
-same model gives the same answer on a loaded machine too (same versions, same platform).
+OR-tools is imported when the first model is made, so its import costs nothing without a solver.
+Every solve runs on one worker with a fixed seed and a limit in *deterministic* time, so the same
+model gives the same answer on a loaded machine too (same versions, same platform).
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ MOST = 2**62
 
 
 class Status(Enum):
-    """What a solve came to; anything else is an error of whoever built the model."""
+    """The outcome of a solve; any other status is an error in the model."""
 
     OPTIMAL = "optimal"
     """The best solution there is, proven."""
     FEASIBLE = "feasible"
     """A solution; the limit came before the proof."""
     INFEASIBLE = "infeasible"
-    """There is no solution, proven."""
+    """Proven to have no solution."""
     UNKNOWN = "unknown"
     """No solution before the limit."""
 
@@ -61,23 +61,24 @@ class Status(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """
-    How long a solve may take, and how it goes about it.
+    Limits and settings of a solve.
 
     Attributes
     ----------
     deterministic
         Deterministic time; a unit is some seconds of work, the same on every run.
     wall
-        A net in seconds of wall time; a solve it ends may not be repeatable. None: no net.
+        Safety limit in seconds of wall time; a solve that it stops may not be repeatable. None: no
+        limit.
     seed
         For the solver's random choices.
     presolve
         Whether the solver simplifies the model first.
     probe
-        Whether it simplifies it thoroughly: probes, looks for symmetry, and begins again until
-        nothing changes. All of that counts as deterministic time, and may take all there is.
+        Whether it simplifies thoroughly: with probing, symmetry detection, and repetition until
+        nothing changes. This counts as deterministic time, and may use all of it.
     relax
-        Whether all constraints enter the linear relaxation, and not only those that usually pay.
+        Whether all constraints enter the linear relaxation, and not only those that usually help.
     fixed_search
         Whether it follows the model's decision strategies only.
     """
@@ -131,7 +132,7 @@ class Solved:
 
 
 class HasModel:
-    """What holds a model, for a look at it."""
+    """An object with a model, for inspection."""
 
     __slots__ = ()
     model: CpModel
@@ -232,7 +233,7 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
     Raises
     ------
     DispatchError
-        If CP-SAT calls the model invalid, or answers anything that is no status of a solve.
+        If CP-SAT calls the model invalid, or returns anything other than a status of a solve.
     """
     from ortools.sat.python import cp_model
 
@@ -298,7 +299,7 @@ def _set(solver: CpSolver, limits: Limits) -> None:
         parameters.max_presolve_iterations = 1
     if limits.relax:
         parameters.linearization_level = 2
-    # Whoever embeds us keeps their own handling of ctrl-C.
+    # Embedding programs keep their own handling of Ctrl-C.
     parameters.catch_sigint_signal = False
     if limits.fixed_search:
         from ortools.sat.python import cp_model

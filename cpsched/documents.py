@@ -15,8 +15,8 @@ def read_json(text: str | bytes) -> Any:
     ------
     ValueError
         If it is not valid JSON, is nested too deeply, holds a number too long to read, or text
-        that cannot be written as UTF-8 (half of a surrogate pair); the message fits behind the
-        name of a file.
+        that cannot be written as UTF-8 (half of a surrogate pair); the message can follow a file
+        name.
     """
     try:
         content = json.loads(text)

@@ -1,11 +1,11 @@
 """
-Everything cpsched raises on purpose.
+The exceptions of cpsched.
 
 ::
 
     CpschedError
     |-- TraceError (ValueError)              a job log that cannot be read
-    |-- ConfigError (ValueError)             a system, study or option that makes no sense
+    |-- ConfigError (ValueError)             an invalid system, study or option
     |   `-- UnknownNameError                 a dispatcher, predictor, ... that is not registered
     |-- InfeasibleRequestError (ValueError)  a job no node set of the system can ever hold
     |-- DispatchError (RuntimeError)         a decision that breaks an invariant of the system
@@ -45,7 +45,7 @@ class TraceError(CpschedError, ValueError):
     Parameters
     ----------
     message
-        What is wrong and what would be right.
+        What is wrong and what is expected.
     file, line, field, value
         Where it was found; ``line`` counts from 1. Unknown parts are left out of the message.
     """
@@ -76,12 +76,12 @@ class TraceError(CpschedError, ValueError):
 
 class ConfigError(CpschedError, ValueError):
     """
-    A system file, study or option that makes no sense; names the place and the key.
+    An invalid system file, study or option; names the place and the key.
 
     Parameters
     ----------
     message
-        What is wrong and what would be right.
+        What is wrong and what is expected.
     where, line, key
         The file, the line in it (from 1 on), and the key. Unknown parts are left out.
     """
@@ -185,7 +185,7 @@ def check_range(name: str, value: float, least: float, most: float) -> None:
 
 def check_least(name: str, value: float | None, least: int, word: str = "") -> None:
     """
-    Check an option; None passes, which whoever sets the option writes as ``word``.
+    Check an option; None passes, which is written as ``word`` in the option.
 
     Raises
     ------
@@ -220,4 +220,4 @@ def taking_up(what: str) -> Iterator[None]:
         if isinstance(error, RunError):
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise RunError(f"the saved state of {what} cannot be taken up: {reason:.200}") from error
+        raise RunError(f"the saved state of {what} cannot be restored: {reason:.200}") from error

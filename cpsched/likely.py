@@ -288,7 +288,7 @@ class RuntimeHistory:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self.forget()
         running = np.asarray(state["running"]).tolist()
         self._running = {int(handle): tuple(known) for handle, *known in running}

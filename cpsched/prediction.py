@@ -262,7 +262,7 @@ class RuntimePredictor(RemembersArguments, ABC):
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave, in a predictor made and reset like that one."""
+        """Restore what :meth:`state` returned, in a predictor made and reset like that one."""
 
 
 def listens(predictor: RuntimePredictor, hook: str) -> bool:

@@ -244,7 +244,7 @@ class ExpectedWait(_WithDemand):
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
             raise ConfigError(
-                "a job is in no queue, and priority 'expected-wait' needs an expected wait for"
+                "a job has no queue, but priority 'expected-wait' needs an expected wait for"
                 " it: set default_expected_wait",
                 where=f"system {self.system.name}",
             )

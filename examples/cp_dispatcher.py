@@ -10,7 +10,7 @@ from cpsched.dispatch.pooled import given_back, pooled_demand
 
 
 class CoreSeconds(Objective):
-    """The wait of each job over what it takes: small jobs are the dearest to keep waiting."""
+    """The wait of each job divided by its size: waits of small jobs cost most."""
 
     name = "core-seconds"
 

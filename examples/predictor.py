@@ -20,7 +20,7 @@ from predictors.training import save, train
 
 
 class UserMean(RuntimePredictor):
-    """The mean runtime of the user's jobs so far; what was asked for where there are none."""
+    """The mean runtime of the user's jobs so far; the requested time if there are none."""
 
     name = "user-mean"
 

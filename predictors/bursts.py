@@ -277,7 +277,7 @@ class BurstFeatures(Features):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave; nothing waits or runs then."""
+        """Restore what :meth:`state` returned; nothing waits or runs then."""
         super().restore(state)
         self._likely_runtimes.restore(state["likely"])
         self._recent_users = _load(state["recent_users"])

@@ -152,7 +152,7 @@ class Classes(Learned):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self._calibration.restore(state["lines"])
         self._calibrated_with = int(state["calibrated_with"])

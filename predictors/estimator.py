@@ -64,7 +64,7 @@ def from_estimator(
     """
     kind = type(estimator).__name__
     if isinstance(estimator, type):
-        raise ConfigError(f"is the class {estimator.__name__}, must be made: "
+        raise ConfigError(f"is the class {estimator.__name__}, must be an instance: "
                           f"{estimator.__name__}()", key="estimator")  # fmt: skip
     classifies = callable(getattr(estimator, "predict_proba", None))
     for method in ("fit", "predict_proba" if classifies else "predict"):

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 ReplaySystem = Annotated[
     str | None,
-    typer.Option("--system", help="Take jobs as this system does (cpsched list systems)."),
+    typer.Option("--system", help="Map the jobs onto this system (cpsched list systems)."),
 ]
 ReplayDispatcher = Annotated[
     str | None,
     typer.Option(
-        "--dispatcher", "-d", help="Simulate the starts with it, instead of the log's own."
+        "--dispatcher",
+        "-d",
+        help="Simulate start times with this dispatcher instead of using those of the log.",
     ),
 ]
 #: Judged where the command line names none.
@@ -62,22 +64,24 @@ def evaluate_command(
     ] = None,
     plots: Annotated[
         Path | None,
-        typer.Option("--plots", help="Folder for figures, SVG and PNG; made if it is not there."),
+        typer.Option("--plots", help="Folder for figures, SVG and PNG; created if missing."),
     ] = None,
     overwrite: Overwrite = False,
     warmup: Annotated[
-        float, typer.Option(help="Share of the jobs, the first, that is not scored.")
+        float, typer.Option(help="Share of the jobs at the start that are not scored.")
     ] = 0.1,
     min_runtime: Annotated[
         int,
-        typer.Option(min=0, help="Leave out jobs that ran for less, as if never submitted."),
+        typer.Option(
+            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
+        ),
     ] = 0,
     *,
     log: Log,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Predict every job of a log with what was known at its submit, and print the errors."""
+    """Predict every job of a log from what was known at its submit time, and print the errors."""
     from cpsched.spec import Spec, build
     from predictors.evaluation import evaluate
 

@@ -179,7 +179,7 @@ class Features:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave; nothing waits or runs then."""
+        """Restore what :meth:`state` returned; nothing waits or runs then."""
         self._history.restore(state["history"])
         self._alike.load(state["alike"])
         self._same_cores.load(state["same_cores"])

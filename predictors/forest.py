@@ -82,12 +82,12 @@ class Forest:
     @classmethod
     def restore(cls, state: Mapping[str, Any], num_features: int) -> Forest:
         """
-        Take up what :meth:`state` gave.
+        Restore what :meth:`state` returned.
 
         Raises
         ------
         ValueError
-            If the arrays are no forest over so many features.
+            If the arrays are not a forest over so many features.
         """
         root = np.ascontiguousarray(state["root"], dtype=np.int64)
         columns: dict[str, Any] = {
@@ -112,7 +112,9 @@ class Forest:
             and not bool(np.isnan(self.threshold).any())
         )
         if not sound:
-            raise ValueError(f"the arrays of its trees are no forest over {num_features} features")
+            raise ValueError(
+                f"the arrays of its trees are not a forest over {num_features} features"
+            )
 
 
 class ForestSet(NamedTuple):

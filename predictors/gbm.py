@@ -215,7 +215,7 @@ class GbmQuantile(Gbm):
         return {**super().state(), "plan": self._plan.offset}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self._plan.offset = float(state["plan"])
 

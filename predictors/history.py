@@ -112,7 +112,7 @@ class History:
         return {str(index): recent.dump() for index, recent in enumerate(self._maps)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         for index, recent in enumerate(self._maps):
             recent.load(state[str(index)])
 

@@ -80,7 +80,7 @@ class LikelyRuntimes:
         return {"history": self._history.state(), "numbers": json.dumps(list(self._users.items()))}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._history.restore(state["history"])
         self._users = OrderedDict((str(user), int(n)) for user, n in json.loads(state["numbers"]))
 
@@ -163,5 +163,5 @@ class JobsAlike(RuntimePredictor):
         return self._likely_runtimes.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._likely_runtimes.restore(state)

@@ -64,7 +64,7 @@ class Last(RuntimePredictor):
         return {"recent": self._recent.dump()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._recent.load(state["recent"])
 
 

@@ -128,7 +128,7 @@ class Learned(RuntimePredictor):
         if not refit > 0:
             raise ValueError(f"refit is {refit} days, must be more than 0")
         if frozen and model is None:
-            raise ValueError("frozen needs a model to stay with")
+            raise ValueError("frozen needs a trained model")
         self._frozen, self._refit, self._start = frozen, int(refit * _DAY), start
         #: Options a model is made for, and what they are here.
         self._made_for = {"prefix": prefix}
@@ -213,7 +213,7 @@ class Learned(RuntimePredictor):
             trained = warm.options.get(name, _DEFAULTS[name])
             if trained != value:
                 raise ConfigError(
-                    f"was trained with {name}={trained}, and is to be used with {name}={value}:"
+                    f"was trained with {name}={trained}, but is used with {name}={value}:"
                     f" add {name}={trained}",
                     where=warm.path,
                 )
@@ -376,7 +376,7 @@ class Learned(RuntimePredictor):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._features.restore(state["features"])
         self._window.restore(state["window"])
         self._bound.offset, self._cold.offset = (float(value) for value in state["bound"])

@@ -167,7 +167,7 @@ class Linear(Learned):
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         arrays = np.array(state["arrays"], dtype=np.float64)
         if arrays.shape != (3, self._size) or not np.isfinite(arrays).all():

@@ -220,7 +220,8 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
 def _check(path: Path, header: Mapping[str, Any], predictor: str, features: Sequence[str]) -> None:
     if header.get("format") != FORMAT:
         raise ConfigError(
-            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train anew",
+            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train it"
+            " again",
             where=path,
         )
     if header.get("predictor") != predictor:

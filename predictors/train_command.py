@@ -41,7 +41,7 @@ def train_command(
         typer.Option(
             "--predictor",
             "-p",
-            help="NAME:KEY=VALUE,..., or a model file to go on from.",
+            help="NAME:KEY=VALUE,..., or a model file to continue from.",
             callback=with_models,
         ),
     ] = "gbm-log",

@@ -51,7 +51,7 @@ def learner(spec: str) -> Learned:
     if not isinstance(made, Learned):
         raise ConfigError(
             f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-ratio, gbm-quantile,"
-            " gbm-classes, stack and linear have",
+            " gbm-classes, stack and linear do",
             key="--predictor",
         )
     if made.frozen:

@@ -32,13 +32,13 @@ def unmapped(workload: Workload) -> Fitted:
     if missing.any():
         job = workload.job_id[np.argmax(missing)]
         raise ConfigError(
-            f"job {job} names no requested time ({missing.sum():,} of {len(workload):,} do not);"
-            " name a --system that has a default for them",
+            f"job {job} has no requested time ({missing.sum():,} of {len(workload):,} have none);"
+            " give a --system with a default for them",
             where=workload.title,
         )
     if (workload.recorded_start == MISSING).all():
         raise ConfigError(
-            "the log does not know when jobs started; name a --system to simulate them on",
+            "the log does not record when jobs started; give a --system to simulate them on",
             where=workload.title,
         )
     # Every unit counts, so that the number of processors of such a job is its cores.

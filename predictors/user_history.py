@@ -78,7 +78,7 @@ class UserHistory(RuntimePredictor):
         return {"used": np.array(self._used, dtype=np.int64), "history": self._history.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._used = state["used"].tolist()
         self._history.restore(state["history"])
 

@@ -210,7 +210,7 @@ class Codes:
         return {"next": self._next, "codes": json.dumps(list(self._codes.items()))}
 
     def restore(self, state: Any) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._next = int(state["next"])
         self._codes = OrderedDict((text, int(code)) for text, code in json.loads(state["codes"]))
 

@@ -114,7 +114,7 @@ class Window:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """
-        Take up what :meth:`state` gave; of a window of another size, the newest jobs.
+        Restore what :meth:`state` returned; of a window of another size, the newest jobs.
 
         Raises
         ------

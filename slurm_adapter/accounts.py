@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-#: Other names of columns, in lower case.
+#: Alternative names of columns, in lower case.
 _ALIASES = {
     "fairshare": "share",
     "shares": "share",
@@ -48,18 +48,20 @@ _NO_VALUE = ("", "(null)", "N/A", "-1", "4294967295")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of such a table: columns by name in lower case; ``indent`` is that of the account."""
+    """
+    A line of such a table: columns by name in lower case; ``indent`` is the account's indentation.
+    """
 
     values: dict[str, Value]
     indent: int
 
     def text(self, key: str) -> str:
-        """Return a column, '' where it is empty or not there."""
+        """Return a column, '' if it is empty or missing."""
         value = self.values.get(key)
         return "" if value is None or value.text in _NO_VALUE else value.text
 
     def read(self, key: str, reader: Callable[[str], object], default: object) -> object:
-        """Return what a reader makes of a column."""
+        """Return a column as converted by a reader."""
         return self.values[key].read(reader) if self.text(key) else default
 
 
@@ -102,7 +104,7 @@ def read_qos(path: Path) -> dict[str, Qos]:
     Raises
     ------
     ConfigError
-        If it is not such a table, or a value makes no sense; names file, line and column.
+        If it is not such a table, or a value is invalid; names file, line and column.
     """
     found: dict[str, Qos] = {}
     for row in read_table(path, "Name"):
@@ -119,7 +121,7 @@ def read_qos(path: Path) -> dict[str, Qos]:
             preempt_exempt=exempt if isinstance(exempt, int) else None,
             flags=frozenset(_names(row, "flags")),
         )
-    # Of QOS that are no longer there Slurm may still name the number.
+    # Slurm may still give the number of a QOS that no longer exists.
     return {
         name: replace(one, preempt=tuple(other for other in one.preempt if other in found))
         for name, one in found.items()
@@ -131,12 +133,13 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
     Return the associations of ``sacctmgr -P show assoc``, and whether the tree is known.
 
     The accounts above are those of a column ParentName, or follow from the indentation that
-    ``sacctmgr show assoc tree`` prints; without either all accounts are taken to be below the root.
+    ``sacctmgr show assoc tree`` prints; without either, all accounts are assumed to be below the
+    root.
 
     Raises
     ------
     ConfigError
-        If it is not such a table, or a value makes no sense; names file, line and column.
+        If it is not such a table, or a value is invalid; names file, line and column.
     """
     rows = list(read_table(path, "Account"))
     named = any("parentname" in row.values for row in rows)
@@ -158,7 +161,7 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
         key = (account, user, row.text("partition"))
         if key in seen:
             raise row.values["account"].error(
-                "is there already: this must be the output for one cluster (cluster=NAME)"
+                "is given twice: this must be the output for one cluster (cluster=NAME)"
             )
         seen.add(key)
         found.append(

@@ -1,4 +1,4 @@
-"""``cpsched slurm``: what a site's own files say, and how closely it is reproduced."""
+"""``cpsched slurm``: a site's own files, and how closely the site is reproduced."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _file(text: str) -> typer.models.OptionInfo:
 
 def import_command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the two files.")],
-    conf: Annotated[Path | None, _file("slurm.conf; what it includes is read, too.")] = None,
+    conf: Annotated[Path | None, _file("slurm.conf; included files are read, too.")] = None,
     scontrol: Annotated[
         list[Path] | None,
         _file(
@@ -65,17 +65,17 @@ def import_command(
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
     sshare: Annotated[
-        Path | None, _file("Output of sshare -l -a -P, for the usage at the beginning.")
+        Path | None, _file("Output of sshare -l -a -P, for the initial usage.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What to call it. [ClusterName]")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the system. [ClusterName]")] = None,
     log: Annotated[
         Path | None,
-        _file("Output of sacct, to count the jobs touched by what is not modelled."),
+        _file("Output of sacct, to count the jobs affected by what is not modelled."),
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a system file and a policy file of a site's Slurm configuration."""
+    """Make a system file and a policy file from a site's Slurm configuration."""
     from cpsched.cli.report import say
     from slurm_adapter.importer import Files, read_site
     from slurm_adapter.unmodelled import Touched, count, of_jobs
@@ -137,7 +137,7 @@ def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any
 
 
 def _read(site: Site) -> str:
-    """Say what was read."""
+    """Print what was read."""
     from cpsched.cli.report import totals
 
     policy = site.policy
@@ -183,14 +183,14 @@ def _not_modelled(touched: Touched) -> str:
 
 
 def _share(gap: Gap, part: int, whole: int) -> float | None:
-    """Return a share in per cent; None where a log does not tell."""
+    """Return a share in percent; None if the log does not show it."""
     return None if gap.touches is None or not whole else 100 * part / whole
 
 
 def _notes(site: Site, touched: Touched) -> Iterator[str]:
     if touched.jobs:
         hours = f"{touched.core_seconds / 3600:,.0f} core-hours"
-        dash = "; -: a log does not tell" if touched.gaps else ""
+        dash = "; -: not shown by a log" if touched.gaps else ""
         yield f"the log has {counted(touched.jobs, 'line')} of jobs and attempts with {hours}{dash}"
     if touched.bad:
         yield f"{counted(touched.bad, 'line')} of the log cannot be read"

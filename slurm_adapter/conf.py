@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _INCLUDE = re.compile(r"(?i)include\s+(\S.*)")
-#: Files that include each other stop here.
+#: Limit for files that include each other.
 _MOST_LEVELS = 16
-#: Keys that a line may begin with and what it describes.
+#: Keys that a line may begin with, and what it describes.
 _TABLES = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "SlurmctldHost", "FrontendName")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and where it is."""
+    """A value and its place in a file."""
 
     text: str
     key: str
@@ -41,12 +41,14 @@ class Value:
     line: int | None = None
 
     def error(self, message: str) -> ConfigError:
-        """Return the error that says what is wrong with it."""
+        """Return an error about it."""
         shown = self.text if len(self.text) <= 60 else self.text[:57] + "..."
         return ConfigError(f"{shown!r} {message}", where=self.where, line=self.line, key=self.key)
 
     def read(self, reader: Callable[[str], T]) -> T:
-        """Return what a reader makes of the text; its ValueError becomes an error of this place."""
+        """
+        Return the text as converted by a reader; its ValueError becomes an error with this place.
+        """
         try:
             return reader(self.text)
         except ValueError as error:
@@ -56,7 +58,7 @@ class Value:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    A line that describes nodes, a partition or the like.
+    A line that describes nodes, a partition or similar.
 
     Attributes
     ----------
@@ -70,7 +72,7 @@ class Entry:
     values: Mapping[str, Value] = field(default_factory=dict)
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a value, or the default where there is none or it is ``(null)``."""
+        """Return a value, or the default if it is missing or ``(null)``."""
         value = self.values.get(key.lower())
         return default if value is None or value.text in ("(null)", "N/A", "") else value.text
 
@@ -81,7 +83,7 @@ class Entry:
         return self.values[key.lower()].read(_number)
 
     def flag(self, key: str) -> bool:
-        """Tell whether a value is YES."""
+        """Whether a value is YES."""
         return self.text(key).upper() in ("YES", "TRUE", "1", "ON")
 
     def hosts(self, key: str | None = None) -> tuple[str, ...]:
@@ -93,18 +95,18 @@ class Entry:
 @dataclass(slots=True)
 class Conf:
     """
-    What a site's configuration says, from whatever files.
+    A site's configuration, from any of the supported files.
 
     Attributes
     ----------
     where
         The file.
     parameters
-        By name in lower case; of those given twice the last.
+        By name in lower case; if given twice, the last one.
     nodes, partitions, node_sets, down_nodes
         Lines in their order, defaults filled in.
     reservations
-        As ``scontrol show reservation`` has them; no file does.
+        From ``scontrol show reservation``; no file has them.
     """
 
     where: str
@@ -116,12 +118,12 @@ class Conf:
     reservations: list[Entry] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return a parameter, or the default where there is none or it is ``(null)``."""
+        """Return a parameter, or the default if it is missing or ``(null)``."""
         value = self.parameters.get(name.lower())
         return default if value is None or value.text in ("(null)", "N/A", "") else value.text
 
     def words(self, name: str) -> list[str]:
-        """Return the words of a parameter, which have commas between them."""
+        """Return the comma-separated words of a parameter."""
         return [word.strip() for word in self.text(name).split(",") if word.strip()]
 
 
@@ -132,7 +134,7 @@ def hosts(value: Value) -> tuple[str, ...]:
 
 def read_conf(path: Path) -> Conf:
     """
-    Return what a ``slurm.conf`` says.
+    Read a ``slurm.conf``.
 
     Raises
     ------
@@ -215,17 +217,17 @@ def _included(path: Path, value: Value) -> list[Path]:
 
 def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str, tuple[str, ...]]:
     """
-    Return the nodes of every partition, in no order.
+    Return the nodes of every partition, unordered.
 
     Parameters
     ----------
     known
-        Features by node, for sets of nodes that have one.
+        Features by node, for node sets defined by a feature.
 
     Raises
     ------
     ConfigError
-        If a partition has a node or a set that there is not.
+        If a partition has an unknown node or node set.
     """
     sets: dict[str, tuple[str, ...]] = {}
     for entry in conf.node_sets:
@@ -251,7 +253,7 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
             )
         twice = next((name for name in names if name in found), None)
         if twice is not None:
-            raise entry.name.error(f"partition {twice!r} is on another line, too")
+            raise entry.name.error(f"partition {twice!r} is also on another line")
         found |= {name: tuple(dict.fromkeys(nodes)) for name in names}
     return found
 

@@ -1,8 +1,8 @@
 """
 Generic resources of nodes: ``Gres=gpu:a100:4,nvme:2`` of slurm.conf, and ``gres.conf``.
 
-A node has what slurm.conf says; gres.conf(5) adds the types, and says what the devices are
-(``File=/dev/nvidia[0-3]``, of which there is one each).
+slurm.conf says what a node has; gres.conf(5) adds the types and the devices
+(``File=/dev/nvidia[0-3]``, one per file).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Gres:
     Attributes
     ----------
     name, type
-        ``gpu`` and ``a100``; ``type`` is '' where none is said.
+        ``gpu`` and ``a100``; ``type`` is '' if none is given.
     count
         How many.
     consumed
@@ -98,7 +98,7 @@ def read_gres_conf(path: Path) -> list[Entry]:
 
 
 def types_by_node(entries: Iterable[Entry]) -> dict[str, list[Gres]]:
-    """Return what gres.conf says of each node; of all nodes under ''."""
+    """Return what gres.conf says about each node; entries for all nodes are under ''."""
     found: dict[str, list[Gres]] = {}
     for entry in entries:
         gres = Gres(entry.name.text, entry.text("Type"), _count(entry))
@@ -116,7 +116,7 @@ def _count(entry: Entry) -> int:
 
 
 def with_types(listed: Sequence[Gres], said: Mapping[str, list[Gres]], node: str) -> list[Gres]:
-    """Return a node's resources, with the types of gres.conf where slurm.conf has none."""
+    """Return a node's resources, with types from gres.conf if slurm.conf has none."""
     found: list[Gres] = []
     for gres in listed:
         typed = [

@@ -1,4 +1,4 @@
-"""From a site's files to a system file and a policy file, with what is not in them."""
+"""From a site's files to a system file and a policy file, with a list of what is not modelled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slurm_adapter.conf import Conf
     from slurm_adapter.unmodelled import Job
 
-#: Parameters that change no schedule here: where things are, who may do what, how daemons talk.
+#: Parameters that change no schedule here: paths, permissions, communication between daemons.
 _NO_EFFECT = re.compile(
     r"(?i)(slurm|accounting|auth|cred|job(comp|acct|container|fileappend|defaults)"
     r"|acctgather|log|task|proctrack|switch|mpi|state|mail|launch|health|ext?sensors|power"
@@ -48,7 +48,7 @@ _NO_EFFECT = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class Files:
     """
-    Where a site is described; one of ``conf`` and ``scontrol``.
+    The files that describe a site; one of ``conf`` and ``scontrol``.
 
     Attributes
     ----------
@@ -74,18 +74,18 @@ class Files:
 @dataclass(frozen=True, kw_only=True)
 class Site:
     """
-    A site that was read.
+    A site as read from its files.
 
     Attributes
     ----------
     system, policy
-        As their files say.
+        As in their files.
     texts
         The files by name.
     gaps
         What is not modelled.
     notes
-        What a person should know, a sentence each.
+        Remarks for the user, one sentence each.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Site:
         Raises
         ------
         ConfigError
-            If the folder cannot be made, or a file is there already.
+            If the folder cannot be made, or a file exists already.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -116,12 +116,12 @@ class Site:
 
 def read_site(files: Files, name: str | None = None) -> Site:
     """
-    Return what a site's files say.
+    Read a site's files.
 
     Raises
     ------
     ConfigError
-        If a file cannot be read or a value makes no sense; names file, line and key.
+        If a file cannot be read or a value is invalid; names file, line and key.
     """
     conf = _conf(files)
     notes: list[str] = []
@@ -133,7 +133,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
     notes += machine.notes
     notes += _assumed(conf)
     if unknown := _unknown(conf, files):
-        notes.append(f"unknown keys, passed over: {', '.join(unknown)}")
+        notes.append(f"unknown keys, ignored: {', '.join(unknown)}")
 
     def made(topology: Path | None) -> Site:
         texts = _texts(machine, imported.policy, name, topology)
@@ -152,16 +152,16 @@ def read_site(files: Files, name: str | None = None) -> Site:
     try:
         return made(topology)
     except ConfigError as error:
-        # Slurm takes files that lack nodes, or have some that are not there yet.
+        # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
         if topology is None or files.topology or not str(error).startswith(topology.name):
             raise
-        gaps.append(Gap(str(error), "nodes lie in a plain line", _is_wide))
+        gaps.append(Gap(str(error), "no topology", _is_wide))
         return made(None)
 
 
 def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:
     """Return the files by name."""
-    by = "made by cpsched slurm import. Change what is not right."
+    by = "made by cpsched slurm import. Correct it where necessary."
     source = f"cpsched slurm import of {machine.conf.where}"
     beside = topology.name if topology else None
     return {
@@ -172,7 +172,7 @@ def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -
 
 
 def _assumed(conf: Conf) -> Iterator[str]:
-    """Say which defaults were taken that older versions of Slurm do not have."""
+    """Say which assumed defaults differ in older versions of Slurm."""
     for name, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic")):
         if not conf.text(name):
             yield f"{name} is not given: {PARAMETERS[name].default}; old versions have {former}"
@@ -189,7 +189,7 @@ def _conf(files: Files) -> Conf:
 
 
 def _beside(files: Files, name: str) -> Path | None:
-    """Return a file beside slurm.conf, if it is there."""
+    """Return a file beside slurm.conf, if it exists."""
     path = files.conf.parent / name if files.conf else None
     return path if path is not None and path.is_file() else None
 
@@ -204,7 +204,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     gaps.append(
         Gap(
             f"TopologyPlugin={plugin}",
-            "nodes lie in a plain line: no topology.conf was found (--topology)",
+            "no topology: no topology.conf was found (--topology)",
             _is_wide,
         )
     )
@@ -216,22 +216,23 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
     associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
     if not is_tree and len({one.account for one in associations}) > 2:
         notes.append(
-            "accounts: all are below the root, as the table has neither ParentName nor indentation;"
+            "accounts: all are placed below the root, because the table has neither ParentName nor"
+            " indentation;"
             " use sacctmgr -P show assoc tree, or format=...,ParentName"
         )
     if files.sshare:
         associations, used = with_usage(associations, files.sshare)
         if not used:
-            notes.append("usage: no association in the files has any in the output of sshare")
+            notes.append("usage: the output of sshare has none for the associations in the files")
     if not files.assoc and conf.text("PriorityType") == "priority/multifactor":
         notes.append(
-            "no associations (--assoc): shares are equal, and nothing is limited by account"
+            "no associations (--assoc): shares are equal, and there are no limits by account"
         )
     return policy_of(conf, qos, associations)
 
 
 def _unknown(conf: Conf, files: Files) -> list[str]:
-    """Return keys of slurm.conf of which nothing is known, not even that they change nothing."""
+    """Return unknown keys of slurm.conf: neither modelled nor known to have no effect."""
     if files.conf is None:
         return []
     known = {name.lower() for name in (*PARAMETERS, *UNFOLLOWED)}
@@ -243,7 +244,7 @@ def _unknown(conf: Conf, files: Files) -> list[str]:
 
 
 def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:
-    """Read what was made, with the readers of what will use it."""
+    """Check the files by reading them with their later readers."""
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():
             (Path(folder) / file).write_text(text)

@@ -211,7 +211,7 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     has_memory = any(node.mem > 1 for node in machine.nodes)
     kinds = [*(("mem",) if has_memory else ()), *generic]
     lines = [
-        f"# The machine of {name}, made by cpsched slurm import. Change what is not right.",
+        f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary.",
         f"name = {_text(name)}",
         f"source = {_text(source)}",
         f"resources = [{', '.join(map(_text, ('core', *kinds)))}]",

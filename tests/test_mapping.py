@@ -282,7 +282,7 @@ def test_missing_time_is_the_queues_default_then_its_limit_then_the_systems() ->
 
 def test_missing_time_without_any_default_is_an_error() -> None:
     workload = jobs(queue=["long", "own", None], requested_time=[MISSING] * 3)
-    with pytest.raises(ConfigError, match=r"job j1 names no .* \(2 jobs do not\); set def"):
+    with pytest.raises(ConfigError, match=r"job j1 has no .* \(2 jobs have none\); set def"):
         fit(workload, machine(queues=QUEUES))
 
 

@@ -43,7 +43,7 @@ def test_rows_of_a_data_file_are_as_wide_as_its_head(name):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "index"])
 def test_a_page_begins_with_a_question_and_at_most_ten_conclusions(page):
-    found = re.match(r"# .+?\n\n(.+?)\n\n## What came out\n\n(.+?)(?=\n\n)", text(page), re.S)
+    found = re.match(r"# .+?\n\n(.+?)\n\n## Results\n\n(.+?)(?=\n\n)", text(page), re.S)
     assert found
     assert "?" in found[1]
     assert 1 <= len(re.findall(r"^- ", found[2], re.M)) <= 10

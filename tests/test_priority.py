@@ -382,7 +382,7 @@ def test_expected_wait_needs_a_queue_for_every_job():
     priority = ExpectedWait()
     queues = [Queue(name="a", expected_wait=5)]
     priority.reset(machine((8,), queues=queues, expected_wait=None))
-    with pytest.raises(ConfigError, match="a job is in no queue"):
+    with pytest.raises(ConfigError, match="a job has no queue"):
         priority.order(table(waited=(0, 0), expected_wait=(5, -1)), NOW)
 
 

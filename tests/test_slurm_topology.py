@@ -176,12 +176,14 @@ BAD_YAML = {
     "- topology: a": ":1: topology: needs one of: tree, block, flat",
     "- topology: a\n  tree: 3": ":2: tree: must have keys below it",
     "- topology: a\n  tree:\n    swiches: []": ":3: switches: is missing",
-    "- topology: a\n  tree:\n    switches:\n    - switch: s": ":4: switch: 's' needs either nodes or",
+    "- topology: a\n  tree:\n    switches:\n    - switch:"
+    " s": ":4: switch: 's' needs either nodes or",
     "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n01]":
         ":5: nodes: must be a text or a number",
     "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[x]":
         ":5: nodes: 'n[x]' has 'x' in brackets",
-    "- topology: a\n  block:\n    block_sizes: [4, 5]\n    blocks:\n    - block: s\n      nodes: n01":
+    "- topology: a\n  block:\n    block_sizes: [4, 5]\n    blocks:\n    - block: s\n      nodes:"
+    " n01":
         ":3: block_sizes: '4,5': each must be a power of two",
 }  # fmt: skip
 

@@ -65,7 +65,8 @@ def test_tables_and_maps_are_made_of_a_study(wla: Any, tmp_path: Path, capsys: A
     from cpsched.study import carry_out, load_study
 
     log = [
-        f"{job} {10 * job} -1 {50 + 7 * job} {1 + job % 5} -1 -1 {1 + job % 5} 200 -1 1 1 1 -1 1 -1 -1 -1"
+        f"{job} {10 * job} -1 {50 + 7 * job} {1 + job % 5} -1 -1 {1 + job % 5} 200 -1 1 1 1 -1 1"
+        " -1 -1 -1"
         for job in range(1, 30)
     ]
     (tmp_path / "log.swf").write_text("\n".join(log) + "\n")

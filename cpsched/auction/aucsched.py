@@ -98,7 +98,7 @@ class Aucsched1(LineAuctioneer):
     """
 
     name = "aucsched1"
-    good_for = "jobs that should lie on neighbouring nodes, as in its thesis"
+    good_for = "jobs that should be on neighbouring nodes, as in its thesis"
     tables = TABLE_4_4, TABLE_4_4
     fragments = False
     printed_unions = 2
@@ -152,7 +152,7 @@ class Aucsched3(Auctioneer):
         super().__post_init__()
         check_choice("beta", self.beta, BETAS)
         if self.faithful and self.beta not in ("pairs", "printed"):
-            raise ConfigError(f"beta is '{self.beta}', and faithful=yes takes the printed one")
+            raise ConfigError(f"beta is '{self.beta}', but faithful=yes uses the printed one")
         self.beta = "printed" if self.faithful else self.beta
 
     def reset(self, system: System, seed: int) -> None:

@@ -23,7 +23,7 @@ class Auction:
     Attributes
     ----------
     bids, weight, ask
-        By job: the bids, what each is worth (above 0 where it may win), and the request behind it.
+        By job: the bids, the value of each (above 0 if it may win), and its request.
     free, capacity
         Shape ``(N, R)``.
     owner, node, amount

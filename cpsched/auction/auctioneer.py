@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: ``MAXBIDSPERJOB`` of the thesis.
 BIDS_PER_JOB = 15
-#: Auctions with at most so many bids, and nodes of all bids together, are solved as a whole.
+#: Auctions with at most this many bids, and nodes of all bids, are solved as a whole.
 EXACT_BIDS = 400
 EXACT_NODES = 20_000
 #: How many bids may contain a node of the machine, on average, unless the thesis is followed.
@@ -123,9 +123,9 @@ class Auctioneer(WindowDispatcher):
 
     def build(self, view: View) -> Program | None:
         """
-        Return the program of a decision, to look at; None if there are no bids.
+        Return the program of a decision for inspection; None if there are no bids.
 
-        It is built whether or not :meth:`decide` would need it.
+        It is built even if :meth:`decide` would not need it.
         """
         now = self._round(view) if len(view.waiting) else None
         if now is None:
@@ -142,7 +142,7 @@ class Auctioneer(WindowDispatcher):
     def weights(
         self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
     ) -> list[int]:
-        """Return what each bid is worth, as whole numbers; ``ask`` is the request behind it."""
+        """Return the value of each bid as a whole number; ``ask`` is its request."""
 
     def _round(self, view: View) -> Round | None:
         """Return the window and the auction, None without bids."""
@@ -174,8 +174,8 @@ class Auctioneer(WindowDispatcher):
         """
         Return the bids, and one more for the first job that fits but makes none.
 
-        Its nodes are too far apart for a bid, and might stay so for ever. Not every such job gets
-        one: the number of jobs counts first, so such bids would win, and all jobs would be
+        Its free nodes are too far apart for a bid, and might stay so forever. Only the first such
+        job gets one: the number of jobs has priority, so such bids would win and all jobs would be
         scattered.
         """
         bidding = {bid.job for bid in bids}
@@ -276,7 +276,7 @@ def numbers_of(
     # The solver's objective is a float, which is inexact above 2^53.
     before = auction.value(known)
     value = max(before, auction.value(winners))
-    # Without a proof, the solver may not know any bound.
+    # Without a proof, the solver may have no bound.
     bound = max(min(-solved.bound, auction.most), value)
     return {
         **stats.of_solve(solved, auction.num_jobs),

@@ -85,7 +85,7 @@ class Bid(NamedTuple):
 
 class Offer:
     """
-    What a request can be offered at one level of generic resources.
+    The candidates of a request at one level of generic resources.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
     """
     Put units on nodes, at least one on each.
 
-    The thesis leaves open how. Where a job names the number of its nodes, an even spread leaves
-    cores for the generic resources of all of them; where it does not, filling one node after the
-    other leaves whole nodes free.
+    The thesis does not specify this. If a job sets its number of nodes, an even spread leaves cores
+    for the generic resources on all of them; otherwise filling one node after the other leaves
+    whole nodes free.
 
     Parameters
     ----------

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from cpsched.model.types import FloatArray, IntArray
 
-#: Preferences and costs are whole multiples of one part in so many, the first of these that keeps
-#: programs in range. Of the first, a node is a part or more of a preference on 20,000 nodes.
+#: Preferences and costs are multiples of 1 over one of these numbers, the first that keeps programs
+#: in range. With the first, a node is at least one part of a preference on 20,000 nodes.
 _PARTS = (100_000, 10_000, 1000)
 #: What all jobs together may be worth in a program.
 _MOST_WORTH = 2**61
-#: A part in so many is taken off where something must stay strictly below.
+#: One part in this many is subtracted if a value must stay strictly below a bound.
 _STRICTLY = 1000
 #: No preference is above this (Table 5.2: 1.0 + 0.1).
 MOST_PREFERENCE = 1.1
@@ -32,7 +32,7 @@ MOST_COST = 3
 
 
 class BidClass(IntEnum):
-    """How the nodes of a bid lie (thesis, 4.1)."""
+    """The placement of a bid's nodes (thesis, 4.1)."""
 
     A = 0
     """Within one nodeset, at its beginning or end."""

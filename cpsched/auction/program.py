@@ -7,8 +7,8 @@ AUCSCHED1, (4.1)-(4.8), also decides how many of a job's units go on which node 
 printed, (4.3) and (4.4) cannot be meant (``docs/background/aucsched.md``): here a job has a unit or
 more on every node of its winning bid, on no others, and all its units in total.
 
-Nodes on which the same bids take the same of the same are one place and make one constraint.
-Constraints that no selection can break are left out.
+Nodes on which the same bids take the same amounts form one place with one constraint. Constraints
+that no selection can violate are left out.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ class UnitProgram(Program):
     The program (4.1)-(4.8) of an auction.
 
     A job whose units are not split evenly has one or more of them on every node of its winning bid,
-    as the program likes. Units that need one of a single kind are a quantity: the program says how
-    many go on the nodes of a place together, and any way to give every node one and fill up the
+    as the program chooses. Units that need one of a single kind are a quantity: the program says
+    how many go on the nodes of a place together, and any way to give every node one and fill up the
     rest is a solution. Other units are packed node by node.
 
     All bids of a job take the same on each node in addition to its units: AUCSCHED1 has no ranges.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.
 _MOST_UNIONS = 2
-#: At each level so many switches, those with the least room that suffices, are looked at.
+#: At each level this many switches, those with the least sufficient room, are considered.
 _MOST_SWITCHES = 4
 
 

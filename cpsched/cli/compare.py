@@ -85,7 +85,7 @@ def command(
     baseline_system: Annotated[
         str | None,
         typer.Option(
-            help="The system to compare with, of several. [each with its own runs]",
+            help="The system to compare with, if there are several. [each with its own runs]",
             rich_help_panel=COMPARISON,
         ),
     ] = None,
@@ -101,7 +101,7 @@ def command(
     jitter: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Seconds submits are delayed at most. [5]", rich_help_panel=COMPARISON
+            min=0, help="Largest delay of a submit, in seconds. [5]", rich_help_panel=COMPARISON
         ),
     ] = None,
     rules: Rules,
@@ -112,9 +112,9 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """
-    Make the missing runs of a study, compare all with a baseline, and write tables and a report.
+    Run what is missing of a study, compare all runs with a baseline, and write tables and a report.
 
-    Options from --system on are for a job log: a study's file has its own.
+    Options from --system on apply to a job log; a study sets them in its file.
     """
     from cpsched.study import load_study
 
@@ -132,7 +132,9 @@ def command(
         **vars(rules),
     }
     if scheduler is not None and jobs > 1:
-        raise ConfigError("is for this machine; a cluster has as many as its workers", key="--jobs")
+        raise ConfigError(
+            "applies to this machine; a cluster runs as many as it has workers", key="--jobs"
+        )
     repeat = "--seeds 5"
     if _is_log(study):
         wanted = study_of_log(study, given, part, several_systems=True)
@@ -163,7 +165,7 @@ def carry_out_and_show(
     as_json: bool = False,
 ) -> None:
     """
-    Make the missing runs of a study, write tables and the report of all, and print the results.
+    Run what is missing of a study, write tables and the report, and print the results.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ def carry_out_and_show(
 
 
 def _report(out: Path) -> Path | None:
-    """Write the report, where what draws it is installed; None where it is not."""
+    """Write the report; None where the drawing libraries are not installed."""
     from importlib.util import find_spec
 
     if any(find_spec(library) is None for library in ("matplotlib", "bokeh")):
@@ -229,7 +231,9 @@ def _show(
 
 
 def _is_log(study: str) -> bool:
-    """Tell a job log from a study, which ends in ``.toml`` or is the name of a shipped one."""
+    """
+    Whether this is a job log and not a study (a ``.toml`` file or the name of a bundled study).
+    """
     from cpsched.study import study_names
 
     if study.endswith(".toml") or study in study_names():
@@ -245,10 +249,10 @@ def _is_log(study: str) -> bool:
 
 
 def _of_file(study: Study, given: Mapping[str, Any]) -> Study:
-    """Return a study; options that only a log takes are refused."""
+    """Return a study; options that apply only to a log are refused."""
     for name, value in given.items():
         if value is not None:
             option = {"systems": "system", "dispatchers": "dispatcher", "predictors": "predictor"}
             flag = "--" + option.get(name, name).replace("_", "-")
-            raise ConfigError("is for a job log; set this in the study's file", key=flag)
+            raise ConfigError("applies to a job log; set it in the study's file", key=flag)
     return study

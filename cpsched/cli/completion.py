@@ -1,4 +1,4 @@
-"""What the shell completes: names that are registered, and machines."""
+"""Shell completion: registered names, and machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a name of the kind that is being listed."""
+    """Complete a name of the listed kind."""
     kind = ctx.params.get("kind")
     return _beginning(incomplete, names_of(str(kind))) if kind else []
 
@@ -32,12 +32,12 @@ def complete_allocator(incomplete: str) -> list[str]:
 
 
 def complete_system(incomplete: str) -> list[str]:
-    """Complete the name of a machine that comes with cpsched; files are for the shell."""
+    """Complete the name of a bundled machine; the shell completes files."""
     return _beginning(incomplete, names_of("systems"))
 
 
 def names_of(kind: str) -> list[str]:
-    """Return the names of a kind of thing that ``cpsched list`` lists."""
+    """Return the names of one kind that ``cpsched list`` shows."""
     if kind == "systems":
         from cpsched import systems
 

@@ -1,4 +1,4 @@
-"""One line for what is wrong, and an exit code."""
+"""Report an error as one line and an exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cpsched.errors import CpschedError, DispatchError, VerificationError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Bad input: the user can mend it.
+#: Bad input, which the user can correct.
 BAD_INPUT = 2
 #: A dispatcher or a schedule is wrong.
 WRONG = 1
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 def guarded(run: Callable[[], Any], *, debug: bool) -> int:
-    """Run a command; turn what cpsched raises on purpose into one line and an exit code."""
+    """Run a command; turn cpsched's own errors into one line and an exit code."""
     try:
         run()
     except CpschedError as error:
@@ -32,7 +32,7 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
     except KeyboardInterrupt:
         return _interrupted()
     except SystemExit as ended:
-        # What typer makes of ctrl-C, without a word.
+        # What typer raises on Ctrl-C.
         if ended.code != INTERRUPTED:
             raise
         return _interrupted()
@@ -42,7 +42,7 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
             raise
         return _interrupted()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; python must not complain about it at exit.
+        # The reader closed the pipe; Python must not report this at exit.
         sys.stderr.close()
         return 0
     except OSError as error:
@@ -59,6 +59,6 @@ def _interrupted() -> int:
 
 
 def complain(message: str) -> None:
-    """Print one line about what is wrong to stderr."""
+    """Print one line about an error to stderr."""
     line = escaped(" ".join(message.splitlines()))
     print(f"cpsched: {line}", file=sys.stderr)  # noqa: T201

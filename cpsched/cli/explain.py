@@ -1,4 +1,4 @@
-"""``cpsched explain``: why a job does not start at a moment, or why it does."""
+"""``cpsched explain``: why a job starts or does not start at a given time."""
 
 from __future__ import annotations
 
@@ -32,12 +32,15 @@ def command(
     system: SystemName,
     job: Annotated[str, typer.Option("--job", help="Id of the job, as in the log.", metavar="ID")],
     at: Annotated[
-        str, typer.Option("--at", help="When: seconds of the log's clock or a date (UTC).")
+        str,
+        typer.Option(
+            "--at", help="The time asked about: seconds of the log's clock or a date (UTC)."
+        ),
     ],
     policy: Policy = None,
     dispatcher: Annotated[
         str | None,
-        typer.Option("--dispatcher", "-d", help="What decides. [slurm with --policy, else easy]"),
+        typer.Option("--dispatcher", "-d", help="The dispatcher. [slurm with --policy, else easy]"),
     ] = None,
     predictor: Predictor = "requested",
     dump_model: Annotated[
@@ -53,7 +56,7 @@ def command(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate up to a moment and say why a job does not start there, or why it does."""
+    """Simulate up to a given time and say why a job starts then, or why it does not."""
     from cpsched.cli.progress import progress_bar
     from cpsched.cli.report import width
     from cpsched.explain import explain

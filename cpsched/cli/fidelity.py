@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cpsched.fidelity.check import Check
     from cpsched.tables import Table
 
-#: Groups of a kind that a table shows.
+#: How many groups of a kind a table shows.
 _MOST = 8
 
 
@@ -48,7 +48,7 @@ def command(
     policy: Policy = None,
     dispatcher: Annotated[
         str | None,
-        typer.Option("--dispatcher", "-d", help="What decides. [slurm with --policy, else easy]"),
+        typer.Option("--dispatcher", "-d", help="The dispatcher. [slurm with --policy, else easy]"),
     ] = None,
     predictor: Annotated[
         str, typer.Option("--predictor", "-p", help="Its runtime predictor.")
@@ -56,20 +56,28 @@ def command(
     fit: Annotated[
         list[str] | None,
         typer.Option(
-            help="Values to try for a parameter that is not known, such as"
-            " PriorityWeightAge=0,1000,10000; several options: all combinations.",
+            help="Values to try for an unknown parameter, such as"
+            " PriorityWeightAge=0,1000,10000; repeat to try all combinations.",
             metavar="KEY=VALUE,VALUE,...",
         ),
     ] = None,
     examples: Annotated[
-        int, typer.Option(min=0, help="Jobs that differ most, told from both sides.", metavar="N")
+        int,
+        typer.Option(
+            min=0,
+            help="Number of jobs that differ most, each explained from both sides.",
+            metavar="N",
+        ),
     ] = 3,
     measure_from: MeasureFrom = None,
     seeds: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Simulations, all but one with submits moved by up to 5 s: how far chance goes.",
+            help=(
+                "Number of simulations, all but one with submits moved by up to 5 s, to measure"
+                " chance."
+            ),
             metavar="N",
         ),
     ] = 3,
@@ -87,8 +95,8 @@ def command(
     Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher; --policy is for
     what a site's own Slurm decides.
 
-    What is not known (a controller's lag, parameters with --fit) is fitted on the first three
-    quarters of the jobs and scored on the last.
+    Unknown values (the controller's lag, parameters of --fit) are fitted on the first three
+    quarters of the jobs and scored on the last quarter.
     """
     from cpsched.fidelity.check import check, told
     from cpsched.fidelity.downtime import downtimes, told_of
@@ -146,7 +154,7 @@ def _lines(checked: Check) -> Iterator[str]:
     yield from map(escaped, statement(whole, checked.repeats))
     given = checked.given
     yield (
-        f"Given what really ran until then, {given.same:.0%} of the jobs are started within a"
+        f"Given the jobs that were really running, {given.same:.0%} of the jobs start within a"
         f" minute of their recorded start, {given.earlier:.0%} earlier and {given.later:.0%} later."
     )
     yield ""
@@ -195,7 +203,7 @@ def measured_table(rows: list[tuple[str, str, Measured]]) -> Table:
 
 
 def _of_fit(checked: Check) -> Iterator[str]:
-    """Say what was fitted, and how closely the jobs that it was not fitted on are reproduced."""
+    """Say what was fitted, and how closely the other jobs are reproduced."""
     first, last = checked.first.overall, checked.last.overall
     when = clock(checked.split, checked.schedule.workload.epoch)
     lag = f"from a decision to a start {checked.lag} s"

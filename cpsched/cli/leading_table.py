@@ -1,4 +1,4 @@
-"""The table of leading figures: what every comparison shows first, as wide as the terminal."""
+"""The table of leading figures that every comparison shows first, as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpsched.study.leading import Leading, LeadingRows, Measured
 
 _GAP = 2
-#: Names are not shortened below this, but stand on a line of their own.
+#: Names are not shortened below this; they get a line of their own instead.
 _NARROWEST = 16
 _UNCLEAR = "~"
 _COLOURS = {BEST: typer.colors.GREEN, WORST: typer.colors.RED}
@@ -28,14 +28,14 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     """
     Return the leading figures of runs as a table of at most ``width`` characters, and a legend.
 
-    Each figure has its ratio beside it where there is room, else below it; intervals likewise.
+    The ratio of each figure is beside it where there is room, else below it; so are intervals.
 
     Parameters
     ----------
     scenarios
         Whether rows are scenarios, and not dispatchers.
     colour
-        Whether the best and the worst are also told by colours (ANSI).
+        Whether colours (ANSI) also mark the best and the worst.
     """
     names, heads = _names(found.rows, "scenario" if scenarios else "dispatcher")
     shown = [at for at, _ in enumerate(LEADING) if any(r.figures[at].value for r in found.rows)]
@@ -45,7 +45,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
 
 
 def _legend(found: LeadingRows) -> Iterator[str]:
-    """Say what is the same in all rows, and what the signs mean."""
+    """Say what is the same in all rows, and what the marks mean."""
     rows = found.rows
     jobs, rejected = ({row.jobs for row in rows}, {row.rejected for row in rows})
     most = max(row.repetitions for row in rows)
@@ -80,7 +80,7 @@ def _range(numbers: set[float]) -> str:
 
 
 def _names(rows: Sequence[Leading], first: str) -> tuple[list[list[str]], list[str]]:
-    """Return what tells each run from the others, and what these columns are called."""
+    """Return what distinguishes the runs, and the names of these columns."""
     columns = {first: [row.dispatcher for row in rows]}
     if len({row.predictor for row in rows}) > 1:
         columns["runtime estimate"] = [estimate(row.predictor) for row in rows]
@@ -140,7 +140,7 @@ class _Layout:
 def _layouts(
     found: LeadingRows, names: list[list[str]], heads: list[str], shown: list[int], width: int
 ) -> Iterator[_Layout | None]:
-    """Give ways to lay out the table, the best first; None for those that are too wide."""
+    """Give layouts of the table, the best first; None for those that are too wide."""
     titles = [LEADING[at].title.rsplit(" ", 1) for at in shown]
     figures = [[row.figures[at] for at in shown] for row in found.rows]
     marks = [[one.mark for one in row] for row in figures]
@@ -163,7 +163,7 @@ def _named(
     marks: list[list[str]],
     width: int,
 ) -> _Layout | None:
-    """Return a layout with the names in front, shortened if need be; None if it is too wide."""
+    """Return a layout with the names in front, shortened if necessary; None if it is too wide."""
     bare = _Layout(titles, rows, marks, 0, [])
     room = width - bare.total() - _GAP * len(heads)
     sizes = [max(map(len, column)) for column in zip(*names, strict=True)]
@@ -189,7 +189,7 @@ def _named(
 
 
 def _shortened(name: str, size: int) -> str:
-    """Return a name of at most so many characters: its beginning and its end tell it apart."""
+    """Return a name of at most this many characters, made of its beginning and its end."""
     if len(name) <= size:
         return name
     end = size // 3
@@ -197,7 +197,7 @@ def _shortened(name: str, size: int) -> str:
 
 
 def _value(one: Measured) -> str:
-    """Return a value with its mark; a blank where others of the column may have one."""
+    """Return a value with its mark, or with a blank."""
     return f"{shown_figure(one.name, one.value)}{one.mark or ' '}"
 
 

@@ -36,20 +36,20 @@ _KINDS = {
     "allocators": "choose the nodes of a job that starts (--allocator)",
     "priorities": "order the queue (-d easy:priority=NAME)",
     "systems": "machines that come with cpsched (--system); NAME may be a file of yours",
-    "traces": "formats of job logs that are read (--format)",
-    "formats": "formats that runs are written in besides (simulate --format)",
+    "traces": "formats for reading job logs (--format)",
+    "formats": "extra formats for writing runs (simulate --format)",
     "generators": "make synthetic job logs (workload generate)",
     "runtime_models": "say how long jobs run on other nodes (--runtime-model)",
     "outages": "say when nodes are down (--outages)",
-    "changes": "what what-if can change",
+    "changes": "changes that what-if can make",
 }
 _BEGIN = """\
 Where to begin, on your own log:
   easy                                          EASY backfilling, what most sites run: the baseline
-  easy:priority=urgency,reserve=requested       much lower slowdowns for as little computing
-  rollout -p user-history                       low slowdowns at bounded waits, for more computing
-prb, cph and their kind can lose to plain easy on an overloaded machine. Whatever you choose, look
-at the longest wait before the mean: letting a few jobs wait very long makes good means."""
+  easy:priority=urgency,reserve=requested       much lower slowdowns at the same computing cost
+  rollout -p user-history                       low slowdowns at bounded waits, higher cost
+prb, cph and similar ones can lose to plain easy on an overloaded machine. Whatever you
+choose, look at the longest wait before the mean: means improve if a few jobs wait very long."""
 
 
 #: A reference in a docstring: its last word is the name.
@@ -57,7 +57,7 @@ _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 
 
 class _Row(NamedTuple):
-    """What is said of a name: a summary, and lines of details below it."""
+    """The description of a name: a summary, and lines of details below it."""
 
     name: str
     summary: str
@@ -66,7 +66,7 @@ class _Row(NamedTuple):
 
 def command(
     kind: Annotated[
-        Kind | None, typer.Argument(help="What to list; without it, what there is to list.")
+        Kind | None, typer.Argument(help="What to list; without it, the kinds are listed.")
     ] = None,
     name: Annotated[
         str | None,
@@ -78,7 +78,9 @@ def command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what there is to choose from: what it is, its options, and when to use a dispatcher."""
+    """
+    List dispatchers, predictors, systems and the rest, with their options and when to use them.
+    """
     if kind is None:
         _overview(as_json=as_json)
         return
@@ -110,7 +112,7 @@ def _overview(*, as_json: bool) -> None:
         return
     for kind, words in _KINDS.items():
         echo(f"cpsched list {kind:<15} {len(names[kind]):>3}  {words}")
-    echo("\ncpsched list KIND NAME says what the options of one mean.")
+    echo("\ncpsched list KIND NAME explains the options of one of them.")
     echo(f"cpsched list systems FILE checks a system file and shows what is in it.\n\n{_BEGIN}")
 
 
@@ -127,7 +129,7 @@ def _system(name: str, *, as_json: bool) -> None:
 
 
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
-    """Return what a docstring says of each option, with its default."""
+    """Return what a docstring says about each option, with its default."""
     from cpsched import registry
     from cpsched.spec import options_of
 
@@ -145,7 +147,7 @@ def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
 
 
 def _aligned(row: _Row, margin: int) -> list[str]:
-    """Return a row as lines no wider than the terminal, where words allow."""
+    """Return a row as lines that are wrapped between words at the terminal's width."""
     texts = [(row.name.ljust(margin), row.summary, " " * margin)]
     texts += [(" " * (margin + 2), detail, " " * (margin + 4)) for detail in row.details]
     return [
@@ -171,7 +173,7 @@ def _registered(kind: str) -> list[_Row]:
         try:
             thing = entry.load()
         except ConfigError as error:
-            # A plug-in that is broken takes nothing from the others.
+            # A broken plug-in does not affect the others.
             rows.append(_Row(escaped(name), f"broken: {_one_line(str(error))}"))
             continue
         if entry.settled:
@@ -195,7 +197,7 @@ def _systems() -> list[_Row]:
 
 
 def _advice(thing: Any) -> tuple[str, ...]:
-    """Return when to use a dispatcher and when not, where it says so."""
+    """Return when to use a dispatcher and when not, if it says so."""
     labels = {"good for": "good_for", "goes wrong when": "goes_wrong_when"}
     return tuple(
         f"{label}: {_one_line(text)}"
@@ -222,7 +224,7 @@ def _options(thing: Any) -> str:
         for parameter in parameters
         if parameter.default is not inspect.Parameter.empty
     ]
-    # What has to be given comes first; what a simulation gives is not an option.
+    # Required options come first; what the simulation supplies is not an option.
     needed = [
         one.name
         for one in parameters

@@ -29,9 +29,9 @@ def study_of_log(
     given
         As for :func:`cpsched.study.log_study.study_of_log`.
     part
-        Which part of the log.
+        The part of the log to use.
     several_systems
-        Whether there may be more systems than one.
+        Whether several systems are allowed.
 
     Raises
     ------
@@ -52,25 +52,25 @@ def study_of_log(
 
 
 def narrowed(study: Study, part: Part) -> Study:
-    """Return a study on the part of its workloads that the options say."""
+    """Return a study restricted to the part of its workloads that the options select."""
     return study.narrowed(part.first, moment("--from", part.start), moment("--to", part.end))
 
 
 def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
     """
-    Check all changes to the log, and say what Slurm's policy does not know of it.
+    Check all changes to the log, and say what Slurm's policy does not know about it.
 
-    Of scenarios it is said which limits come to count, or count no more, besides those changed.
+    For scenarios, the limits are named that now apply, or no longer apply, besides those changed.
 
     Parameters
     ----------
     aloud
-        Whether to print it; the checks are made in any case.
+        Whether to print this; the checks are always made.
 
     Raises
     ------
     CpschedError
-        If the log cannot be read or does not have what is to be changed, before anything is run.
+        If the log cannot be read or lacks what is to be changed, before anything is run.
     """
     from cpsched.cli.progress import reading
     from cpsched.slurm.policy_edit import overridden
@@ -98,7 +98,7 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
 
 
 def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
-    """Return what Slurm's policy does not know of a log, and what is assumed, in sentences."""
+    """Return in sentences what Slurm's policy does not know about a log, and what is assumed."""
     from cpsched.study.log_check import remarks
 
     policy = _policy(dispatcher)
@@ -106,7 +106,7 @@ def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
 
 
 def _policy(specification: str) -> Policy | None:
-    """Return the policy that a dispatcher goes by; None where it goes by none of Slurm's."""
+    """Return the Slurm policy that a dispatcher follows; None if it follows none."""
     from cpsched.slurm.dispatcher import Slurm
     from cpsched.spec import build
 
@@ -116,15 +116,15 @@ def _policy(specification: str) -> Policy | None:
 
 def complain_about(outcome: Outcome, *, kept: bool = True) -> None:
     """
-    Say what was damaged, and what failed, once for each error.
+    Say what was damaged and what failed, once for each error.
 
     Parameters
     ----------
     kept
-        Whether the folder stays, so that its files can be named.
+        Whether the folder is kept, so that its files can be named.
     """
     for folder in outcome.damaged:
-        complain(f"a run was damaged and is made again; the old one is in {folder}")
+        complain(f"a run was damaged and is repeated; the old one is in {folder}")
     by_error: dict[str, list[Any]] = {}
     for failure in outcome.failed:
         by_error.setdefault(failure.error, []).append(failure)

@@ -1,4 +1,4 @@
-"""``cpsched``: the commands, and what they have in common."""
+"""``cpsched``: the commands, and what they share."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from cpsched.cli import (
 from cpsched.cli.errors import complain, guarded
 from cpsched.cli.options import LOGS
 
-# Before numpy is imported: nothing here multiplies large matrices, and the threads that wait for
-# one spin for a tenth of a second. Nor does a sum of floats then depend on how many there are.
+# Before numpy is imported: nothing here multiplies large matrices, and idle BLAS threads spin for a
+# tenth of a second. Also, sums of floats then do not depend on the number of threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 app = typer.Typer(
@@ -60,11 +60,11 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-#: Said where no command is given.
+#: Printed if no command is given.
 _BEGIN = """\
-cpsched simulates job logs under schedulers and says which would have done better. To begin:
+cpsched simulates job logs under schedulers and shows which would have done better. To begin:
   cpsched compare demo --out demo-out   four dispatchers on a bundled log, with a report; a minute
-  cpsched list                          what there is to choose from, and what to try first
+  cpsched list                          what is available, and what to try first
   cpsched --help                        all of it; your own log: docs/tutorials/first-answer.md"""
 
 
@@ -86,14 +86,14 @@ def _common(
 
 
 def build(arguments: list[str]) -> Any:
-    """Return the command group, with the commands other distributions add."""
+    """Return the command group, with the commands that other distributions add."""
     from cpsched import registry
 
     for name in registry.names("commands"):
         try:
             registry.load("commands", name)(app)
         except Exception as error:
-            # Whatever a plug-in of another distribution raises, the other commands work.
+            # Whatever another distribution's plug-in raises, the other commands still work.
             complain(f"command left out: '{name}': {error}")
     # The generators' options come from the generators, which take time to import. While the shell
     # completes a command, its words are in the environment.
@@ -102,8 +102,8 @@ def build(arguments: list[str]) -> Any:
         workload.add_generators()
     command: Any = typer.main.get_command(app)
     if not {"-h", "--help"} & {*arguments[:1]}:
-        # What is wrong with a command line is said in plain lines and not in a box; its commands
-        # have panels in their help all the same.
+        # Errors in a command line are printed as plain lines and not in a box; the help still has
+        # panels.
         command.rich_markup_mode = None
     return command
 
@@ -111,11 +111,11 @@ def build(arguments: list[str]) -> Any:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     given = sys.argv[1:] if arguments is None else arguments
-    # A command makes many small objects and hardly a cycle: looking for cycles less often saves a
-    # tenth of its time.
+    # A command makes many small objects and hardly any cycles: collecting garbage less often saves
+    # a tenth of its time.
     gc.set_threshold(200_000, 50, 50)
-    # Nor need python look for cycles when it ends, in all that is left.
+    # Python need not collect garbage at exit either.
     atexit.register(gc.freeze)
-    # --debug may stand anywhere, though the group takes it only in front.
+    # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
     sys.exit(guarded(lambda: build(rest)(rest, prog_name="cpsched"), debug=rest != given))

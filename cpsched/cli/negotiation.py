@@ -1,4 +1,4 @@
-"""``cpsched negotiation``: what the two sides of ``dn-dbes`` said to each other."""
+"""``cpsched negotiation``: the messages between the two sides of ``dn-dbes``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from cpsched.tables import Table
 
 app = typer.Typer(
-    help="Look at negotiations of dn-dbes that simulate --log-negotiation wrote.",
+    help="Inspect negotiations of dn-dbes written by simulate --log-negotiation.",
     no_args_is_help=True,
 )
 _File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A file of simulate --log-negotiation.")
+    Path, typer.Argument(metavar="FILE", help="A file written by simulate --log-negotiation.")
 ]
-#: Differences are shown up to so many.
+#: At most this many differences are shown.
 _MOST_DIFFERENCES = 10
 
 
@@ -63,7 +63,7 @@ def show(
 
 @app.command("replay")
 def replay(file: _File, as_json: AsJson = False) -> None:
-    """Give both sides each message again, and say whether they answer the same."""
+    """Replay each message to both sides, and check that they answer the same."""
     from cpsched.malleable.dn_dbes.record import read
     from cpsched.malleable.dn_dbes.record import replay as replayed
 
@@ -75,7 +75,7 @@ def replay(file: _File, as_json: AsJson = False) -> None:
         if different <= _MOST_DIFFERENCES:
             shown.append(
                 f"{file}:{one.line}: transaction {one.transaction:,}: the {one.party} side"
-                f" answers {_short(one.sent)}, recorded is {_short(one.recorded)}"
+                f" answers {_short(one.sent)}, but {_short(one.recorded)} is recorded"
             )
     numbers = {sent.transaction for _, sent in record.lines} - {0}
     if as_json:
@@ -88,7 +88,7 @@ def replay(file: _File, as_json: AsJson = False) -> None:
     if different:
         raise VerificationError(f"{told}: {counted(different, 'answer')} different")
     if not as_json:
-        echo(f"{told}: both sides answer the same")
+        echo(f"{told}: both sides give the recorded answers")
 
 
 def _short(message: object) -> str:

@@ -1,4 +1,4 @@
-"""``--log-negotiation`` of ``cpsched simulate``: what the sides of ``dn-dbes`` say, as a file."""
+"""``--log-negotiation`` of ``cpsched simulate``: the messages of ``dn-dbes``, as a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NegotiationLog(Observer):
     Parameters
     ----------
     names
-        What jobs are called, by handle.
+        Names of the jobs, by handle.
     """
 
     def __init__(self, file: TextIO, names: Sequence[str]) -> None:
@@ -50,12 +50,12 @@ class NegotiationLog(Observer):
             self._negotiation.listener = Writer(self._file, self._names)
 
     def on_progress(self, ended: int, waiting: int, now: int) -> None:
-        """Tell the progress bar, where there is one."""
+        """Update the progress bar, if there is one."""
         if self._bar is not None:
             self._bar.on_progress(ended, waiting, now)
 
     def beside(self, watch: Watch | None) -> Watch:
-        """Return what watches a run of a study, and has it logged."""
+        """Return an observer of a study's run that also logs it."""
 
         def both(display: Any, task: Any, epoch: int | None) -> Observer:
             self._bar = None if watch is None else watch(display, task, epoch)
@@ -64,14 +64,14 @@ class NegotiationLog(Observer):
         return both
 
     def close(self) -> bool:
-        """End the negotiations, and return whether the run was made at all."""
+        """End the negotiations, and return whether there was a run."""
         if self._negotiation is not None:
             self._negotiation.close("the simulation has ended")
         return self._negotiation is not None
 
 
 def negotiation_of(dispatcher: Dispatcher) -> Negotiation | None:
-    """Return what a dispatcher, or the one that it asks, negotiates with; None: it does not."""
+    """Return what a dispatcher, or the one it wraps, negotiates with; None if it does not."""
     while (inner := getattr(dispatcher, "inner", None)) is not None:
         dispatcher = inner
     found: Negotiation | None = getattr(dispatcher, "negotiation", None)
@@ -83,7 +83,7 @@ def negotiation_log(
     path: Path | None, tasks: Sequence[Task], fitted: Fitted, *, overwrite: bool, saved: bool
 ) -> Iterator[NegotiationLog | None]:
     """
-    Give what logs the negotiations of a run; None where no file is asked for.
+    Give an object that logs the negotiations of a run; None if no file is asked for.
 
     Parameters
     ----------
@@ -93,18 +93,20 @@ def negotiation_log(
     Raises
     ------
     ConfigError
-        If there is more than one run or its dispatcher does not negotiate, or if the run was made
-        before, or begins in the middle.
+        If there are several runs, the dispatcher does not negotiate, or the run is finished or
+        starts from a checkpoint.
     """
     if path is None:
         yield None
         return
     if len(tasks) > 1:
-        raise ConfigError(f"a log is of one run, these are {len(tasks)}", key=KEY)
+        raise ConfigError(f"a log covers one run, but these are {len(tasks)}", key=KEY)
     if negotiation_of(build("dispatchers", tasks[0].dispatcher)) is None:
         raise ConfigError(f"{tasks[0].dispatcher} does not negotiate; dn-dbes does", key=KEY)
     if saved:
-        raise ConfigError("a log cannot go on from a checkpoint: leave --checkpoint out", key=KEY)
+        raise ConfigError(
+            "a log cannot continue from a checkpoint: leave out --checkpoint", key=KEY
+        )
     check_new_file(path, overwrite=overwrite, key=KEY)
     rejected = [row for row, _ in fitted.rejected]
     names = np.delete(fitted.workload.job_id, rejected).tolist()
@@ -113,5 +115,5 @@ def negotiation_log(
         yield log
         if not log.close():
             raise ConfigError(
-                "the run is there already, and was not made again: add --overwrite", key=KEY
+                "the run exists already and was not repeated: add --overwrite", key=KEY
             )

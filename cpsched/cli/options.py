@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
 
-#: Groups of options in a command's help, in this order; those of the command alone come first.
+#: Groups of options in a command's help, in this order; the command's own options come first.
 LOG, MACHINE, DISPATCHING = "The log", "The machine", "Dispatchers and predictors"
 RULES, COMPARISON, OUTPUT = "Rules of the simulation", "Comparison", "Running and output"
-#: And of commands, for those that other packages add, too.
+#: Groups of commands, also for those that other packages add.
 LOGS, SLURM = "Logs and predictors", "Your Slurm"
 _PANELS = (LOG, MACHINE, DISPATCHING, RULES, COMPARISON, OUTPUT)
 
 WorkloadFile = Annotated[
-    Path, typer.Argument(metavar="WORKLOAD", help="A job log; SWF, PBS, sacct, CSV or Parquet.")
+    Path, typer.Argument(metavar="WORKLOAD", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
 ]
 Format = Annotated[
     str | None,
@@ -77,8 +77,10 @@ MeasureFrom = Annotated[
     str | None,
     typer.Option(
         "--measure-from",
-        help="Compare jobs submitted from this time on, on a machine that is no longer empty:"
-        " seconds or a date (UTC).",
+        help=(
+            "Compare only jobs submitted from this time on, when the machine is no longer empty:"
+            " seconds or a date (UTC)."
+        ),
         rich_help_panel=COMPARISON,
     ),
 ]
@@ -86,18 +88,18 @@ SystemName = Annotated[
     str,
     typer.Option(
         "--system",
-        help="A system by name or TOML file (cpsched list systems).",
+        help="A system: its name or a TOML file (cpsched list systems).",
         autocompletion=complete_system,
         metavar="NAME",
         rich_help_panel=MACHINE,
     ),
 ]
-#: One in the end; several are refused with a message of our own.
+#: Only one is allowed; several are refused with our own message.
 Systems = Annotated[
     list[str] | None,
     typer.Option(
         "--system",
-        help="A system by name or TOML file (cpsched list systems).",
+        help="A system: its name or a TOML file (cpsched list systems).",
         autocompletion=complete_system,
         metavar="NAME",
         rich_help_panel=MACHINE,
@@ -129,8 +131,7 @@ Allocator = Annotated[
     str | None,
     typer.Option(
         "--allocator",
-        help="Places the jobs of all dispatchers that name no allocator of their own"
-        " (cpsched list allocators).",
+        help="Allocator of all dispatchers that do not set their own (cpsched list allocators).",
         metavar="NAME",
         autocompletion=complete_allocator,
         rich_help_panel=DISPATCHING,
@@ -141,7 +142,7 @@ Predictor = Annotated[
     typer.Option(
         "--predictor",
         "-p",
-        help="Where runtimes come from: NAME:KEY=VALUE,... or a model file.",
+        help="Runtime predictor: NAME:KEY=VALUE,... or a model file.",
         callback=with_models,
         autocompletion=complete_predictor,
         metavar="NAME",
@@ -153,7 +154,9 @@ Predictors = Annotated[
     typer.Option(
         "--predictor",
         "-p",
-        help="Where runtimes come from: NAME:KEY=VALUE,... or a model file; repeat. [requested]",
+        help=(
+            "Runtime predictor: NAME:KEY=VALUE,... or a model file; repeat to compare. [requested]"
+        ),
         autocompletion=complete_predictor,
         metavar="NAME",
         rich_help_panel=DISPATCHING,
@@ -171,7 +174,7 @@ Overrun = Annotated[
     Literal["kill", "extend"] | None,
     typer.Option(
         "--overrun",
-        help="At the requested time: kill, or extend (run on as recorded). [kill]",
+        help="At the requested time: kill the job, or extend it (run on as recorded). [kill]",
         rich_help_panel=RULES,
     ),
 ]
@@ -188,7 +191,7 @@ DispatchInterval = Annotated[
     typer.Option(
         "--dispatch-interval",
         min=1,
-        help="Dispatch on a grid of so many seconds only.",
+        help="Dispatch only at multiples of S seconds.",
         metavar="S",
         rich_help_panel=RULES,
     ),
@@ -207,7 +210,7 @@ Restarts = Annotated[
     typer.Option(
         "--restarts",
         help="Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs),"
-        " cost (seconds a restart costs), checkpoint (seconds between two). [as the log says]",
+        " cost (seconds a restart costs), checkpoint (seconds between two). [from the log]",
         metavar="KEY=VALUE,...",
         rich_help_panel=RULES,
     ),
@@ -219,7 +222,7 @@ Malleable = Annotated[
         help="Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and"
         " most (units, as multiples of what a job asks for), kind (moldable, malleable, evolving),"
         " serial (share of the work that units cannot share), cost (seconds a change of size"
-        " costs). [as the log says]",
+        " costs). [from the log]",
         metavar="KEY=VALUE,...",
         rich_help_panel=RULES,
     ),
@@ -228,19 +231,19 @@ Outages = Annotated[
     str | None,
     typer.Option(
         "--outages",
-        help="Nodes that are down: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages)."
+        help="Node outages: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages)."
         " [none]",
         rich_help_panel=RULES,
     ),
 ]
 StudyFolder = typer.Option(
-    "--out", "-o", help="Folder of the study; goes on with what is there.", rich_help_panel=OUTPUT
+    "--out", "-o", help="Folder of the study; finished runs in it are kept.", rich_help_panel=OUTPUT
 )
 Seed = Annotated[
-    int, typer.Option("--seed", help="Seed of everything random.", rich_help_panel=RULES)
+    int, typer.Option("--seed", help="Seed of all random choices.", rich_help_panel=RULES)
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=OUTPUT)
 ]
 Stats = Annotated[
     bool,
@@ -266,7 +269,7 @@ AsJson = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Options: which part of a log."""
+    """Options: the part of a log."""
 
     first: First = None
     start: From = None
@@ -304,7 +307,7 @@ class Log(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """Options: how a log is simulated; None where the default holds."""
+    """Options: how a log is simulated; None for the default."""
 
     overrun: Overrun = None
     correction: Correction = None
@@ -318,7 +321,7 @@ class Rules:
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """
-    Return a command whose parameters that are groups of options become these options.
+    Return a command in which parameters that are groups of options become these options.
 
     A group is a dataclass; its fields are options as typer reads them.
     """
@@ -350,21 +353,23 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _panel(parameter: inspect.Parameter) -> int:
-    """Return where an option's group is in the help; arguments and other options are first."""
+    """
+    Return the position of an option's group in the help; arguments and other options are first.
+    """
     (info,) = parameter.annotation.__metadata__
     panel = getattr(info, "rich_help_panel", None)
     return _PANELS.index(panel) + 1 if panel in _PANELS else 0
 
 
 def second_of(workload: Workload, option: str, text: str | None) -> int | None:
-    """Return a second of the log's clock: as it is given, or that of a date."""
+    """Return a second of the log's clock, given as such or as a date."""
     from cpsched.study.sources import second_of
 
     return second_of(workload, option, moment(option, text))
 
 
 def moment(option: str, text: str | None) -> int | str | None:
-    """Return seconds, or a date as it was given."""
+    """Return seconds, or a date as given."""
     if text is None:
         return None
     for reading in (int, lambda date: datetime.fromisoformat(date).isoformat()):
@@ -378,7 +383,7 @@ def moment(option: str, text: str | None) -> int | str | None:
 
 
 def settings_of(rules: Rules, seed: int) -> Settings:
-    """Return the settings that options say, with canonical specifications."""
+    """Return the settings that the options describe, with canonical specifications."""
     from cpsched.simulation.simulate import Settings
     from cpsched.spec import canonical
 
@@ -393,7 +398,7 @@ def settings_of(rules: Rules, seed: int) -> Settings:
 
 
 def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:
-    """Return a log on a system, as settings say."""
+    """Return a log mapped onto a system according to the settings."""
     from cpsched import systems
     from cpsched.mapping import fit
 

@@ -14,7 +14,7 @@ __all__ = ["counted", "echo", "escaped", "print_json"]
 
 def echo(text: str, *, err: bool = False) -> None:
     """
-    Print text and a newline; what is not printable is escaped, but for line ends.
+    Print text and a newline; unprintable characters except line ends are escaped.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def print_json(kind: str, content: dict[str, Any]) -> None:
     Parameters
     ----------
     kind
-        Which keys there are: ``schema`` is ``cpsched.KIND/1``; the number grows when a key changes
-        its meaning or goes. Units are part of the keys' names (``wait_s``).
+        Determines the keys: ``schema`` is ``cpsched.KIND/1``; the number grows when a key changes
+        its meaning or is removed. Units are part of the keys' names (``wait_s``).
     """
     typer.echo(json.dumps({"schema": f"cpsched.{kind}/1", **content}, indent=1))
 

@@ -1,4 +1,4 @@
-"""``cpsched plan``: one static instance, all jobs known."""
+"""``cpsched plan``: a static problem in which all jobs are known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command(
     ] = None,
     overwrite: Overwrite = False,
     limit: Annotated[
-        float, typer.Option(help="Deterministic time of the solve; 1 is some seconds.")
+        float, typer.Option(help="Deterministic time limit of the solver; 1 takes some seconds.")
     ] = 1.0,
     keep_submits: Annotated[
         bool,

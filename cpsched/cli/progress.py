@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from cpsched.study.status import Watch
 
 _T = TypeVar("_T")
-#: Seconds between two looks at the display.
+#: Seconds between updates of the display.
 _REFRESH = 0.2
-#: Columns of a terminal that has room for everything.
+#: Width of a terminal that has room for everything.
 _WIDE = 120
-#: Seconds between two looks at the runs under way.
+#: Seconds between updates of the runs in progress.
 _LOOK = 0.5
 #: Seconds after which it is said what is under way.
 _PATIENCE = 1.0
@@ -71,21 +71,21 @@ class ProgressBar(Observer):
 
 
 def _console() -> Console:
-    """Return what is drawn on: the terminal that stderr is, wherever stdout goes."""
+    """Return the console to draw on: the terminal of stderr, wherever stdout goes."""
     from rich.console import Console
 
     return Console(stderr=True)
 
 
 def counted_of(task: Task) -> str:
-    """Return how many of how many are done: ``2 of 3 runs``; nothing before that is known."""
+    """Return how many are done, as ``2 of 3 runs``; nothing before that is known."""
     if not task.total:
         return ""
     return f"{int(task.completed):,} of {int(task.total):,} {task.fields.get('unit', '')}".rstrip()
 
 
 def times(task: Task) -> str:
-    """Return the time since the beginning and, once it can be told, how much is left."""
+    """Return the time elapsed and, once it can be estimated, the time left."""
     left = task.time_remaining
     passed = f"{duration(round(task.elapsed or 0))} elapsed"
     return passed if left is None or task.finished else f"{passed}, {duration(round(left))} left"
@@ -108,7 +108,7 @@ def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
     from rich.text import Text
 
     class Told(rich.ProgressColumn):
-        """What a function says of a task; looked at twice a second, so that it does not flicker."""
+        """Text that a function returns for a task; updated twice a second to avoid flicker."""
 
         max_refresh = 0.5
 
@@ -139,7 +139,7 @@ def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
 
 @contextmanager
 def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
-    """Give the observers that draw a bar of one simulation."""
+    """Give the observers that draw the bar of one simulation."""
     more = "{task.fields[queue]}  {task.fields[date]}  "
     with display("{task.description}", "BarColumn", counted_of, more, times) as progress:
         if progress is None:
@@ -150,7 +150,7 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
 
 
 def counting(things: Sequence[_T], title: str) -> Iterator[_T]:
-    """Give one thing after the other, and show on a terminal how many are done."""
+    """Iterate, and show on a terminal how many are done."""
     with working(title) as told:
         for done, thing in enumerate(things):
             if len(things) > 1:
@@ -160,12 +160,12 @@ def counting(things: Sequence[_T], title: str) -> Iterator[_T]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Give what shows a step, how many are done, and how many there are."""
+    """Give a function that shows the step, how many are done, and how many there are."""
     with display("{task.description}", "BarColumn", counted_of, times) as progress:
         if progress is None:
             yield None
             return
-        # Nothing is shown before it is known what the first step is.
+        # Nothing is shown before the first step is known.
         task = progress.add_task("", total=None, visible=False)
         yield lambda step, done, total: progress.update(
             task, description=escaped(step), completed=done, total=total, visible=True
@@ -244,9 +244,9 @@ def reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
-    """Give what watches the runs of a study and what shows them; None if stderr is no terminal."""
+    """Give what watches the runs of a study and shows them; None if stderr is not a terminal."""
     wide = sys.stderr.isatty() and _console().width >= _WIDE
-    # Where there is little room the times left are worth more than bars and dates.
+    # With little room, the time left matters more than bars and dates.
     bar = ["BarColumn"] if wide else []
     with display("{task.description}", *bar, counted_of, "{task.fields[more]}", times) as progress:
         if progress is None:
@@ -260,7 +260,7 @@ def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
 
 
 class Bars:
-    """A bar for a study, and one for each run under way."""
+    """A bar for a study, and one for each run in progress."""
 
     def __init__(self, progress: Any, *, wide: bool) -> None:
         self._progress = progress
@@ -271,7 +271,7 @@ class Bars:
         self._bars: dict[str, Any] = {}
 
     def begin(self, work: Path, runs: int, kept: int) -> None:
-        """Show the study, and look for runs under way from now on."""
+        """Show the study, and follow runs in progress from now on."""
         self._whole = self._progress.add_task(
             "study", total=runs - kept, unit="runs", more="", visible=runs > kept
         )
@@ -285,7 +285,7 @@ class Bars:
         self._failed += error is not None
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Stop following."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
@@ -297,7 +297,7 @@ class Bars:
             self.show(under_way(work))
 
     def show(self, running: list[Any]) -> None:
-        """Show what is done and what is under way; a run's share counts for the time left."""
+        """Show what is done and in progress; partly finished runs count for the time left."""
         shares = sum(one.done / one.total for one in running if one.total)
         more = f"{self._failed:,} failed" if self._failed else ""
         self._progress.update(self._whole, completed=self._ended + shares, more=more)

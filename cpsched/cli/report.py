@@ -1,4 +1,4 @@
-"""The lines above a table: which jobs, which machine, what was left out; widths of lines."""
+"""The lines above a table: jobs, machine, what was left out; widths of lines."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
 
-#: Reasons that are told apart.
+#: At most this many reasons are listed.
 _MOST = 6
 #: Above this share of a log's core time, rejected jobs change what a comparison says.
 _MATTERS = 0.01
 
 
 def heading(workload: Workload, system: System) -> str:
-    """Return the lines that say what was simulated."""
+    """Return the lines that describe what was simulated."""
     days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
     nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
     return (
@@ -37,7 +37,7 @@ def heading(workload: Workload, system: System) -> str:
 
 
 def _recorded(workload: Workload) -> str:
-    """Return a line of the waits that the log has, to hold those of a simulation against."""
+    """Return a line on the recorded waits, to compare with the simulated ones."""
     from cpsched.model.types import MISSING
 
     known = workload.recorded_start != MISSING
@@ -51,7 +51,7 @@ def _recorded(workload: Workload) -> str:
 
 
 def left_out(run: Path) -> Iterator[str]:
-    """Give the lines that say which rows of a log a run in a folder leaves out, and why."""
+    """Give lines on which rows of a log a run in a folder leaves out, and why."""
     from cpsched.study import load_run
 
     counts: dict[str, Any] = json.loads((run / "metrics.json").read_text(encoding="utf-8"))[
@@ -65,7 +65,7 @@ def left_out(run: Path) -> Iterator[str]:
 
 
 def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[str]:
-    """Give the lines that say which rows of a log are no jobs, or jobs that cannot run."""
+    """Give lines on the rows of a log that are not jobs, or are jobs that cannot run."""
     from cpsched.metrics.rejections import rejections
 
     yield from _not_jobs(dict(sorted(workload.set_aside)))
@@ -100,7 +100,7 @@ def _percent(share: float) -> str:
 
 
 def say(sentence: str) -> None:
-    """Print a sentence; on a terminal it is wrapped between words, each line indented as it is."""
+    """Print a sentence; on a terminal it is wrapped between words and keeps its indentation."""
     if sys.stdout is None or not sys.stdout.isatty():
         echo(sentence)
         return
@@ -117,13 +117,13 @@ def say(sentence: str) -> None:
 
 
 def totals(system: System) -> str:
-    """Return how much a machine has of each resource but memory."""
+    """Return a machine's total of each resource except memory."""
     kinds = zip(system.resources, system.total.tolist(), strict=True)
     return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
 
 
 def width() -> int:
-    """Return how wide a table may be: the terminal's width, or 120 where there is none."""
+    """Return the largest width of a table: the terminal's, or 120 if there is none."""
     return (
         max(80, shutil.get_terminal_size().columns)
         if sys.stdout is not None and sys.stdout.isatty()

@@ -1,4 +1,6 @@
-"""What ``simulate``, ``compare`` and ``what-if`` print of finished runs: one table, one finding."""
+"""
+What ``simulate``, ``compare`` and ``what-if`` print about finished runs: a table and a finding.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
     stats
         Whether to print all other tables too: who gains and who loses, and all figures.
     place
-        Whether workload and system are named above the table, with what they leave out.
+        Whether to name workload and system above the table, with what they leave out.
     """
     from cpsched.cli.leading_table import leading_text
     from cpsched.study.conclusion import conclusions
@@ -75,7 +77,7 @@ def _place(run: RunResult) -> str:
 
 
 def _notes(tables: Tables) -> Iterator[str]:
-    """Say what makes a comparison another than it seems."""
+    """Give notes on how to read a comparison."""
     from cpsched.study.allocators import unequal
 
     runs = tables.results.runs
@@ -88,7 +90,7 @@ def _notes(tables: Tables) -> Iterator[str]:
 
 
 def _of_first_runs(tables: Tables) -> Iterator[Table]:
-    """Give how machines were used and answers were found, of the first repetitions."""
+    """Give tables on machine use and decisions, for the first repetitions."""
     from cpsched.report.decision_table import decision_table
     from cpsched.report.run_tables import count_table, machine_table
 
@@ -116,12 +118,12 @@ def _about(run: RunResult, name: str = "run.json") -> dict[str, Any]:
 
 def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     """
-    Return what came of runs as data for programs.
+    Return results of runs as data for programs.
 
     Parameters
     ----------
     kept
-        Whether the runs' folders stay.
+        Whether the runs' folders are kept.
     """
     from cpsched.study.conclusion import conclusions
     from cpsched.study.leading import leading

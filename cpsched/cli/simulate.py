@@ -52,9 +52,7 @@ def command(
     out: Annotated[Path | None, StudyFolder] = None,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite", help="Make runs again that are there already.", rich_help_panel=OUTPUT
-        ),
+        typer.Option("--overwrite", help="Repeat runs that exist already.", rich_help_panel=OUTPUT),
     ] = False,
     *,
     part: Part,
@@ -69,20 +67,18 @@ def command(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="Keep the state in this file; go on from it if it is there.",
+            help="Save the state in this file; continue from it if it exists.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     checkpoint_interval: Annotated[
         float,
-        typer.Option(
-            min=0, help="Seconds between two writes of it.", metavar="S", rich_help_panel=OUTPUT
-        ),
+        typer.Option(min=0, help="Seconds between saves.", metavar="S", rich_help_panel=OUTPUT),
     ] = 60.0,
     log_negotiation: Annotated[
         Path | None,
         typer.Option(
-            help="Write what the two sides of dn-dbes say to each other, as JSON lines.",
+            help="Write the messages between the two sides of dn-dbes, as JSON lines.",
             metavar="FILE",
             rich_help_panel=OUTPUT,
         ),
@@ -92,8 +88,10 @@ def command(
         list[str] | None,
         typer.Option(
             "--format",
-            help="Format of the log, where its content does not tell; or of files to write into"
-            " the run besides (cpsched list formats).",
+            help=(
+                "Format of the log, if its content does not determine it; or of extra files to"
+                " write into the run (cpsched list formats)."
+            ),
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -124,7 +122,7 @@ def command(
     )
     tasks = tasks_of(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))
-    # Kept by this process, which makes the runs.
+    # Kept by this process, which runs the simulations.
     with reading(workload):
         fitted = prepare(tasks[0].made_of)
     if fitted.rejected and on_infeasible == "error":
@@ -151,14 +149,14 @@ def command(
         if outcome.folders:
             _print(make_tables(folder), tasks, fitted, out, as_json=as_json, stats=stats)
     if outcome.kept and not as_json:
-        echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite makes them again")
+        echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite repeats them")
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
 
 @contextmanager
 def _folder(out: Path | None) -> Iterator[Path]:
-    """Give the folder for the runs: a temporary one where they are not to be kept."""
+    """Give the folder for the runs, a temporary one if they are not kept."""
     if out is not None:
         yield out
         return
@@ -171,14 +169,14 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     from cpsched.simulation.simulate import Checkpoint
 
     if runs > 1:
-        raise ConfigError(f"a checkpoint is of one run, these are {runs}", key="--checkpoint")
+        raise ConfigError(f"a checkpoint covers one run, but these are {runs}", key="--checkpoint")
     if not os.access(file.absolute().parent, os.W_OK):
         raise ConfigError("its folder cannot be written to", where=file)
     return Checkpoint(file, interval)
 
 
 def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
-    """Refuse dispatchers that lack something of the machine, before anything is simulated."""
+    """Refuse dispatchers that do not fit the machine, before anything is simulated."""
     from cpsched.spec import build
 
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
@@ -189,7 +187,7 @@ def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
 
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
-    """Tell the format of the log from those to write; the same option names both."""
+    """Separate the format of the log from those to write; one option names both."""
     from cpsched import registry
     from cpsched.errors import UnknownNameError
 

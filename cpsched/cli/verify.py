@@ -15,7 +15,8 @@ from cpsched.errors import VerificationError
 
 def command(
     folder: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folders, or folders of them.")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run folders, or folders that contain them."),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -32,7 +33,7 @@ def command(
         found = verify(run.schedule, recorded=run.recorded)
         findings = [f"{violation.rule}: {violation.message}" for violation in found]
         if not findings:
-            # Nothing can be derived from a schedule that is wrong in itself.
+            # Nothing can be derived from an invalid schedule.
             findings = [f"files: {sentence}" for sentence in contradictions(run)]
         jobs = len(run.schedule.workload)
         checked.append({"folder": str(path), "jobs": jobs, "findings": findings})

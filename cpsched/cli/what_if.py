@@ -1,4 +1,4 @@
-"""``cpsched what-if``: what would have happened if something were otherwise."""
+"""``cpsched what-if``: what would have happened if something had been different."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from cpsched.study import Study
     from cpsched.study.scenarios import Scenario
 
-_PANEL = "What is otherwise (each is a scenario of its own)"
-#: Words of a named scenario between its changes.
+_PANEL = "Changes (each is a scenario of its own)"
+#: Separators between the changes of a named scenario.
 _BETWEEN = ";"
 
 
@@ -66,17 +66,19 @@ def command(
         list[str] | None,
         typer.Option(
             "--set",
-            help="Another option of the baseline's dispatcher, such as bf_window=2880, or value of"
-            " the policy, such as qos.gpu.MaxJobsPU=4.",
+            help=(
+                "Change an option of the baseline's dispatcher, such as bf_window=2880, or a value"
+                " of the policy, such as qos.gpu.MaxJobsPU=4."
+            ),
             metavar="KEY=VALUE",
             rich_help_panel=_PANEL,
         ),
     ] = None,
     add_nodes: Annotated[
-        list[str] | None, _change("More nodes of a group.", "group=NAME,count=N")
+        list[str] | None, _change("Add nodes to a group.", "group=NAME,count=N")
     ] = None,
     remove_nodes: Annotated[
-        list[str] | None, _change("Fewer nodes.", "group=NAME,count=N | nodes=LIST")
+        list[str] | None, _change("Remove nodes.", "group=NAME,count=N | nodes=LIST")
     ] = None,
     outage: Annotated[
         list[str] | None,
@@ -86,21 +88,21 @@ def command(
         ),
     ] = None,
     max_time: Annotated[
-        list[str] | None, _change("Another limit on a queue's time.", "QUEUE=H:MM:SS")
+        list[str] | None, _change("Change the time limit of a queue.", "QUEUE=H:MM:SS")
     ] = None,
     scale_load: Annotated[
-        list[str] | None, _change("So many times as many jobs.", "FACTOR")
+        list[str] | None, _change("Multiply the number of jobs.", "FACTOR")
     ] = None,
     cap_request: Annotated[
         list[str] | None,
         _change(
-            "Requested times of at most so long, or so many times the runtime.", "H:MM:SS | Fx"
+            "Cap requested times at a length, or at a multiple of the runtime.", "H:MM:SS | Fx"
         ),
     ] = None,
     drop: Annotated[
-        list[str] | None, _change("Without some jobs.", "user=NAME | group= | queue= | gpu=yes")
+        list[str] | None, _change("Leave out some jobs.", "user=NAME | group= | queue= | gpu=yes")
     ] = None,
-    keep: Annotated[list[str] | None, _change("Some jobs alone.", "queue=NAME | ...")] = None,
+    keep: Annotated[list[str] | None, _change("Keep only some jobs.", "queue=NAME | ...")] = None,
     dispatcher: Annotated[
         list[str] | None,
         typer.Option("--dispatcher", "-d", help="Another dispatcher.", rich_help_panel=_PANEL),
@@ -123,7 +125,9 @@ def command(
     together: Annotated[
         bool,
         typer.Option(
-            "--together", help="All options above are one scenario.", rich_help_panel=_PANEL
+            "--together",
+            help="Combine all options above into one scenario.",
+            rich_help_panel=_PANEL,
         ),
     ] = False,
     jobs: Annotated[
@@ -142,7 +146,7 @@ def command(
     jitter: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Seconds submits are delayed at most. [5]", rich_help_panel=COMPARISON
+            min=0, help="Largest delay of a submit, in seconds. [5]", rich_help_panel=COMPARISON
         ),
     ] = None,
     measure_from: MeasureFrom = None,
@@ -157,7 +161,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """
-    Compare scenarios with a baseline: what would have happened if something were otherwise?
+    Compare scenarios with a baseline: what would have happened if something had been different?
 
     Each option that changes something is a scenario. A table has the leading figures of all, and a
     sentence says of each what it changes, and for whom. --stats and the report have that by queue,
@@ -229,7 +233,7 @@ def _scenarios(
         found.append(scenario(map(in_seconds, (part.strip() for part in parts)), name.strip()))
     if not found:
         raise ConfigError(
-            "says nothing that is otherwise; give one of: "
+            "changes nothing; give one of: "
             + ", ".join(f"--{verb}" for verb in (*words, "scenario")),
             where="what-if",
         )
@@ -237,7 +241,7 @@ def _scenarios(
 
 
 def _epoch(study: Study) -> int | None:
-    """Return when second 0 of the log was; reads it."""
+    """Read the log and return the Unix time of its second 0."""
     from cpsched import traces
     from cpsched.cli.progress import reading
     from cpsched.study import LogFile

@@ -29,11 +29,12 @@ from cpsched.errors import ConfigError
 def command(
     system: SystemName,
     at: Annotated[
-        str, typer.Option("--at", help="Now: seconds of the log's clock or a date (UTC).")
+        str,
+        typer.Option("--at", help="The current time: seconds of the log's clock or a date (UTC)."),
     ],
     job: Annotated[
         str | None,
-        typer.Option("--job", help="Id of one job; by default all that wait.", metavar="ID"),
+        typer.Option("--job", help="Id of one job; by default all waiting jobs.", metavar="ID"),
     ] = None,
     script: Annotated[
         Path | None,
@@ -42,24 +43,31 @@ def command(
         ),
     ] = None,
     user: Annotated[
-        str, typer.Option("--user", help="Who submits the script, as in the log.", metavar="NAME")
+        str,
+        typer.Option(
+            "--user", help="User who submits the script, as named in the log.", metavar="NAME"
+        ),
     ] = "",
     by: Annotated[
         str | None,
-        typer.Option("--by", help="Say how likely jobs are to have started by then; like --at."),
+        typer.Option(
+            "--by", help="Print the probability that jobs start by this time; given like --at."
+        ),
     ] = None,
     policy: Policy = None,
     dispatcher: Annotated[
         str | None,
-        typer.Option("--dispatcher", "-d", help="Who decides. [slurm with --policy, else easy]"),
+        typer.Option("--dispatcher", "-d", help="The dispatcher. [slurm with --policy, else easy]"),
     ] = None,
     predictor: Predictor = "requested",
     scenarios: Annotated[
-        int, typer.Option(help="Futures to play.", min=2, max=1000, metavar="N")
+        int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
     ] = 20,
     judged: Annotated[
         int,
-        typer.Option(help="Earlier forecasts to correct these by; 0 for none.", min=0, metavar="N"),
+        typer.Option(
+            help="Earlier forecasts used to correct these; 0 for none.", min=0, metavar="N"
+        ),
     ] = 40,
     *,
     log: Log,
@@ -67,7 +75,9 @@ def command(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Say when waiting jobs will start, with what certainty, and what would start one earlier."""
+    """
+    Forecast when waiting jobs will start, how certain that is, and what would start a job earlier.
+    """
     from cpsched.cli.progress import steps
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
@@ -85,7 +95,7 @@ def command(
         from cpsched.traces import batch_script
 
         if job is not None:
-            raise ConfigError("asks for a job of the log; leave it out with --script", key="--job")
+            raise ConfigError("names a job of the log; leave it out with --script", key="--job")
         asked = batch_script.read(script, submit=now + (jobs.epoch or 0), user=user)
         job = str(asked.job_id[0])
         fitted = append(fitted, asked, now)

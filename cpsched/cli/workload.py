@@ -1,4 +1,4 @@
-"""``cpsched workload``: look at job logs, convert them, generate them."""
+"""``cpsched workload``: inspect, convert and generate job logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cpsched.generators.contract import Generator
     from cpsched.model.workload import Workload
 
-app = typer.Typer(help="Look at job logs, convert them, generate them.", no_args_is_help=True)
+app = typer.Typer(help="Inspect, convert and generate job logs.", no_args_is_help=True)
 _NewLog = Annotated[
     Path,
     typer.Option(

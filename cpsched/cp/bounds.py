@@ -29,7 +29,7 @@ class Bounds:
         No plan as good as the list plan, with no job that could start earlier beside the others,
         starts a job later.
     slack
-        By how much the list plan is worse than the lower bound: 0 where it is proven best.
+        How much the list plan exceeds the lower bound: 0 if it is proven best.
     """
 
     weight: tuple[int, ...]

@@ -1,8 +1,8 @@
 """
-Free capacity over time as a cumulative constraint wants it: one kind, few steps, small numbers.
+Free capacity over time for a cumulative constraint: one kind, few steps, small numbers.
 
-The set of feasible plans stays as it is, but where amounts have to be rounded (:func:`_in_range`):
-then it is smaller, and may not contain the list plan.
+The set of feasible plans is unchanged unless amounts have to be rounded (:func:`_in_range`): then
+it is smaller, and may not contain the list plan.
 """
 
 from __future__ import annotations

@@ -129,9 +129,9 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
     def build(self, view: View) -> BuiltModel | None:
         """
-        Return the model of a decision, for a look at it; None if no waiting job can ever start.
+        Return the model of a decision for inspection; None if no waiting job can ever start.
 
-        It is built whether or not :meth:`decide` would need it.
+        It is built even if :meth:`decide` would not need it.
         """
         problem = self.problem(view, self._in_window(view))
         return self.model(self.sized(problem)) if len(problem.jobs) else None
@@ -141,7 +141,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         """Return the problem of those of some jobs, in order of priority, that can ever start."""
 
     def sized(self, problem: P) -> P:
-        """Return a problem whose model is not too large: that of fewer jobs where it would be."""
+        """Return a problem whose model is not too large, with fewer jobs if necessary."""
         return problem
 
     @abstractmethod
@@ -186,17 +186,17 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
 def window_of(fits: BoolArray, size: int, first: int | None = None) -> IntArray:
     """
-    Return the positions of so many jobs, given in order of priority.
+    Return the positions of the window's jobs, given in order of priority.
 
-    The first half by priority, and then the first that may fit now: the first alone would leave the
-    machine empty while a few large ones wait for it. If that is not enough, the next ones.
+    The first half by priority, and then the first that may fit now: a window only by priority would
+    leave the machine empty while a few large jobs wait. If that is not enough, the next ones.
 
     Parameters
     ----------
     fits
         Which jobs may fit now.
     first
-        How many are taken by priority; by default half of them, rounded up.
+        How many are chosen by priority; by default half, rounded up.
     """
     if len(fits) <= size:
         return np.arange(len(fits))

@@ -70,7 +70,7 @@ class Cph(PlanningDispatcher[Pool]):
         return ()
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
-        """Return what is planned for later; jobs postponed for want of nodes reserve nothing."""
+        """Return the jobs planned for later; jobs postponed for lack of nodes reserve nothing."""
         planned = super().reservations(view, decision)
         return [reservation for reservation in planned if reservation.start > view.now]
 

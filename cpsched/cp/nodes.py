@@ -72,7 +72,7 @@ class Timeline:
 
     def listed(self, rows: IntArray, duration: IntArray, order: IntArray) -> Candidate:
         """
-        Give jobs, in some order, the first window they fit in behind those before them.
+        Give jobs, in some order, the first window in which they fit after those before them.
 
         The start of a job that can be placed at no time is -1.
         """

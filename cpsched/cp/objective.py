@@ -59,7 +59,7 @@ class WeightedWait(Objective):
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
             raise ConfigError(
-                "a job is in no queue, and objective 'expected-wait' needs an expected wait for"
+                "a job has no queue, but objective 'expected-wait' needs an expected wait for"
                 " it: set default_expected_wait",
                 where=f"system {self._system.name}",
             )

@@ -1,8 +1,8 @@
 """
-Places: what pure CP puts units on, as few as exactness allows.
+Places to which pure CP assigns units, as few as exactness allows.
 
 A job's units are identical, so what matters is how many it has on each place. A place is a node,
-or a *pool* of nodes that need not be told apart:
+or a *pool* of equivalent nodes:
 
 * Nodes are identical if they are open to the same jobs and have the same free capacity at every
   second at which a job may still start. Only as many of them are kept as there are units that could

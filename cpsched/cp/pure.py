@@ -182,7 +182,9 @@ class Cp(PlanningDispatcher[NodeProblem]):
 
 
 def _guide(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], placement: Placement) -> None:
-    """Branch on jobs in order: the earliest start, then as much as goes on the first places."""
+    """
+    Branch on jobs in order: the earliest start, then as many units as possible on the first places.
+    """
     of_job: list[list[cpsat.IntVar]] = [[] for _ in start]
     for (job, _), count in placement.count.items():
         of_job[job].append(count)

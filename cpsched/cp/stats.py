@@ -1,8 +1,8 @@
 """
-What a constraint programming decision reports of itself, as ``Decision.stats``.
+Statistics of a constraint programming decision, for ``Decision.stats``.
 
-Every value is a count or an amount that makes sense summed over a run, and is the same in every
-equal run unless ``wall_limit_hits`` is above 0.
+Every value is a count or an amount that can be summed over a run, and is the same in every equal
+run unless ``wall_limit_hits`` is above 0.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ SEARCHED = "searched"
 
 
 def of_solve(solved: cpsat.Solved, num_jobs: int) -> dict[str, float]:
-    """Return what one call of the solver counts for, with so many jobs in the model."""
+    """Return the statistics of one solver call with a number of jobs in the model."""
     cut_short = solved.status in (cpsat.Status.FEASIBLE, cpsat.Status.UNKNOWN)
     return {
         SOLVER_CALLS: 1,

@@ -1,11 +1,11 @@
 """
-Allocators: on which of the nodes that would do a job's units go.
+Allocators: which of the suitable nodes a job's units are placed on.
 
-Each is an order of nodes; the kernels fill nodes in that order and pass over one only if with it
-the job would no longer fit within its bounds on the number of nodes, so that no allocator refuses
-a job which any choice of nodes can hold. Jobs that need consecutive nodes know no such order: all
-allocators give them the shortest run, the first along the line. A job with a limit on switches gets
-the fewest groups of the topology's lowest level, and one that needs a box the first that is free.
+Each is an order of nodes. The kernels fill nodes in that order and skip one only if with it the job
+would no longer fit within its bounds on the number of nodes, so no allocator refuses a job that any
+choice of nodes can hold. Jobs that need consecutive nodes ignore the order: all allocators give
+them the shortest run, the first one in node order. A job with a switch limit gets the fewest groups
+of the topology's lowest level, and one that needs a box the first free one.
 """
 
 from __future__ import annotations
@@ -132,9 +132,9 @@ class Allocator:
 
     def planned(self, view: View, row: int, nodes: IntArray, units: IntArray) -> Allocation | None:
         """
-        Return the allocation of a job as somebody planned it; None if that breaks its request.
+        Return the allocation of a job according to a plan; None if the plan violates its request.
 
-        Whether there is room for it is not looked at.
+        Whether there is room for it is not checked.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Allocator:
         Raises
         ------
         DispatchError
-            If these are no nodes of the machine, or not as many units as the job has.
+            If these are not nodes of the machine, or the units are not the job's number.
         """
         columns = view.waiting.store.columns
         # Dispatchers of others may name them in lists.
@@ -155,7 +155,7 @@ class Allocator:
             raise DispatchError(f"a plan's nodes are {nodes} and the units on them {units}")
         if (units < 1).any() or units.sum() != columns.item(row, c.UNITS):
             raise DispatchError(
-                f"a plan has units {units} of a job of {columns.item(row, c.UNITS)} units"
+                f"a plan places units {units} of a job of {columns.item(row, c.UNITS)} units"
             )
         shape = view.waiting.store.shapes[columns.item(row, c.SHAPE)]
         segment, switches, box = shape[c.SHAPE_SEGMENT : c.SHAPE_REQUEST].tolist()
@@ -209,11 +209,12 @@ class Balanced(Allocator):
 
 class Frugal(Allocator):
     """
-    The busiest node first among those that keep least from others.
+    The busiest node first, among those whose use takes least from other jobs.
 
-    Nodes go by how many kinds they have that others lack and the job does not ask for (GPUs,
-    MICs); then by of how many kinds more is free than every node has, if a unit of the job could
-    do with that (such a GPU, or large memory); then as ``consolidate`` has them.
+    Nodes are ordered by the number of kinds that they have, that others lack and that the job does
+    not ask for (GPUs, MICs); then by the number of kinds of which more is free than every node has,
+    if a unit of the job would fit in that (such as a GPU, or large memory); then as by
+    ``consolidate``.
     """
 
     name = "frugal"

@@ -66,7 +66,7 @@ class RecentArrivals:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew."""
+        """Reset."""
         self._known: list[tuple[Any, ...]] = []
         self._last = -1
 
@@ -115,7 +115,7 @@ class RecentArrivals:
         return {"times": times, "demand": demand, "facts": facts, "last_arrival": self._last}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         columns = (np.asarray(state[name]) for name in ("times", "demand", "facts"))
         self._known = list(zip(*columns, strict=True))
         self._last = int(state["last_arrival"])

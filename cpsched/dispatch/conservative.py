@@ -1,10 +1,10 @@
 """
 Conservative backfilling: a reservation for every waiting job, or the first few.
 
-At every decision the queue is planned anew, in order: each job gets the first window in which it
-fits on nodes for its whole predicted duration, behind those before it. Jobs planned for now
-start. After Mu'alem and Feitelson 2001; planning anew instead of compressing old reservations
-lets a job's planned start move later when one before it moves earlier.
+At every decision the queue is planned again, in order: each job gets the first window in which it
+fits on nodes for its whole predicted duration, after those before it. Jobs planned for now start.
+After Mu'alem and Feitelson 2001; because plans are remade instead of compressing old reservations,
+a job's planned start can move later when one before it moves earlier.
 """
 
 from __future__ import annotations

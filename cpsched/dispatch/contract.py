@@ -1,10 +1,10 @@
 """
 The contract of a dispatcher: from what is known now to what starts now.
 
-A dispatcher reads no clock, prints nothing and touches no file. What it remembers between
-decisions is in :meth:`Dispatcher.state`. Only :meth:`Dispatcher.decide` must be written; the
-methods behind it describe a decision to those who explain, plan or forecast, and their defaults
-are right for a dispatcher that says nothing about itself.
+A dispatcher reads no clock, prints nothing and touches no files. Its memory between decisions is in
+:meth:`Dispatcher.state`. Only :meth:`Dispatcher.decide` must be written; the methods after it
+describe a decision for explanations, plans and forecasts, and their defaults are right for a
+dispatcher without such descriptions.
 """
 
 from __future__ import annotations
@@ -80,22 +80,21 @@ class Dispatcher(RemembersArguments, ABC):
     name
         As registered.
     good_for, goes_wrong_when
-        When to use it and when not, a clause each for ``cpsched list dispatchers``; empty: nothing
-        is said.
+        When to use it and when not, a clause each for ``cpsched list dispatchers``; empty: none.
     works_with
-        ``restarts`` or ``malleable`` for a dispatcher that differs from others only where jobs may
-        be restarted, or may change size.
+        ``restarts`` or ``malleable`` for a dispatcher that differs from others only if jobs may be
+        restarted, or may change size.
     acts_when_idle
-        Whether it wants to be asked when no job waits (to resize running ones, say).
+        Whether it is called even when no job waits (for example to resize running ones).
     selects_sets
         Whether it chooses among sets of jobs to start now and plans no others. Then a job may wait
-        for no other reason than that a set without it is better.
+        only because a set without it is better.
     keeps_places
-        Whether it keeps jobs in the segments, the few switches or the box that they ask for.
+        Whether it satisfies requested segments, switch limits and boxes.
     minimises
-        What its plans are to be good at, where it plans: ``slowdown`` or ``expected-wait``.
+        What its plans minimise, if it plans: ``slowdown`` or ``expected-wait``.
     allocator
-        What it places jobs with, if it has one: its planned jobs are placed alike.
+        Its allocator, if it has one, which also places its planned jobs.
     interval
         Seconds of the grid on which it decides; None: at every event. The caller may choose
         another grid.
@@ -125,9 +124,9 @@ class Dispatcher(RemembersArguments, ABC):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """
-        Take up what :meth:`state` gave; raise a ValueError where it cannot be that.
+        Restore what :meth:`state` returned; raise a ValueError if it is not valid.
 
-        A checkpoint that was altered is refused before, by its digest.
+        An altered checkpoint is refused before, by its digest.
         """
 
     def ranking(self, view: View) -> IntArray | None:  # noqa: ARG002
@@ -176,9 +175,9 @@ class Dispatcher(RemembersArguments, ABC):
 
     def wait_note(self, row: int) -> str:  # noqa: ARG002
         """
-        Return what it says of a job's wait besides, such as the limit that holds it.
+        Return an additional note on a job's wait, such as the limit that holds it.
 
-        As of its last decision; '' where it says nothing.
+        As of its last decision; '' if there is none.
         """
         return ""
 
@@ -191,7 +190,7 @@ class Dispatcher(RemembersArguments, ABC):
         return np.zeros(0, dtype=np.int64)
 
     def on_epoch(self, epoch: int | None) -> None:
-        """Be told, before :meth:`reset`, the Unix time of second 0, if it is known."""
+        """Receive the Unix time of second 0, if known; called before :meth:`reset`."""
 
 
 class DecisionModel(Protocol):

@@ -27,22 +27,22 @@ class DecisionState:
     Attributes
     ----------
     reserving
-        The view as reservations are made in it, see
+        The view used for reservations, see
         :class:`~cpsched.dispatch.reservation_view.ReservationView`.
     jobs
         All that wait, in queue order.
     submit, estimate, limit, reserved
-        Second of submission, predicted runtime (at least 1), requested time, and how long
-        reservations take the job to run; shape ``(n,)``.
+        Second of submission, predicted runtime (at least 1), requested time, and the runtime used
+        for reservations; shape ``(n,)``.
     demand, share
-        What each job takes at least, shape ``(n, R)``, and the largest share of the machine that
-        is.
+        The least amounts that each job takes, shape ``(n, R)``, and the largest share of the
+        machine among them.
     whole
-        What the machine has, shape ``(R,)``.
+        Capacity of the machine, shape ``(R,)``.
     back
-        What each running job gives back when it ends, shape ``(B, R)``.
+        What each running job releases when it ends, shape ``(B, R)``.
     times, level
-        What the running jobs leave, as reservations take it, see
+        What the running jobs leave free, with the runtimes of reservations, see
         :func:`~cpsched.dispatch.pooled.free_over_time`.
     """
 
@@ -80,7 +80,7 @@ class DecisionState:
             share=share_of(demand, whole),
             whole=whole,
             back=by_reserved_end if reserving is view else given_back(view),
-            # In range as durations are: later ends are not told apart.
+            # In the range of durations: later ends are not distinguished.
             times=np.minimum(times, view.now + _LONGEST),
             level=level,
         )

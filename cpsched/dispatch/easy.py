@@ -2,9 +2,9 @@
 EASY backfilling: one reservation, for the first job that cannot start.
 
 After Lifka 1995 and Mu'alem and Feitelson 2001, on nodes instead of a processor count: the
-reservation is the first second at which the head can be *placed*, with that placement. A later
-job may start if it is predicted to end by then or touches nothing that is reserved. On a pool of
-one resource this is the textbook's shadow time and extra processors.
+reservation is the first second at which the head can be *placed*, with that placement. A later job
+may start if it is predicted to end by then or uses nothing that is reserved. On a pool of one
+resource this is the textbook's shadow time and extra processors.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ class Easy(LearningDispatcher):
     Parameters
     ----------
     priority
-        Order of the queue: whose turn it is, and who gets the reservation.
+        Order of the queue, which also decides which job gets the reservation.
     backfill
-        Order in which jobs are tried behind the reservation (``sjf`` = EASY-SJBF); the queue's
-        own order by default.
+        Order in which jobs are backfilled (``sjf`` = EASY-SJBF); the queue's own order by default.
     allocator
         Name of the allocator.
     reserve
-        Which runtimes the reservation is made of: ``plan``, or ``bound`` or ``requested``, by which
-        then running jobs end and jobs behind the head must have ended; see
+        The runtimes used for the reservation: ``plan``, ``bound`` or ``requested``; running jobs
+        are expected to end by them, and backfilled jobs must end by them; see
         :class:`~cpsched.dispatch.reservation_view.ReservationView`.
     """
 

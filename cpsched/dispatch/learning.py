@@ -30,16 +30,16 @@ class LearningDispatcher(Dispatcher):
     """
     A dispatcher with priorities, which share one history of runtimes.
 
-    Write :meth:`choose` instead of :meth:`decide`. Where nothing learns, that is all there is to
-    it. Otherwise jobs that have ended are learnt from before each decision, the dispatcher is asked
-    where no job waits, too (or ends would be noticed late), and the history is part of its state.
+    Write :meth:`choose` instead of :meth:`decide`. If nothing learns, there is no other difference.
+    Otherwise ended jobs are learnt from before each decision, the dispatcher is also called when no
+    job waits (or ends would be noticed late), and the history is part of its state.
 
     Parameters
     ----------
     priorities
-        Those it orders jobs by.
+        The priorities that order its jobs.
     learns
-        Whether the dispatcher itself uses the history. It is kept where a priority does, too.
+        Whether the dispatcher itself uses the history, which is also kept if a priority uses it.
 
     Attributes
     ----------
@@ -84,12 +84,12 @@ class LearningDispatcher(Dispatcher):
         return decision
 
     def _check_places(self, shapes: IntArray) -> None:
-        """Refuse requests that say where a job's nodes lie relative to each other."""
+        """Refuse requests that constrain the relative placement of a job's nodes."""
         if shapes is not self._known_shapes:
             if shapes[:, c.SHAPE_SEGMENT : c.SHAPE_REQUEST].any():
                 raise ConfigError(
-                    f"{self.name} cannot keep jobs in segments, under few switches or in a box, and"
-                    " the workload has such jobs: use a dispatcher with an allocator, such as easy"
+                    f"{self.name} cannot place jobs with segments, switch limits or boxes, and the"
+                    " workload has such jobs: use a dispatcher with an allocator, such as easy"
                 )
             self._known_shapes = shapes
 
@@ -102,6 +102,6 @@ class LearningDispatcher(Dispatcher):
         return {"history": self.history.state()} if self._learns else {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         if self._learns:
             self.history.restore(state["history"])

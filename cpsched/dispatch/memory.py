@@ -75,7 +75,7 @@ class Memory:
 
     @property
     def run_starts(self) -> BoolArray:
-        """Where runs of nodes that were alike at the last pass begin, by node."""
+        """Where runs of nodes that were equal at the last pass begin, by node."""
         octets = self._bits[pass_state.RUNS].astype("<i8").view(np.uint8)
         starts = np.unpackbits(octets, count=len(self._work), bitorder="little")
         return starts.astype(np.bool_)
@@ -119,7 +119,7 @@ class Memory:
         self._columns, self._shapes, self._eligible = store.columns, store.shapes, masks
 
     def _empty(self, needed: int) -> None:
-        """Forget everything but what is free, with room for at least so many classes."""
+        """Clear everything except free capacity, with room for at least this many classes."""
         size = max(1 << (needed - 1).bit_length(), _FEWEST_CLASSES, len(self.job_classes))
         self.job_classes = np.zeros((size, pass_state.CLASS_WIDTH), dtype=np.int64)
         self.class_of[:] = 0

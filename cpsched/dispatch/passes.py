@@ -71,9 +71,9 @@ def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator
     Parameters
     ----------
     rows
-        Rows of the store, read-only, in the order in which it is their turn.
+        Rows of the store, read-only, in priority order.
     behind
-        The same in the order in which they are tried behind the reservation.
+        The same in the order in which they are backfilled.
     """
     store, memory, running = view.waiting.store, allocator.memory, view.running
     memory.prepare(view)

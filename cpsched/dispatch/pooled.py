@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
     """
-    Return what each job takes of the machine at least, shape ``(n, R)``.
+    Return the least amounts that each job takes of the machine, shape ``(n, R)``.
 
-    All its units, what it needs besides on each of the fewest nodes that can hold them, and whole
-    nodes (the smallest it may use) where it shares none.
+    All its units, its needs per node on the fewest nodes that can hold them, and whole nodes (the
+    smallest it may use) if it does not share nodes.
     """
     demand = jobs.units[:, None] * jobs.request
     per_node, exclusive = jobs.per_node, jobs.exclusive
@@ -53,7 +53,7 @@ def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, 
 
 
 def given_back(view: View) -> IntArray:
-    """Return what each of the B running jobs gives back when it ends, shape ``(B, R)``."""
+    """Return what each of the B running jobs releases when it ends, shape ``(B, R)``."""
     running = view.running
     back: IntArray = pool.given_back(running.rows, running.store.columns, running.arena.amount)
     return back
@@ -67,12 +67,12 @@ def free_now(view: View) -> IntArray:
 
 def free_over_time(view: View, back: IntArray, free: IntArray) -> tuple[IntArray, IntArray]:
     """
-    Return what the running jobs leave free, as they are expected to end.
+    Return the free capacity over time as running jobs are expected to end.
 
     Parameters
     ----------
     back, free
-        What each running job gives back, shape ``(B, R)``, and what is free now, shape ``(R,)``.
+        What each running job releases, shape ``(B, R)``, and what is free now, shape ``(R,)``.
 
     Returns
     -------

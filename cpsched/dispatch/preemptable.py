@@ -42,13 +42,13 @@ class Act(NamedTuple):
 
 class PreemptionRules(ABC):
     """
-    Who may preempt whom, by the standing of jobs: a number.
+    Which jobs may preempt which, by the rank of jobs, a number.
 
     Attributes
     ----------
     asks_once
-        Whether the other dispatcher puts jobs of high standing first itself, so that it is asked
-        about all at once.
+        Whether the other dispatcher itself puts jobs of high rank first, so that it is called once
+        for all.
     """
 
     #: The standing of urgent jobs: above all others.
@@ -110,9 +110,9 @@ class Candidates:
     Parameters
     ----------
     view
-        What a dispatcher is shown.
+        The dispatcher's view.
     rules
-        Who may preempt whom.
+        Which jobs may preempt which.
     """
 
     def __init__(self, view: View, rules: PreemptionRules) -> None:
@@ -132,7 +132,7 @@ class Candidates:
         able &= (running.state == c.RUNNING) & (self._tier != rules.URGENT)
         able &= view.now - running.since >= exempt
         order = rules.order(running)
-        #: Those that may leave for somebody, who had better go first.
+        #: Those that may be preempted, the preferred ones first.
         self._able: list[int] = order[able[order]].tolist()
 
     def below(self, level: int) -> list[int]:
@@ -140,11 +140,11 @@ class Candidates:
         return [at for at in self._able if self._rules.allows(level, int(self._tier[at]))]
 
     def __bool__(self) -> bool:
-        """Whether any job may leave for somebody."""
+        """Whether any job may be preempted."""
         return bool(self._able)
 
     def take(self, some: Sequence[int]) -> None:
-        """Note that some leave for somebody, and for nobody else."""
+        """Mark some as preempted, so that they are not used again."""
         self._able = [at for at in self._able if at not in some]
 
     def positions(self, handles: Sequence[int]) -> list[int]:
@@ -178,7 +178,7 @@ class Candidates:
 
 def fewest(able: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[int] | None:
     """
-    Return few of some jobs whose leaving makes room, the first of them if they will do.
+    Return a small subset of jobs whose preemption makes room, the first ones if possible.
 
     One job if one is enough; otherwise the shortest beginning of the sequence that is enough,
     without those of it that are not needed.
@@ -186,9 +186,9 @@ def fewest(able: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[i
     Parameters
     ----------
     able
-        The jobs, those that had better leave first.
+        The jobs, the preferred ones first.
     fits
-        Says whether there is room once some have left; with more of them there is as well.
+        Whether there is room once some have left; more of them must not make it false.
 
     Returns
     -------

@@ -61,19 +61,20 @@ class Claim(NamedTuple):
 
 class Preemption(Wrapper):
     """
-    Another dispatcher, with running jobs of low tiers that leave for jobs of higher ones.
+    Wraps another dispatcher; running jobs of low tiers are preempted for jobs of higher ones.
 
-    The other dispatcher first sees the waiting jobs of the highest tier alone, then, if none of
-    them can start, those of the next tier as well. A job of a higher tier that does not fit gets
-    the room of running jobs of lower ones, if that is enough: of as few as are found, of the lowest
-    tier first, and of one tier the youngest. They have notice for the longest grace of their
-    queues; until they leave, all that the waiting job needs is kept for it. If it fits sooner it
-    starts, and who has not left stays. Urgent jobs are above all tiers, and there is no grace.
+    The other dispatcher first sees only the waiting jobs of the highest tier, then, if none of them
+    can start, those of the next tier as well. A job of a higher tier that does not fit gets the
+    room of running jobs of lower ones, if that is enough: of as few as possible, of the lowest tier
+    first, and within a tier of the youngest. They get a notice of the longest grace time of their
+    queues; until they leave, all that the waiting job needs is reserved for it. If it fits sooner
+    it starts, and jobs that have not left keep running. Urgent jobs are above all tiers, without a
+    grace time.
 
     Parameters
     ----------
     dispatcher
-        Who decides what else starts.
+        The wrapped dispatcher.
     """
 
     name = "preempt"
@@ -98,7 +99,7 @@ class Preemption(Wrapper):
         self._claims = {}
 
     def rules_on(self, system: System) -> PreemptionRules:
-        """Return who may preempt whom on a system: by the tiers of its queues."""
+        """Return which jobs may preempt which on a system, by the tiers of its queues."""
         return QueueRules(system.queues)
 
     def decide(self, view: View) -> Decision:
@@ -169,7 +170,7 @@ class Preemption(Wrapper):
         return [*kept, *(one for one in others if one.handle not in self._claims)]
 
     def _candidates(self, view: View) -> Candidates:
-        """Return the running jobs that may leave, but for those that have notice."""
+        """Return the running jobs that may be preempted, except those with a notice."""
         candidates = Candidates(view, self._queues)
         for claim in self._claims.values():
             candidates.take(candidates.positions(claim.leaving))
@@ -197,7 +198,7 @@ class Preemption(Wrapper):
             elif not due:
                 free -= kept[handle]
                 continue
-            # Where the nodes are no longer what they were the job may ask for others.
+            # If the nodes have changed, the job may ask for others.
             del self._claims[handle]
             actions += self._swap(view, candidates, row, leaving, free)
         return free, actions
@@ -291,7 +292,10 @@ class Preemption(Wrapper):
     def _without_kept(
         self, view: View, candidates: Candidates
     ) -> tuple[IntArray, dict[int, IntArray]]:
-        """Return what each node has but for the kept room, and what is kept for each job."""
+        """
+        Return the free capacity of each node without reserved room, and what is reserved for each
+        job.
+        """
         row_of = _rows(view)
         free: IntArray = np.array(view.free)
         kept = {}
@@ -341,7 +345,7 @@ class Preemption(Wrapper):
         return {**super().state(), **arrays}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         leaving, places = state["leaving"], state["places"]
         self._claims = {}

@@ -2,7 +2,7 @@
 List schedulers: take jobs in an order, start what fits.
 
 ``fifo``, ``sjf`` and ``ljf`` stop at the first job that does not fit; ``prb`` (Remediani 2017,
-Algorithm 1) skips it and goes on.
+Algorithm 1) skips it and continues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Views in which jobs look otherwise than they are: as reservations or try runs take them."""
+"""Views in which jobs have other runtimes, for reservations or try runs."""
 
 from __future__ import annotations
 

@@ -50,16 +50,16 @@ class SlurmBackfill(LearningDispatcher):
     priority
         ``basic`` (first come, first served), ``multifactor``, or any other priority.
     topology
-        Which nodes a job gets. ``line``: the run of consecutive nodes that fits it best, the
-        largest run first where none is enough. ``tree``: the same among the leaf switches under
-        the lowest switch that can hold it.
+        How nodes are chosen. ``line``: the run of consecutive nodes that fits best, or the largest
+        run first if none is enough. ``tree``: the same among the leaf switches under the lowest
+        switch that can hold it.
     reserve
-        What a reservation keeps: its whole ``nodes``, as Slurm does, or only the ``amounts`` the
-        job will take of them.
+        What a reservation blocks: whole ``nodes``, as in Slurm, or only the ``amounts`` that the
+        job will take.
     depth
-        How many of the jobs left waiting the backfill pass looks at (``bf_max_job_test``).
+        How many waiting jobs the backfill pass considers (``bf_max_job_test``).
     window
-        A job that could only start later than so many seconds from now gets no reservation
+        A job that could start only after this many seconds from now gets no reservation
         (``bf_window``, there in minutes).
     backfill_interval
         Seconds between backfill passes, which are at multiples of it (``bf_interval``); 0: one
@@ -110,8 +110,8 @@ class SlurmBackfill(LearningDispatcher):
             )
         if self.close and system.is_counted_pool:
             raise ConfigError(
-                "the machine is a counted pool, and with reserve=nodes the first reservation"
-                " would keep all of it: set reserve=amounts",
+                "the machine is a counted pool, so with reserve=nodes the first reservation"
+                " would block all of it: set reserve=amounts",
                 where=f"system {system.name}",
             )
         super().reset(system, seed)
@@ -168,7 +168,7 @@ class SlurmBackfill(LearningDispatcher):
         return {**super().state(), "due": self._due}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self._due = int(state["due"])
 

@@ -1,8 +1,8 @@
 """
 The queue in the order of a priority that never changes while a job waits.
 
-Sorting a queue of tens of thousands at every decision makes a backlog quadratic; here only what
-has come and gone since the last decision is worked in.
+Sorting a queue of tens of thousands at every decision makes a backlog quadratic; here only the
+changes since the last decision are merged in.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class StaticOrder:
     """
     Keeps the waiting jobs sorted between decisions.
 
-    It is a cache and no state: without it, or with another store than last time, the order is
-    found anew, and is the same.
+    It is a cache, not state: without it, or with another store, the order is computed again and is
+    the same.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class StaticOrder:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew."""
+        """Reset."""
         self._store: object = None
         self._rows: IntArray = np.zeros(0, dtype=np.int64)
         #: Of :attr:`_rows`, most significant first.
@@ -69,7 +69,7 @@ class StaticOrder:
         if store is not self._store or store.reordered != self._reordered:
             self.forget()
             self._store, self._reordered = store, store.reordered
-        # Rows are in order of submit, so what is new lies behind the last one seen.
+        # Rows are in submit order, so new ones follow the last one seen.
         new = waiting.rows[np.searchsorted(waiting.rows, self._last, side="right") :]
         self._drop(view, len(self._rows) + len(new) - len(waiting))
         if len(store.columns) > len(self._kept):

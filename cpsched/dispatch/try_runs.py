@@ -1,8 +1,8 @@
 """
-Try runs: a job that asks for long and may be short first runs for a few minutes at most.
+Try runs: a job with a long request that may be short first runs for at most a few minutes.
 
-Most of what waiting costs is paid by jobs that end within a minute of the hours they ask for, and
-nothing known at submit tells them from the others. A short run does.
+Most of the cost of waiting falls on jobs that ask for hours and end within a minute, and nothing
+known at submit identifies them. A short run does.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ TRIED, CUT = "tried", "tries_cut_short"
 
 class TryRuns(Wrapper):
     """
-    Another dispatcher, which sees long jobs that may be restarted as short ones at first.
+    Wraps another dispatcher, which at first sees long restartable jobs as short ones.
 
-    To it such a job asks for ``seconds``. If the job has not ended by then it is taken off its
-    nodes and queued again, at its place, and is what it asks for from then on.
+    It sees such a job with a request of ``seconds``. If the job has not ended by then, it is
+    requeued at its place and from then on has its own request.
 
     Parameters
     ----------
     dispatcher
-        Who decides what starts.
+        The wrapped dispatcher.
     seconds
         How long a try lasts.
     least
-        Seconds of requested time from which on a job is tried; shorter ones start as they are.
+        Requested time in seconds from which on a job is tried; shorter ones start normally.
     chance
-        A job is tried if it is at least so likely to end within a try, by the jobs like it that
-        have ended; 0: always.
+        Least probability, judged by similar ended jobs, that a tried job ends within its try; 0:
+        always.
     share
-        The largest share of the machine of a job that is tried. To make room for a wide job is
-        dear, and a try that is cut short has it made twice.
+        The largest share of the machine of a tried job. Making room for a wide job is expensive,
+        and a try that is cut short needs it twice.
     """
 
     name = "try"
@@ -102,7 +102,7 @@ class TryRuns(Wrapper):
         }
         over = [handle for handle, second in self._tries.items() if second <= view.now]
         if over:
-            # What they give back is free when this is asked again, in the same second.
+            # What they release is free at the next call, in the same second.
             return Decision([Requeue(handle) for handle in over], stats={CUT: len(over)})
         to_try = self._to_try(view)
         decision = self.inner.decide(self._with_tries(view, to_try))
@@ -142,7 +142,7 @@ class TryRuns(Wrapper):
         return self._shadow.view(view, changed)
 
     def _to_try(self, view: View) -> BoolArray:
-        """Tell which waiting jobs would be tried if they started now."""
+        """Return which waiting jobs would be tried if they started now."""
         jobs = view.waiting
         chosen: BoolArray = (
             (jobs.restartable != 0) & (jobs.attempts == 0) & (jobs.requested_time >= self._least)
@@ -163,7 +163,7 @@ class TryRuns(Wrapper):
         return {**super().state(), "tries": tries, "history": self._history.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self._tries = {int(handle): int(second) for handle, second in state["tries"].tolist()}
         self._history.restore(state["history"])

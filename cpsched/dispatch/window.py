@@ -62,7 +62,7 @@ class WindowDispatcher(LearningDispatcher):
     limit
         Deterministic time a decision may spend in the solver.
     wall
-        Limit in seconds of wall time besides; a run that reaches it may not be repeatable.
+        Additional limit in seconds of wall time; a run that reaches it may not be repeatable.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class WindowDispatcher(LearningDispatcher):
         return {**super().state(), "window": self.size}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self.size = int(state["window"])
 

@@ -67,7 +67,7 @@ class Wrapper(Dispatcher):
         return {"inner": dict(self.inner.state())}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self.inner.restore(state.get("inner", {}))
 
     def ranking(self, view: View) -> IntArray | None:
@@ -93,7 +93,7 @@ class Wrapper(Dispatcher):
         return self.inner.wait_reason(self.shown(view), decision, row, derived)
 
     def wait_note(self, row: int) -> str:
-        """Return what the other dispatcher says of a job's wait."""
+        """Return the other dispatcher's note on a job's wait."""
         return self.inner.wait_note(row)
 
     def never_starts(self, view: View) -> IntArray:

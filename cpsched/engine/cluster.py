@@ -1,8 +1,8 @@
 """
-A machine in use: jobs come and go, a dispatcher says what starts.
+A machine in use: jobs are submitted and end, and a dispatcher decides what starts.
 
-Whoever has a machine (the simulator, another simulator, a resource manager, a test) tells a
-:class:`Cluster` what happens in the order of time, and asks it what to start.
+The owner of a machine (the simulator, another simulator, a resource manager, a test) reports events
+to a :class:`Cluster` in order of time, and asks it what to start.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Cluster:
     """
     A machine, its jobs, a dispatcher and a predictor; without a clock.
 
-    Jobs are known by the handle that :meth:`submit` gives. Every call names the present second,
-    which never goes back. Nothing starts by itself: :meth:`decide` answers what should start, and
-    :meth:`start` says that it did.
+    Jobs are identified by the handle that :meth:`submit` returns. Every call has the present
+    second, which never decreases. Nothing starts by itself: :meth:`decide` returns what should
+    start, and :meth:`start` reports that it did.
 
     Parameters
     ----------
@@ -71,19 +71,19 @@ class Cluster:
     dispatcher, predictor
         Specifications like ``easy:backfill=sjf``, or objects.
     correction
-        Where a running job's end is expected once its prediction has passed, see
+        The expected end of a running job after its predicted end, see
         :class:`~cpsched.engine.predicting.Correction`.
     any_queue
-        Whether jobs may name queues that the system does not have. These have no rules, and the
+        Whether jobs may be in queues that the system does not have. These have no rules, and the
         system's default expected wait.
     seed
-        Dispatcher and predictor each get one of their own that follows from it.
+        Dispatcher and predictor each get their own seed derived from it.
     epoch
         Unix time of second 0, where it is known: a trained predictor counts hours from it.
     name_of
-        What messages call a job, by its handle; by default what :meth:`submit` was told.
+        Name of a job in messages, by its handle; by default the id given to :meth:`submit`.
     may_change
-        Whether decisions may change running jobs: resize, suspend, queue again or kill them.
+        Whether decisions may change running jobs: resize, suspend, requeue or kill them.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Cluster:
     Attributes
     ----------
     machine
-        Queue, running jobs and free capacity; to look at, not to change.
+        Queue, running jobs and free capacity; read-only.
     now
         The second of the last call.
     """
@@ -140,7 +140,7 @@ class Cluster:
         self._maintenance = Maintenance()
         #: Users of whom a job has ended since waiting jobs were last asked about again.
         self._ended_users: set[int] = set()
-        #: Jobs that somebody else predicted: the predictor is not asked about them.
+        #: Jobs predicted by the caller: the predictor is not called for them.
         self._told: set[int] = set()
         #: Seconds that resized jobs have run before, as on the units they prefer.
         self._ran_before: dict[int, int] = {}
@@ -168,16 +168,16 @@ class Cluster:
         Parameters
         ----------
         job_id
-            What messages call it.
+            Its name in messages.
         predicted
-            What somebody else has predicted, in the order of
+            The caller's prediction, in the order of
             :class:`~cpsched.prediction.Prediction`: three runtimes in seconds, then, if known, its
-            quantiles and its chances to end within each horizon. Then the predictor is not asked.
+            quantiles and its probabilities to end within each horizon. Then the predictor is not
+            called.
         held
             Whether it may not start before :meth:`release`.
         submitted
-            Since when it waits, where that is earlier than now; it is at the end of the queue all
-            the same.
+            Since when it waits, if earlier than now; it is still put at the end of the queue.
 
         Returns
         -------
@@ -189,8 +189,8 @@ class Cluster:
         InfeasibleRequestError
             If it can never run on this machine; then nothing has changed.
         ConfigError
-            If its queue is not one of the system's, what is predicted is not that, or
-            time goes back; then nothing has changed.
+            If its queue is not one of the system's, the prediction is invalid, or time goes back;
+            then nothing has changed.
         """
         if now != self.now:
             self._tick(now)
@@ -293,7 +293,7 @@ class Cluster:
 
     def failed(self, handle: int, now: int) -> None:
         """
-        Say that a start did not come about, or came to nothing: the job waits, with one more try.
+        Report a failed start: the job waits again, with one more attempt.
 
         Raises
         ------
@@ -312,13 +312,13 @@ class Cluster:
 
     def resize(self, handle: int, allocation: Allocation, now: int) -> None:
         """
-        Say that a running job goes on with other nodes.
+        Report that a running job continues on other nodes.
 
         Raises
         ------
         DispatchError
-            If the job does not run, or what it is given is not what it may have, or not free.
-            Then nothing has changed.
+            If the job is not running, or the allocation is not allowed or not free. Then nothing
+            has changed.
         """
         if now != self.now:
             self._tick(now)
@@ -331,14 +331,14 @@ class Cluster:
 
     def ask(self, handle: int, units: int, now: int) -> None:
         """
-        Say that a running evolving job asks for so many units; nobody has to give them.
+        Report that a running evolving job requests a number of units, which need not be granted.
 
         Raises
         ------
         DispatchError
-            If the job does not run.
+            If the job is not running.
         ConfigError
-            If it is not evolving, or may not have so many.
+            If it is not evolving, or the number is out of its bounds.
         """
         if now != self.now:
             self._tick(now)
@@ -377,7 +377,7 @@ class Cluster:
         Raises
         ------
         DispatchError
-            If the job does not run.
+            If the job is not running.
         """
         if now != self.now:
             self._tick(now)
@@ -405,7 +405,7 @@ class Cluster:
         Raises
         ------
         DispatchError
-            If the job does not run.
+            If the job is not running.
         """
         if now != self.now:
             self._tick(now)
@@ -424,12 +424,12 @@ class Cluster:
 
     def cancel(self, handle: int, now: int) -> None:
         """
-        Take a job that waits or is held out of the queue.
+        Remove a waiting or held job.
 
         Raises
         ------
         DispatchError
-            If it neither waits nor is held.
+            If it is neither waiting nor held.
         """
         if now != self.now:
             self._tick(now)
@@ -443,20 +443,21 @@ class Cluster:
 
     def plan_outages(self, outages: Outages) -> None:
         """
-        Say which nodes are to go down when; it replaces what was said before.
+        Set the planned outages of nodes; this replaces earlier ones.
 
-        An outage counts from the second from which it is known until it begins: no waiting job is
-        shown to the dispatcher with a node on which it would run into it by its requested time.
-        That nodes are down is for :meth:`set_down` to say. It is not part of :meth:`state`.
+        An outage is considered from the second when it is known until it begins: a node is not
+        eligible for a waiting job that would run into the outage by its requested time. Nodes that
+        are down are set by :meth:`set_down`. Outages are not part of :meth:`state`.
         """
         self._maintenance.outages = outages
         self._news = True
 
     def set_down(self, nodes: Iterable[int], now: int | None = None) -> None:
         """
-        Say which nodes are down; all others are up.
+        Set which nodes are down; all others are up.
 
-        Nothing starts on a node that is down; what runs there goes on until its end is told.
+        Nothing starts on a node that is down; jobs running there continue until their end is
+        reported.
 
         Raises
         ------
@@ -473,7 +474,7 @@ class Cluster:
         return not (self._predicts or self._sees_starts or self._learns)
 
     def skip_to(self, now: int) -> None:
-        """Take up a machine in which everything up to this second has happened."""
+        """Continue from a machine in which everything up to this second has happened."""
         self._tick(now)
         self._news = False
 
@@ -506,7 +507,7 @@ class Cluster:
             heappush(self._switch_ends, (now + wait, row))
 
     def _relax_switches(self, row: int) -> None:
-        """Let a job lie under any number of switches from now on."""
+        """Allow a job any number of switches from now on."""
         store, state = self.machine.store, self.machine.store.columns.item(row, c.STATE)
         if state != c.ENDED:
             shape = store.shape_without_switches(store.columns.item(row, c.SHAPE))
@@ -517,15 +518,15 @@ class Cluster:
             self._news |= state == c.WAITING
 
     def view(self, now: int) -> View:
-        """Return what the dispatcher can know now; valid until something happens."""
+        """Return what the dispatcher can know now; valid until the next event."""
         return self.machine.view(now)
 
     def prepare(self, now: int) -> View | None:
         """
-        Return the view for a decision now, or None where there is nothing to decide.
+        Return the view for a decision now, or None if there is nothing to decide.
 
-        Whatever happened until now counts as told. Jobs that should have ended are expected to
-        end later.
+        All events up to now count as reported. Jobs that should have ended are expected to end
+        later.
         """
         if now != self.now:
             self._tick(now)
@@ -556,14 +557,14 @@ class Cluster:
         """
         Ask the dispatcher what starts now.
 
-        Its answer is not carried out: tell :meth:`start` which of its starts came about (or
-        :meth:`failed` which did not), and :meth:`requeue` which jobs wait again. When it wants to
-        be asked again is remembered.
+        Its answer is not carried out: report to :meth:`start` which of its starts took place (or to
+        :meth:`failed` which did not), and to :meth:`requeue` which jobs wait again. The time of the
+        requested next call is remembered.
 
         Raises
         ------
         DispatchError
-            If it wants what is not possible here, or to be woken in the past.
+            If its decision is not possible here, or its next call is in the past.
         """
         view = self.prepare(now) or self.view(now)
         decision = self.dispatcher.decide(view)
@@ -572,7 +573,7 @@ class Cluster:
 
     def accept(self, decision: Decision, now: int) -> None:
         """
-        Check an answer of the dispatcher, and remember when it wants to be asked again.
+        Check an answer of the dispatcher, and remember the requested time of its next call.
 
         Raises
         ------
@@ -623,7 +624,9 @@ class Cluster:
             self._news = True
             return
         if second <= now:
-            raise DispatchError(f"{name} wants to be woken at {second}, but it is {now} already")
+            raise DispatchError(
+                f"{name} wants to be woken at {second}, but the time is already {now}"
+            )
         if second not in self._wakes:
             heappush(self._wakes, second)
 
@@ -640,10 +643,10 @@ class Cluster:
 
     def state(self) -> dict[str, Any]:
         """
-        Return everything a cluster made in the same way needs to go on from here.
+        Return everything that an equally made cluster needs to continue from here.
 
-        Arrays, numbers, strings and nested mappings of them. Jobs that came by :meth:`submit` are
-        part of it; those that came by :meth:`admit` are for who admitted them to enter again.
+        Arrays, numbers, strings and nested mappings of them. Jobs from :meth:`submit` are part of
+        it; those from :meth:`admit` must be entered again by the caller.
         """
         saved: dict[str, Any] = {
             "now": self.now,
@@ -670,15 +673,15 @@ class Cluster:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
-        Take up what :meth:`state` gave, in a cluster made in the same way.
+        Restore what :meth:`state` returned, in an equally made cluster.
 
-        Jobs, queue and nodes are checked. What dispatcher and predictor remember is theirs: it is
-        trusted, but what they cannot take up is an error of one line.
+        Jobs, queue and nodes are checked. The states of dispatcher and predictor are trusted, but
+        one that they cannot restore is a one-line error.
 
         Raises
         ------
         RunError
-            If it is not a state this cluster can be in.
+            If it is not a possible state of this cluster.
         """
         with taking_up("the cluster"):
             self._restore(saved)
@@ -697,7 +700,7 @@ class Cluster:
         there = (rows >= 0) & (rows < self.machine.store.size)
         if ends.shape[1:] != (2,) or not there.all():
             raise RunError("the state has a limit of switches of a job that is not in it")
-        # What somebody else has entered again is as it was submitted.
+        # Jobs entered again by the caller are as submitted.
         for row in relaxed.tolist():
             self._relax_switches(row)
         self.machine.restore(saved["machine"])
@@ -715,7 +718,9 @@ class Cluster:
 
     def _tick(self, now: int) -> None:
         if now < self.now:
-            raise ConfigError(f"it is {self.now} already, and is told to be {now}", where="Cluster")
+            raise ConfigError(
+                f"the time is already {self.now}, but {now} was given", where="Cluster"
+            )
         self.now = now
 
     def _refuse(self, handle: int, what: str, wanted: str) -> NoReturn:

@@ -31,7 +31,7 @@ _ONE_CORE = {"core": 1}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    What one job asks for, as its user said it at submit.
+    What one job asks for at submit.
 
     Attributes
     ----------
@@ -41,29 +41,28 @@ class Request:
         Number of identical units, and what one of them needs, by resource kind; kinds that are
         left out are not needed.
     per_node
-        What the job needs besides on every node it touches.
+        What the job needs in addition on every node that it uses.
     per_node_max
-        The most of a kind it can use there, where that is more: a range. Kinds that are left out
-        have none.
+        The most of a kind that it can use there, if that is more: a range. Omitted kinds have none.
     nodes_min, nodes_max
-        Bounds on the nodes it touches.
+        Bounds on the number of its nodes.
     split
-        ``any`` or ``even``: as many units on each node it touches.
+        ``any`` or ``even``: equal numbers of units on its nodes.
     contiguous, exclusive
-        Consecutive nodes only; nobody else on its nodes.
+        Consecutive nodes only; no other jobs on its nodes.
     segment
-        Nodes in each of its segments: each lies inside one group of the topology's lowest level,
-        and its nodes are a multiple of it; 0 for none.
+        Nodes in each of its segments: each is inside one group of the topology's lowest level, and
+        the number of its nodes is a multiple of this; 0 for none.
     max_switches, switch_wait
-        Most groups of the lowest level it may touch, 0 for any number; and for how many seconds
-        from when it may first start that counts, None for as long as it waits.
+        Most groups of the lowest level that it may use, 0 for any number; and the seconds, from
+        when it may first start, for which this applies, None for as long as it waits.
     box
-        Sides of the box of a torus that it must fill, any way round; empty for none.
+        Sides of the box of a torus that it must fill, in any orientation; empty for none.
     restartable
-        Whether it may be taken off its nodes and started again.
+        Whether it may be requeued and started again.
     job_type, units_min, units_max
-        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and between which numbers of units;
-        None for ``units``, the number that ``requested_time`` is of.
+        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and the bounds of its units; None
+        for ``units``, to which ``requested_time`` refers.
     serial, resize_cost
         Millionths of its work that its units cannot share, and the seconds without progress after
         each change of size.
@@ -73,10 +72,10 @@ class Request:
         Which nodes it may use, as in :func:`cpsched.mapping.constraint.parse`: ``a&b|c&^n7``; ''
         for any.
     queue, user, name, group
-        As text, '' where unknown. Of several queues, with commas between, those that take the job
+        As text, '' where unknown. Of several queues, separated by commas, those that accept the job
         count.
     qos, reservation, licenses, array, array_limit, nice
-        What policies of Slurm go by, as in :class:`~cpsched.model.workload.Workload`.
+        Used by Slurm policies, as in :class:`~cpsched.model.workload.Workload`.
     """
 
     requested_time: int
@@ -156,9 +155,9 @@ class JobEncoder:
     system
         The machine.
     store
-        Where the jobs go; nobody else may add any.
+        Where the jobs are added; no other code may add any.
     any_queue
-        Whether jobs may name queues that the system does not have. These have no rules, and the
+        Whether jobs may be in queues that the system does not have. These have no rules, and the
         system's default expected wait.
 
     """
@@ -199,7 +198,7 @@ class JobEncoder:
         relaxed = _without_switches(shape) if request.switch_wait is not None else shape
         bounds = (request.units, request.nodes_min, request.nodes_max)
         self._check_feasible(relaxed, bounds)
-        # Rigid jobs have no other size, whatever is said of bounds.
+        # Rigid jobs have no other size, whatever their bounds.
         rigid = request.job_type == JobType.RIGID.name.lower()
         fewest, most = (
             request.units if rigid or bound is None else bound
@@ -265,12 +264,12 @@ class JobEncoder:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
-        Take up what :meth:`state` gave, with a store that is empty.
+        Restore what :meth:`state` returned, with a store that is empty.
 
         Raises
         ------
         RunError
-            If it holds what no request has.
+            If it is not a possible state.
         """
         shapes, submitted = saved["shapes"], saved["submitted"]
         labels = {label: [str(text) for text in saved["labels"][label]] for label in LABELS}
@@ -457,7 +456,7 @@ def _check_saved(
         )
     )
     if not good:
-        raise RunError("the state has jobs that ask for what no request can ask for")
+        raise RunError("the state has jobs with impossible requests")
 
 
 def _without_switches(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -116,9 +116,9 @@ class Machine:
 
     def set_down(self, nodes: Iterable[int]) -> None:
         """
-        Say which nodes are down; all others are up.
+        Set which nodes are down; all others are up.
 
-        Nothing starts on a node that is down. What runs there goes on, and what it gives back is
+        Nothing starts on a node that is down. Jobs running there continue, and what they release is
         free when the node is up again.
 
         Raises
@@ -177,7 +177,7 @@ class Machine:
         self._set_queue(waiting, size)
 
     def _set_queue(self, waiting: IntArray, size: int) -> None:
-        """Take up a queue, with room for so many jobs."""
+        """Set a queue, with room for a number of jobs."""
         self._queue, self._queue_view = shared(size)
         self._queue[: len(waiting)] = waiting
         self._queue_first, self._queue_end = 0, len(waiting)
@@ -298,7 +298,7 @@ class Machine:
         return self.name_of(row) if 0 <= row < self.store.size else str(row)
 
     def drop_started(self, num: int) -> None:
-        """Take the ``num`` jobs that no longer wait out of the queue."""
+        """Remove the ``num`` jobs that no longer wait from the queue."""
         columns, queue = self.store.columns, self._queue
         first, end = self._queue_first, self._queue_end
         while num and first < end and columns.item(queue.item(first), c.STATE) != c.WAITING:
@@ -331,9 +331,9 @@ class Machine:
 
     def leave(self, row: int) -> None:
         """
-        Take a running job off its nodes; it counts as ended until somebody says otherwise.
+        Remove a running job from its nodes; it counts as ended until set otherwise.
 
-        This is the one way off: at its end, and before it starts anew somewhere else.
+        This is the only way: at its end, and before it starts again elsewhere.
         """
         arena = self.arena
         count = ledger.release(
@@ -356,7 +356,7 @@ class Machine:
 
     def lend(self, counters: Any, num_jobs: int) -> tuple[event_loop.Tables, event_loop.Lists]:
         """
-        Return the arrays, with room for so many jobs, and write how far they are used.
+        Return the arrays, with room for a number of jobs, and write how much of them is used.
 
         Parameters
         ----------
@@ -379,7 +379,7 @@ class Machine:
         )
 
     def take_back(self, counters: Any) -> None:
-        """Take up how far the arrays are used after :meth:`lend`."""
+        """Read how much of the arrays is used after :meth:`lend`."""
         self._queue_first, self._queue_end = (
             int(counters["queue_first"]),
             int(counters["queue_end"]),
@@ -388,13 +388,13 @@ class Machine:
         self.arena.used, self._held = int(counters["arena_used"]), int(counters["arena_held"])
 
     def make_room(self, num_nodes: int) -> None:
-        """Make room for allocations of so many nodes."""
+        """Make room for allocations of a number of nodes."""
         if self.arena.used > 2 * self._held:
             self._compact()
         self.arena.reserve(num_nodes)
 
     def state(self) -> dict[str, Any]:
-        """Return what has become of the jobs in the store, as arrays and numbers."""
+        """Return the state of the jobs in the store, as arrays and numbers."""
         store = self.store
         held = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
         kinds = len(store.resources)
@@ -416,14 +416,15 @@ class Machine:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
-        Take up what :meth:`state` gave, in a machine with the same jobs none of which has started.
+        Restore what :meth:`state` returned, in a machine with the same jobs none of which has
+        started.
 
-        Jobs get their nodes through :meth:`start`, so that what is not possible is found here.
+        Jobs get their nodes through :meth:`start`, which finds impossible states.
 
         Raises
         ------
         RunError
-            If it is not a state that these jobs can be in.
+            If it is not a possible state of these jobs.
         """
         store = self.store
         columns = _checked(saved["columns"], store.size)
@@ -439,7 +440,7 @@ class Machine:
         running = running[np.argsort(ends[running], kind="stable")]
         counts = np.asarray(saved["node_count"])
         if len(counts) != len(running) or (counts < 1).any() or counts.sum() != len(saved["node"]):
-            raise RunError("the state gives running jobs other nodes than it has jobs running")
+            raise RunError("the nodes of running jobs in the state do not match its running jobs")
         target = store.writable[: store.size]
         target[:, c.RANKING_ESTIMATE : c.ALLOC_FIRST] = columns[
             :, : c.ALLOC_FIRST - c.RANKING_ESTIMATE
@@ -525,10 +526,10 @@ def _joined(parts: list[IntArray]) -> IntArray:
 
 
 def _checked(columns: Any, num_jobs: int) -> IntArray:
-    """Return saved columns (from RANKING_ESTIMATE on) if they can be those of so many jobs."""
+    """Return saved columns (from RANKING_ESTIMATE on) if they are valid for a number of jobs."""
     shape = (num_jobs, c.NUM_COLUMNS - c.RANKING_ESTIMATE)
     if getattr(columns, "dtype", None) != _INT64 or columns.shape != shape:
-        raise RunError(f"the state is not of {num_jobs} jobs")
+        raise RunError(f"the state does not have {num_jobs} jobs")
     for first, end, least, most in (
         (c.RANKING_ESTIMATE, c.RUNTIME_BOUND + 1, 0, MAX_TIME),
         (c.ATTEMPTS, c.RAN + 1, 0, MAX_TIME),
@@ -540,5 +541,5 @@ def _checked(columns: Any, num_jobs: int) -> IntArray:
         if len(part) and not (least <= part.min() and part.max() <= most):
             raise RunError("the state has jobs with impossible times")
     if not np.isin(columns[:, c.STATE - c.RANKING_ESTIMATE], _STATES).all():
-        raise RunError("the state has jobs that neither wait nor run, are held or have ended")
+        raise RunError("the state has jobs that are neither waiting, running, held nor ended")
     return np.asarray(columns)

@@ -37,7 +37,7 @@ class Maintenance:
         #: When the outages begin that count now, and the nodes of each and those before it.
         self._starts: IntArray = np.zeros(0, dtype=np.int64)
         self._nodes: BoolArray = np.zeros((0, 0), dtype=np.bool_)
-        #: Shapes and classes of the store that the derived ones come behind.
+        #: Shapes and classes of the store, which precede the derived ones.
         self._base = (0, 0)
         #: Derived shapes: what each is of, a shape of the store and how many outages.
         self._derived: dict[tuple[int, int], int] = {}
@@ -67,7 +67,7 @@ class Maintenance:
         both = np.concatenate([shape, view.running.shape])
         source = jobs.store
         if self._stale is not None:
-            # Nobody may look up a derived shape that is no longer there.
+            # A removed derived shape must not be looked up.
             written, rows = self._stale
             written[rows, c.SHAPE] = source.columns[rows, c.SHAPE]
         shown = self._shadow.view(view, {c.SHAPE: both})

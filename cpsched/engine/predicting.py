@@ -53,7 +53,7 @@ def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: i
 def predict_again(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int) -> None:
     """Ask about jobs that still wait, and write the answers into the store."""
     write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
-    # Whoever remembers jobs by what was predicted of them has to look again.
+    # Caches of jobs by prediction must be refreshed.
     store.reordered += 1
 
 

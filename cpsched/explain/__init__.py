@@ -1,4 +1,4 @@
-"""Why a job does not start at a moment of a simulation, or why it does."""
+"""Why a job starts or does not start at a given time of a simulation."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from cpsched.explain.context import DecisionContext
     from cpsched.explain.model import OtherJob
 
-#: Above so many running jobs in the way, all are named instead of only those that are needed.
+#: With more running jobs in the way than this, all are named, not only the needed ones.
 _MOST_PRUNED = 256
 
 
 def why_waiting(context: DecisionContext) -> Waiting:
-    """Say why a job that waits is not among those started."""
+    """Say why a waiting job is not among those started."""
     fitting = Fitting(context.view, context.row)
     room = fitting.room(context.view.free)
     fits_after = fitting.place(context.free_after) is not None
@@ -57,7 +57,9 @@ def why_waiting(context: DecisionContext) -> Waiting:
 
 
 def _held_back(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, OtherJob | None]:
-    """Say why a job does not start that fits beside all that do, and which job is in its way."""
+    """
+    Say why a job that fits beside all starting jobs does not start, and which job is in its way.
+    """
     derived, delays = _derived(context, fitting)
     dispatcher, row = context.dispatcher, context.row
     reason = dispatcher.wait_reason(context.shown, context.decision, row, derived)
@@ -82,7 +84,7 @@ def _derived(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, Ot
 
 
 def _starting(context: DecisionContext, fitting: Fitting) -> tuple[OtherJob, ...]:
-    """Return the jobs that start now on nodes ours may use, in the dispatcher's order."""
+    """Return the jobs that start now on nodes that this job may use, in the dispatcher's order."""
     found = []
     for start in context.starts:
         node = start.allocation.node
@@ -96,15 +98,15 @@ def waits_for(context: DecisionContext, fitting: Fitting) -> tuple[list[OtherJob
     """
     Return the running jobs whose ends make room for a job, and when they have ended.
 
-    Jobs end when they are expected to, and no other job starts. Those whose end changes nothing
-    are left out, the earliest first.
+    Jobs end when expected and no other job starts. Jobs whose end makes no difference are left out,
+    the earliest first.
     """
     held = [one for one in context.holdings() if fitting.eligible[one.node].any()]
     held.sort(key=lambda one: (one.end, one.row))
     free = context.free_after.copy()
     needed = 0
     while fitting.place(free) is None and needed < len(held):
-        # All that end at one second make room together.
+        # All jobs that end in the same second make room together.
         end = held[needed].end
         while needed < len(held) and held[needed].end == end:
             free[held[needed].node] += held[needed].amount

@@ -1,4 +1,4 @@
-"""One decision, as far as it concerns one waiting job."""
+"""One decision, seen from one waiting job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Holding(NamedTuple):
-    """What a job that runs, or starts now, holds until it is expected to end."""
+    """What a job that runs or starts now holds until its expected end."""
 
     end: int
     row: int
@@ -32,7 +32,7 @@ class Holding(NamedTuple):
 
 class DecisionContext:
     """
-    A view, the decision on it, and what both say about one job.
+    A view, the decision made on it, and what both mean for one job.
 
     Where a dispatcher reserves with other runtimes than it plans with, :attr:`view` is the one its
     reservations are made of.
@@ -77,7 +77,7 @@ class DecisionContext:
             self.free_after[start.allocation.node] -= start.allocation.amount
 
     def holdings(self) -> list[Holding]:
-        """Return what the jobs that run, and those that start now, hold."""
+        """Return what running and starting jobs hold."""
         running, now = self.view.running, self.view.now
         rows = zip(running.rows.tolist(), running.start.tolist(), running.expected_end.tolist(),
                    strict=True)  # fmt: skip
@@ -91,7 +91,7 @@ class DecisionContext:
         return held
 
     def end_of(self, row: int, start: int) -> int:
-        """Return when a waiting job would be expected to end."""
+        """Return the expected end of a waiting job if it started now."""
         return start + max(int(self.columns[row, c.RUNTIME_ESTIMATE]), 1)
 
     def other(
@@ -113,7 +113,9 @@ class DecisionContext:
         )
 
     def first_ahead(self) -> OtherJob | None:
-        """Return the first job in the dispatcher's order that stays behind, if before ours."""
+        """
+        Return the first job in the dispatcher's order that stays in the queue, if before this one.
+        """
         started = {self.row_of[start.handle] for start in self.starts}
         for row in self.order or ():
             if row == self.row:

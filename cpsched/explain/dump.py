@@ -31,16 +31,16 @@ class ModelDump:
 
     def check(self, dispatcher: Dispatcher, path: Path) -> None:
         """
-        Say early whether there will be something to write, and where.
+        Check early that there will be something to write, and where.
 
         Raises
         ------
         ConfigError
-            If the dispatcher builds no model, or the file's name or folder is none.
+            If the dispatcher builds no model, or the file's name or folder is invalid.
         """
         if not isinstance(dispatcher, BuildsModel):
             raise ConfigError(
-                f"'{dispatcher.name}' builds no model that could be written; dispatchers that plan"
+                f"'{dispatcher.name}' builds no model to write; dispatchers that plan"
                 " with CP-SAT do (cp, cph and their variants, ipsched, the auctions)",
                 key="--dump-model",
             )
@@ -77,7 +77,7 @@ class ModelDump:
             )
         if self._model is None:
             raise ConfigError(
-                "there is no model: the last decision by then had no job that it could plan",
+                "there is no model: at the last decision before that time no job could be planned",
                 key="--dump-model",
             )
         self._model.dump(path)

@@ -1,4 +1,4 @@
-"""The one call behind ``cpsched explain``: from a job and a second to where it stands and why."""
+"""The call behind ``cpsched explain``: the state of a job at a second, and the reason."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulator import Simulator
 
-#: So many ids are compared with one that is not in the log: comparing is slow.
+#: An id that is not in the log is compared with this many ids: comparing is slow.
 _MOST_COMPARED = 2000
-#: Tasks of an array that are named, and jobs of a chain in which each waits for the next.
+#: How many tasks of an array, and jobs of a chain of dependencies, are named.
 _MOST_TASKS, _MOST_CHAINED = 5, 5
 _OUTCOMES = {
     JobOutcome.COMPLETED: JobState.ENDED,
@@ -59,7 +59,7 @@ def explain(
     observers: Sequence[Observer] = (),
 ) -> Explanation:
     """
-    Simulate up to a second and say why a job does not start there, or why it does.
+    Simulate up to a second and say why a job starts then, or why it does not.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def explain(
         Called with dispatcher and view before the decision that is explained (and before some
         earlier ones, so the last call counts).
     observers
-        Told about everything that happens.
+        Notified of all events.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def explain(
 
 def _find_job(workload: Workload, job_id: str, time: int) -> tuple[int, int]:
     """
-    Return the row of the job meant, and how many jobs have its id.
+    Return the row of the job, and how many jobs have its id.
 
     Of several, the one submitted last by ``time`` is meant.
 
@@ -145,12 +145,14 @@ def _find_job(workload: Workload, job_id: str, time: int) -> tuple[int, int]:
         near = ", ".join(brief(name) for name in _near(workload, job_id))
         hint = f" Near it: {near}." if near else ""
         raise ConfigError(
-            f"no job of the {len(workload):,} read has the id {brief(job_id)}.{hint}", key="--job"
+            f"none of the {len(workload):,} jobs read has the id {brief(job_id)}.{hint}",
+            key="--job",
         )
     known = rows[workload.submit[rows] <= time]
     if not len(known):
         raise ConfigError(
-            f"job {brief(job_id)} is submitted at second {workload.submit[rows[0]]} only; ask about"
+            f"job {brief(job_id)} is not submitted until second {workload.submit[rows[0]]}; ask"
+            " about"
             " that second or a later one",
             key="--at",
         )
@@ -167,7 +169,7 @@ def _near(workload: Workload, job_id: str) -> list[str]:
 
 
 class _Note(Observer):
-    """Remembers where one job was put."""
+    """Remembers where one job was placed."""
 
     def __init__(self, job: int) -> None:
         self._job = job
@@ -218,7 +220,7 @@ def _explanation(
     )
     if start is not None and end is None:
         end = int(simulator.machine.store.columns[handle, c.EXPECTED_END])
-    # Later events may have called for no decision; then its start is history.
+    # No decision may have followed later events; then its start is in the past.
     state = _state(simulator, handle, starts=start == simulator.now)
     if state not in (JobState.STARTS, JobState.WAITING):
         # The decision was about something else.
@@ -269,7 +271,7 @@ def _places(simulator: Simulator, note: _Note) -> tuple[Place, ...]:
 
 
 def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> str:
-    """Say what keeps a job out of the queue: a time, or a job, and what keeps that."""
+    """Say what keeps a job out of the queue: a time, or a job and what that one waits for."""
     said = "it"
     for _ in range(_MOST_CHAINED):
         needed = int(simulator.arrivals.dependency[handle])
@@ -284,11 +286,11 @@ def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> st
         if state != c.HELD:
             return f"{said}, which {'waits' if state == c.WAITING else 'runs'}"
         said += ", which"
-    return f"{said} waits for others"
+    return f"{said} waits for other jobs"
 
 
 def _locality(workload: Workload, row: int) -> list[str]:
-    """Return what a job asks of the places of its nodes, in words."""
+    """Return in words which placement of its nodes a job asks for."""
     segment, switches, wait, box = (
         int(getattr(workload, name)[row])
         for name in ("segment", "max_switches", "switch_wait", "box")
@@ -303,7 +305,7 @@ def _locality(workload: Workload, row: int) -> list[str]:
 
 
 def asked(workload: Workload, row: int, predicted: int | None) -> Asked:
-    """Return what is known of a job at submit."""
+    """Return what is known about a job at submit."""
 
     def nonzero(values: Any) -> dict[str, int]:
         pairs = zip(workload.resources, values.tolist(), strict=True)

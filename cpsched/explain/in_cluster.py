@@ -1,4 +1,4 @@
-"""Why a job of a machine that somebody else runs does not start now, or why it does."""
+"""Why a job starts or does not start now on a machine that is not simulated."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def explain_in_cluster(
     overtaken: int | None = None,
 ) -> Explanation:
     """
-    Ask the dispatcher of a cluster for a decision, and say what it means for one job.
+    Ask a cluster's dispatcher for a decision, and say what it means for one job.
 
-    What it decides is not carried out.
+    The decision is not carried out.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def explain_in_cluster(
     epoch
         Unix time of second 0.
     overtaken
-        How many jobs have started that were submitted later, where that is known.
+        How many jobs submitted later have started, where that is known.
 
     Raises
     ------
@@ -64,13 +64,13 @@ def explain_in_cluster(
         about = Explanation(
             state=JobState.HELD,
             decided=None,
-            reason="its begin has not come, or a job that it waits for has not ended",
+            reason="its begin time has not come, or a job that it depends on has not ended",
             overtaken=overtaken,
             **common,
         )
         return replace(about, summary=summary_of(about))
     if not machine.is_in(handle, c.WAITING):
-        raise ConfigError(f"job {machine.name(handle)} does not wait")
+        raise ConfigError(f"job {machine.name(handle)} is not waiting")
     view = cluster.prepare(now) or cluster.view(now)
     decision = cluster.dispatcher.decide(view)
     cluster.accept(decision, now)

@@ -1,4 +1,4 @@
-"""What an explanation says, as plain data: the text and the JSON are made of it."""
+"""The content of an explanation as plain data; text and JSON are made from it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class JobState(StrEnum):
-    """Where a job stands once everything of an instant has happened."""
+    """The state of a job after all events of an instant."""
 
     STARTS = "starts"
-    """It starts at this very second."""
+    """It starts in this second."""
     WAITING = "waiting"
     HELD = "held"
     """Submitted, and kept out of the queue by its begin time or the job it depends on."""
@@ -28,7 +28,7 @@ class JobState(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """
-    Some nodes and what lies on each of them.
+    Some nodes, and the units on each of them.
 
     Attributes
     ----------
@@ -50,16 +50,15 @@ class Demand:
     Attributes
     ----------
     demand
-        What the job takes in all; where it needs something per node, with the fewest
-        nodes it may touch.
+        What the job takes in total; needs per node are counted for the fewest nodes it may use.
     free
-        What all nodes have to give.
+        What is free on all nodes.
     eligible
-        What the nodes it may use have to give.
+        What is free on the nodes that it may use.
     capacity
         What the whole machine holds.
     units
-        For how many of its units this resource alone would do, node by node, at most all.
+        For how many of its units this resource alone would suffice, node by node; at most all.
     """
 
     resource: str
@@ -73,20 +72,20 @@ class Demand:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """
-    What the free nodes hold of a job.
+    How much of a job fits on the free nodes.
 
     Attributes
     ----------
     fits
-        Whether it could start, were it alone.
+        Whether it could start if it were alone.
     units
-        How many of its units there is room for, at most all.
+        For how many of its units there is room; at most all.
     short
-        How many are left over.
+        For how many there is no room.
     places
-        Which nodes have room for how many, most first.
+        The nodes and how many units each has room for, most first.
     obstacle
-        What is in the way where it does not fit; '' where it does.
+        What is in the way if it does not fit; '' if it does.
     """
 
     fits: bool
@@ -100,18 +99,18 @@ class Room:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearestNode:
     """
-    The node that is the first to have room for a job's share of it, of those that have not.
+    The first node to have room for a job's share, of those that have none now.
 
     Attributes
     ----------
     units, room
-        How many units the job would have there, and for how many there is room now.
+        How many units the job would have on it, and for how many there is room now.
     resource
         The kind that is shortest there.
     free, needed, capacity
         Of that kind: what is free now, what the share takes, and what the node has.
     at
-        When there is room, as running jobs are expected to end and no other starts, seconds.
+        When there is room if running jobs end as expected and no other job starts, seconds.
     """
 
     node: str
@@ -127,7 +126,7 @@ class NearestNode:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherJob:
     """
-    A job that has to do with why ours does not start.
+    A job that is part of the reason why this one does not start.
 
     Attributes
     ----------
@@ -136,7 +135,7 @@ class OtherJob:
     start, end
         When it started, starts or is planned to start, and is expected to end, seconds.
     nodes
-        Where, if that is known.
+        Its nodes, if known.
     """
 
     job_id: str
@@ -150,19 +149,19 @@ class OtherJob:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """
-    What is known of the job at submit.
+    What is known about the job at submit.
 
     Attributes
     ----------
     units, request, per_node
-        Number of units, what one needs, and what is needed on each node in addition.
+        Number of units, what each unit needs, and what is needed on each node in addition.
     nodes_min, nodes_max
-        Bounds on the nodes it touches; None: no upper bound.
+        Bounds on the number of its nodes; None: no upper bound.
     rules
         ``even``, ``contiguous``, ``exclusive`` where they hold; segments, limit of switches and box
         in words.
     predicted
-        Runtime the plan reckons with, seconds; None for a job that never entered the queue.
+        Runtime used in the plan, seconds; None for a job that never entered the queue.
     """
 
     job_id: str
@@ -182,7 +181,7 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """
-    Why a job that waits does not start.
+    Why a waiting job does not start.
 
     Attributes
     ----------
@@ -191,24 +190,24 @@ class Waiting:
     room
         What is free before any job starts in this decision.
     before
-        Jobs that start now and go before it.
+        Jobs before it in the order that start now.
     ahead
-        The job that its start would delay, or that it may not overtake; None if neither.
+        The job that its start would delay, or that it must not overtake; None if neither.
     waits_for
-        Running jobs whose ends make room for it, if no other job starts, by expected end; jobs
-        that start now are among them.
+        Running jobs, including those that start now, whose ends make room for it if no other job
+        starts; by expected end.
     could_start
-        When these have ended, seconds; None where it fits already.
+        When these have ended, seconds; None if it fits already.
     nearest
-        The node that has room for its share next; None where room is not what it lacks.
+        The next node to have room for its share; None if room is not the reason.
     would_end
-        When the dispatcher would expect it to end, were it started now.
+        Its expected end if it were started now.
     planned, planned_nodes
-        When and where the dispatcher plans to start it, where it plans.
+        When and where the dispatcher plans to start it, if it plans.
     asked_again
-        When the dispatcher wants to be asked next, whatever happens until then; None: never.
+        When the dispatcher asks to be called next even if nothing happens; None: never.
     note
-        What the dispatcher says of it besides: with the reason ``LIMIT`` the limit's name.
+        What else the dispatcher says about it: with the reason ``LIMIT`` the limit's name.
     """
 
     reason: WaitReason
@@ -228,16 +227,16 @@ class Waiting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """
-    Where a job stands at a second, and why.
+    The state of a job at a second, and why.
 
     Attributes
     ----------
     time
         The second asked about.
     decided
-        When the dispatcher was last asked by then; None: never.
+        When the dispatcher was last called by then; None: never.
     next_decision
-        When it is asked next at the earliest, where the job waits to be seen at all.
+        When it is called next at the earliest, if it has not seen the job yet.
     summary
         The answer in one sentence.
     rank, queue_length
@@ -250,15 +249,15 @@ class Explanation:
     places
         Where it runs.
     reason
-        Of a job that is held or rejected, or that starts: why.
+        Why a job is held or rejected, or starts.
     waiting
-        Of a job that waits: why it does not start.
+        Why a waiting job does not start.
     overtaken
-        How many jobs have started that were submitted after one that waits or is held.
+        How many jobs submitted after it have started, for a job that waits or is held.
     epoch
         Unix time of second 0, or None.
     same_id
-        How many jobs of the log have this id; the last submitted by then is meant.
+        How many jobs of the log have this id; the explanation is of the last one submitted by then.
     """
 
     dispatcher: str
@@ -283,5 +282,5 @@ class Explanation:
     stats: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types; what is there stays under this schema."""
+        """Return everything as plain JSON types; keys stay as they are under this schema."""
         return {"schema": "cpsched.explain/1", **asdict(self)}

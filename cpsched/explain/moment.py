@@ -1,4 +1,4 @@
-"""Simulate up to a second and look over the dispatcher's shoulder at its last decision by then."""
+"""Simulate up to a second and inspect the dispatcher's last decision by then."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Moment:
     simulator
         In the state after that instant.
     decided
-        When the dispatcher was last asked; None: never.
+        When the dispatcher was last called; None: never.
     seen
-        What :func:`halt`'s ``look`` gave for each decision of that instant.
+        What ``look`` of :func:`halt` returned for each decision of that instant.
     """
 
     simulator: Simulator
@@ -55,7 +55,7 @@ def halt(
     observers: Sequence[Observer] = (),
 ) -> Moment:
     """
-    Simulate up to and with the last instant at or before ``time``.
+    Simulate up to and including the last instant at or before ``time``.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def halt(
         Specifications; the dispatcher may be an object.
     look
         Called with dispatcher, view and decision, before the decision is carried out, for the
-        decisions of the last instant that has any. It may be called for earlier ones too; their
+        decisions of the last instant that has any. It may also be called for earlier ones, whose
         results are dropped.
     prepare
         Called with dispatcher and view before each decision that ``look`` is called for.
@@ -81,13 +81,12 @@ def halt(
             simulator.step()
         if watched.decided is None or watched.seen:
             return Moment(simulator=simulator, decided=watched.decided, seen=tuple(watched.seen))
-        # Events came later that called for no decision, so the last one was not known as such.
-        # Now it is.
+        # Later events needed no decision, so only now is the last decision known to be the last.
         last, observers = watched.decided, ()
 
 
 class _Watched(Dispatcher):
-    """Passes every view on, and shows those decisions that may be the last by a second."""
+    """Passes every view on, and shows the decisions that may be the last by a second."""
 
     simulator: Simulator
 

@@ -1,4 +1,4 @@
-"""The node on which a job that lacks room has its share of room next."""
+"""The node that is next to have room for a job's share."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 def nearest_node(fitting: Fitting, free: IntArray, held: list[Holding]) -> NearestNode | None:
     """
-    Return which node has room next for what a job would have on it; None if no end makes room.
+    Return the next node to have room for a job's share; None if no end makes room.
 
-    The share is what is left of the job for each of its nodes, or what the largest node holds. Of
-    several nodes that have room at one second, the one with most room now; then the first.
+    The share is the rest of the job divided by its nodes, or what the largest node holds. Of
+    several nodes with room at the same second, the one with the most room now is taken, then the
+    first.
 
     Parameters
     ----------
     free
         What the nodes have, shape ``(N, R)``.
     held
-        What jobs hold, and when they are expected to end.
+        What jobs hold, and their expected ends.
     """
     capacity = fitting.view.system.capacity
     whole = _held(fitting, capacity)

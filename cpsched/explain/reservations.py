@@ -1,4 +1,4 @@
-"""Whose planned start a job would delay, were it to start now."""
+"""The planned job that a job would delay if it started now."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
     from cpsched.model.types import IntArray
 
-#: So many planned jobs are looked at, the earliest first.
+#: This many planned jobs are checked, the earliest first.
 _MOST_PLANNED = 64
 
 
 def delayed(context: DecisionContext, fitting: Fitting) -> OtherJob | None:
     """
-    Return the first planned job that ours would keep from its start, were it started now.
+    Return the first planned job that this job would delay if it were started now.
 
     The plan is carried out on paper, planned job by planned job in order of start, on nodes
-    (those of the plan where it names them) and in sums over the machine. The job after which ours
-    has no room from now to its expected end is the answer; None if there is always room.
+    (those of the plan where it names them) and in sums over the machine. The answer is the first
+    planned job that leaves this one no room from now to its expected end; None if there is always
+    room.
     """
     until = context.end_of(context.row, context.view.now)
     planned = sorted(
@@ -66,7 +67,7 @@ class _Future:
     def reserve(
         self, row: int, start: int, end: int, nodes: IntArray | None, units: IntArray | None
     ) -> None:
-        """Take a planned job off; where it fits on no nodes, off the sums alone."""
+        """Subtract a planned job; if it fits on no nodes, from the sums alone."""
         fitting = Fitting(self._view, row)
         during = (self.times >= start) & (self.times < end)
         self.sums[during] -= fitting.demand
@@ -84,7 +85,7 @@ class _Future:
             self.levels[np.ix_(during, placed.node)] -= placed.amount
 
     def _place(self, row: int, fitting: Fitting, low: IntArray) -> Allocation | None:
-        """Place a planned job, on what is busy now before what is free, as EASY reserves."""
+        """Place a planned job, on busy nodes before free ones, as EASY reserves."""
         allocator, store = fitting.allocator, self._view.waiting.store
         takes = np.zeros(len(low), dtype=np.int64)
         fits = placing.place_preferring(
@@ -103,6 +104,6 @@ class _Future:
         return allocator.allocation(self._view, row, takes) if fits else None
 
     def has_room(self, fitting: Fitting) -> bool:
-        """Whether a job fits from now on throughout."""
+        """Whether a job fits from now until its end."""
         enough = bool((self.sums.min(axis=0) >= fitting.demand).all())
         return enough and fitting.place(self.levels.min(axis=0)) is not None

@@ -29,7 +29,7 @@ class Fitting:
     Parameters
     ----------
     view
-        Supplies the job's request, the nodes it may use, and their capacities.
+        Gives the job's request, the nodes that it may use, and their capacities.
     row
         The job's row in the job store.
     """
@@ -55,7 +55,7 @@ class Fitting:
 
     @property
     def demand(self) -> IntArray:
-        """What the job takes of each kind at least, shape ``(R,)``."""
+        """The least amount of each kind that the job takes, shape ``(R,)``."""
         needed: IntArray = self.units * self.request + self.nodes_min * self.per_node
         return needed
 
@@ -78,11 +78,11 @@ class Fitting:
         return held
 
     def place(self, free: IntArray) -> Allocation | None:
-        """Return where the job fits, were it alone; None if it does not."""
+        """Return where the job fits if it is alone; None if it does not."""
         return self.allocator.place(self.view, self.row, free)
 
     def room(self, free: IntArray) -> Room:
-        """Return what the nodes hold of the job, given what they have free, ``(N, R)``."""
+        """Return how much of the job fits on the nodes, given what is free, ``(N, R)``."""
         by_kind = self.units_by_kind(free)
         held = self.units_held(by_kind, free)
         total = min(int(held.sum()), self.units)
@@ -114,12 +114,12 @@ class Fitting:
         )
 
     def _obstacle(self, resources: Sequence[Demand], held: IntArray, free: IntArray) -> str:
-        """Say what keeps the job off the free nodes, the narrowest reason first."""
+        """Say why the job does not fit on the free nodes, the narrowest reason first."""
         missing = self.units - int(held.sum())
         size = f"{int(held.sum()):,} of its {counted(self.units, 'unit')}"
         if missing > 0 and self.exclusive:
             idle = int(((free == self.view.system.capacity).all(axis=1) & self.eligible).sum())
-            return f"it shares no node, and the {idle:,} idle nodes it may use hold {size}"
+            return f"it needs whole nodes, and the {idle:,} idle nodes it may use hold {size}"
         tight = [kind for kind in resources if kind.units < self.units]
         if missing > 0 and tight:
             return "; ".join(_shortage(kind, self.units) for kind in tight)
@@ -128,10 +128,12 @@ class Fitting:
         return self._shape_obstacle(held)
 
     def _shape_obstacle(self, held: IntArray) -> str:
-        """Say which rule about nodes a job breaks for which there is room unit by unit."""
+        """Say which placement rule cannot be met though there is room for all units."""
         usable = int((held > 0).sum())
         if usable < self.nodes_min:
-            return f"it needs {self.nodes_min} nodes at least, {usable} have room for a unit"
+            return (
+                f"it needs at least {self.nodes_min} nodes, but only {usable} have room for a unit"
+            )
         most = min(self.nodes_max, usable)
         one, several = self.view.system.topology.group_words
         rules = [
@@ -146,19 +148,20 @@ class Fitting:
 
 
 def _shortage(kind: Demand, units: int) -> str:
-    """Say what is wrong with one resource: too little of it, or in too small pieces."""
+    """Say what is short of one resource: too little in total, or too little per node."""
     verb = "is" if kind.eligible == 1 else "are"
     has = amount(kind.resource, kind.eligible)
     where = "free" if kind.free == kind.eligible else "free on nodes it may use"
     if kind.demand > kind.eligible:
         return f"it needs {amount(kind.resource, kind.demand)}, {kind.eligible:,} {verb} {where}"
     return (
-        f"{has} {verb} {where}, but node by node for {kind.units:,} of its {counted(units, 'unit')}"
+        f"{has} {verb} {where}, but node by node only for {kind.units:,} of its"
+        f" {counted(units, 'unit')}"
     )
 
 
 def places(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple[Place, ...]:
-    """Return nodes and their units as node lists, most units first."""
+    """Return node lists with the units on each node, most units first."""
     return tuple(
         Place(nodes=node_list(names, nodes[units == number]), units=int(number))
         for number in np.unique(units)[::-1]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def why_starting(context: DecisionContext) -> str:
-    """Say why a job is among those that start."""
+    """Say why a job starts."""
     if context.order is None:
         return f"{context.dispatcher.name} starts it, and it fits"
     if context.rank_of[context.row] == 1:
@@ -24,7 +24,7 @@ def why_starting(context: DecisionContext) -> str:
         return "all jobs before it start as well, and it fits"
     who = f"job {_named(ahead)} before it does not start now"
     if ahead.start is None:
-        return f"{who} and is passed over; this one fits"
+        return f"{who} and is passed over, and this one fits"
     end = context.end_of(context.row, context.view.now)
     planned = f"{who}, but is planned for second {ahead.start:,}"
     if end <= ahead.start:
@@ -56,7 +56,7 @@ def _why(about: Explanation) -> str:
     if waiting is None:
         when = about.next_decision
         at = "" if when is None else f"; it is at {clock(when, about.epoch)}, at the earliest"
-        return f"the dispatcher has not been asked since the job was submitted{at}"
+        return f"the dispatcher has not been called since the job was submitted{at}"
     if waiting.reason is WaitReason.LIMIT:
         return f"a limit holds it: {waiting.note}"
     if waiting.reason is WaitReason.NO_ROOM:

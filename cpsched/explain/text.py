@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Waiting,
     )
 
-#: So many jobs or groups of nodes are named; the rest is counted.
+#: This many jobs or groups of nodes are named; the rest are counted.
 _MOST_SHOWN = 10
 _LABEL = 12
 
@@ -42,7 +42,7 @@ def text(about: Explanation, width: int = 120) -> str:
     """
     Return an explanation as lines, without a newline at the end.
 
-    Names from the log are escaped; lines are wrapped at ``width`` characters where words allow.
+    Names from the log are escaped; lines are wrapped between words at ``width`` characters.
     """
     lines = [*wrap(about.summary, width, break_long_words=False), ""]
     for label, value in _facts(about):
@@ -53,7 +53,7 @@ def text(about: Explanation, width: int = 120) -> str:
 
 
 def labelled(label: str, value: str, width: int) -> list[str]:
-    """Return a line with what it is about in front of it, wrapped."""
+    """Return a wrapped line with its label in front."""
     return wrap(
         value,
         width,
@@ -75,7 +75,11 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     ]
     yield "job", ", ".join(filter(None, parts))
     if about.same_id > 1:
-        yield "", f"the log has {about.same_id:,} jobs of this id; this one came last by then"
+        yield (
+            "",
+            f"the log has {about.same_id:,} jobs of this id; this is the last one submitted by"
+            " then",
+        )
     if about.overtaken:
         yield "", f"overtaken by {counted(about.overtaken, 'job')} submitted later"
     yield "asks for", _request(job)
@@ -174,7 +178,7 @@ def _room(room: Room) -> str:
 def _places(places: Sequence[Place]) -> str:
     shown = [f"{counted(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
     more = len(shown) - _MOST_SHOWN
-    return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} groups more" if more > 0 else "")
+    return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} more groups" if more > 0 else "")
 
 
 def _each(nodes: str) -> str:

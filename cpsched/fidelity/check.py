@@ -181,7 +181,7 @@ def _measured(schedule: Schedule, start: int | None, end: int | None, lag: int =
 
 
 def told(checked: Check, study: Study, most: int) -> list[Difference]:
-    """Return the jobs that differ most, with what the simulation says of them and the record."""
+    """Return the jobs that differ most, with what the simulation and the record say about them."""
     task = tasks_of(_as_recorded(study))[0]
     about = load_run(checked.run).about
 

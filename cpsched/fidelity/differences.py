@@ -1,4 +1,4 @@
-"""The jobs whose simulated start is farthest from the recorded one, told from both sides."""
+"""The jobs whose simulated start is farthest from the recorded one, explained from both sides."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Difference:
     title
         Which, and how far apart its starts are.
     simulated
-        What the simulation says: why it started there, or why it did not start when recorded.
+        The simulation's side: why it started then, or why it did not start when recorded.
     recorded
-        What the record shows of the same moment.
+        What the record shows at the same time.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""When the record looks as if the machine was down: nothing ran, and jobs waited."""
+"""Intervals in which the machine was probably down: nothing ran although jobs waited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check leaves behind: figures as JSON, every job and every hour as CSV."""
+"""The files of a check: figures as JSON, every job and every hour as CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
     """
     Write ``fidelity.json``, ``fidelity-jobs.csv`` and ``fidelity-use.csv``; all or none.
 
-    Where the machine seems to have been down, ``fidelity-outages.csv`` besides.
+    If the machine was probably down, also ``fidelity-outages.csv``.
     """
     down = downtimes(checked.schedule)
     outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FITTED_ON = 0.75
 #: More combinations than this are a search, and not a fit.
 MOST_TRIED = 200
-#: Starts that are said to be at once, seconds: what they waited is the controller's lag.
+#: Longest recorded wait of an immediate start, seconds: such waits are the controller's lag.
 AT_ONCE = 120
 
 
@@ -76,7 +76,9 @@ def grid(texts: Iterable[str]) -> dict[str, list[str]]:
         found[key.strip()] = several
     number = int(np.prod([len(values) for values in found.values()])) if found else 0
     if number > MOST_TRIED:
-        raise ConfigError(f"these are {number} combinations, may be {MOST_TRIED}", key="--fit")
+        raise ConfigError(
+            f"these are {number} combinations, at most {MOST_TRIED} are allowed", key="--fit"
+        )
     return found
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.model.workload import Workload
 
-#: Errors of at most so many seconds are counted: a minute, ten, an hour.
+#: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
 WITHIN = (60, 600, 3600)
-#: Quantiles of the error that are told.
+#: Reported quantiles of the error.
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 HOUR = 3600
 #: Groups of a kind with fewer jobs say nothing.
@@ -140,8 +140,8 @@ def measure(
     start, end
         Jobs submitted in ``[start, end)`` are compared.
     lag
-        Seconds by which every simulated start is taken to be later: what a controller needs from
-        its decision to the start.
+        Seconds added to every simulated start: the controller's delay from its decision to the
+        start.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def measure(
     rows = np.flatnonzero(inside & known & started)
     if not len(rows):
         raise ValueError("no job has a recorded and a simulated start")
-    # Nobody waits for a job that was held: from when it could start, both waits count.
+    # For a held job, both waits count from when it could start.
     since = np.maximum(submit, workload.begin)[rows]
     real = recorded[rows] - since
     ours = schedule.start[rows] + lag - since

@@ -1,9 +1,9 @@
 """
-What a dispatcher would have started, given what really ran.
+What a dispatcher would have started, given the jobs that were really running.
 
-A simulation that starts one job otherwise soon has another queue altogether. Here the record is
-replayed: every job starts when it did, and the dispatcher is only asked. So each of its decisions
-is judged by itself.
+A simulation that starts one job at another time soon has a different queue. Here the record is
+replayed: every job starts when it did, and the dispatcher is only queried. So each of its decisions
+is judged separately.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Settings
 
-#: A start within so many seconds of the recorded one is the same: passes have their phases.
+#: A start within this many seconds of the recorded one counts as the same, because passes are
+#: periodic.
 SAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """
-    How often a dispatcher would have started a job when it was, given what ran until then.
+    How often a dispatcher would have started a job when it was started, given the running jobs.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Agreement:
     same, earlier, later
         Shares of the starts within :data:`SAME` seconds, before that, and after it or not by then.
     median_earlier
-        By how many seconds the earlier ones are, in the median; 0 if there are none.
+        Median lead of the earlier ones, seconds; 0 if there are none.
     """
 
     jobs: int
@@ -74,11 +75,11 @@ def replay(
     observers: Sequence[Observer] = (),
 ) -> Agreement:
     """
-    Ask a dispatcher at every moment of a record what it would start.
+    Ask a dispatcher at every event of a record what it would start.
 
-    Starts are all :data:`SAME` seconds later than recorded, so that the dispatcher has as long to
-    ask for one after the record as before it. Where a job does not fit then, for its nodes may be
-    others than in the record, it starts as soon as it does.
+    Starts are all :data:`SAME` seconds later than recorded, so that the dispatcher may select one
+    equally long before and after the record. If a job does not fit then, because its nodes may
+    differ from the record, it starts as soon as it fits.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def _met(workload: Workload) -> IntArray:
 
 
 class _Replay(Dispatcher):
-    """Starts jobs when it is told to, and notes when another dispatcher would have."""
+    """Starts jobs at given times, and records when another dispatcher would have."""
 
     name = "replay"
     acts_when_idle = True

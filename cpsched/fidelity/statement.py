@@ -1,4 +1,4 @@
-"""In words: how far to trust what a simulation says of other scenarios."""
+"""In words: how far to trust a simulation's results for other scenarios."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 #: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
 #: and the least rank correlation, or the least share of starts within ten minutes.
 _CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
-#: A mean wait below this many seconds is compared with it: nobody minds a minute.
+#: A mean wait below this many seconds is compared with this value: a minute does not matter.
 _SHORTEST = 60.0
-#: Kinds of groups that are warned of, if a mean wait is off by so many times the whole's.
+#: Kinds of groups with a warning if the error of their mean wait is this multiple of the whole's.
 _KINDS, _OFF = ("queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 
@@ -33,7 +33,7 @@ class Grade:
     def of(cls, one: Measured) -> Grade:
         """Judge some jobs by their bias, and by the order of their waits or by their starts."""
         off = abs(one.bias) / max(one.recorded, _SHORTEST)
-        # Where nearly nobody waits there is no order to be reproduced.
+        # If almost no job waits, there is no order to be reproduced.
         rank = 1.0 if one.rank is None else one.rank
         for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
             if off <= bias and (rank >= least or one.within[1] >= near):
@@ -71,10 +71,10 @@ def _sentences(fidelity: Fidelity, repeats: Sequence[Measured]) -> Iterator[str]
         f" a tenth by {duration(one.p90_error)} or more."
     )
     if one.rank is not None:
-        yield f"Who waits longer than whom: rank correlation {one.rank:.2f}."
+        yield f"Order of jobs by wait: rank correlation {one.rank:.2f}."
     if fidelity.use_correlation is not None:
         yield (
-            f"Use of the machine hour by hour: correlation {fidelity.use_correlation:.2f},"
+            f"Hourly use of the machine: correlation {fidelity.use_correlation:.2f},"
             f" {100 * fidelity.use_difference:.1f} percentage points apart on average."
         )
     means = [one.simulated, *(again.simulated for again in repeats)]
@@ -94,7 +94,7 @@ def _sentences(fidelity: Fidelity, repeats: Sequence[Measured]) -> Iterator[str]
         )
     else:
         yield (
-            "What-ifs: do not trust them yet. What to look at next, the most frequent causes first:"
+            "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
             " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
             " the empty machine at the beginning (--measure-from), parameters that have changed"
             " since (--fit), a longer log; the jobs that differ most show where it begins."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cpsched.study import SavedRun
     from cpsched.study.results import RunResult
 
-#: Points of a line over time, at most; and seconds one stands for, at least.
+#: Most points of a line over time; and the least seconds of one point.
 _POINTS = 240
 #: Points of a distribution.
 _ON_CURVE = 120
@@ -49,7 +49,7 @@ class Series:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
     """
-    A distribution over all jobs: how much the jobs up to a share of them have at most.
+    A distribution over all jobs: the largest value among a given share of the jobs.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Curve:
         The share, as ``-log10(1 - share)``: 0 none, 1 for 90 %, 2 for 99 %; the last is all jobs,
         shape ``(P,)``.
     values
-        What these jobs have at most, shape ``(P,)``.
+        The largest value among these jobs, shape ``(P,)``.
     """
 
     nines: FloatArray

@@ -29,7 +29,7 @@ def draw(
     grey: Collection[RunData] = (),
 ) -> Figure:
     """
-    Return the distributions of a quantity, a line a run; the upper tail takes most of the room.
+    Return the distributions of a quantity, one line per run; the upper tail gets most of the room.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def draw(
     spans
         Whether values are seconds, and may be 0.
     grey
-        Runs that stand behind the others, without a name.
+        Runs drawn in grey behind the others, without a name.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -69,7 +69,7 @@ def draw(
     marks = [0.30103, 1, 2, 3, 4, 5, 6]
     inside = [mark for mark in marks if mark <= max(nines) * 0.94]
     axes.set_xticks([*inside, max(nines)], [*map(_percent, inside), "all"])
-    axes.set_xlabel("share of the jobs that have at most this")
+    axes.set_xlabel("share of the jobs with at most this value")
     axes.set_ylabel(label)
     name_lines(figure, axes, named)
     return figure

@@ -78,7 +78,7 @@ def draw(kinds: Mapping[str, Sequence[Change]], width: float) -> Figure:
 
 
 def _columns(kinds: Mapping[str, Sequence[Change]], across: int) -> list[list[str]]:
-    """Share the kinds out among columns, so that these are about as high."""
+    """Distribute the kinds over columns of about equal height."""
     columns: list[list[str]] = [[] for _ in range(across)]
     high = [0.0] * across
     for kind, some in kinds.items():

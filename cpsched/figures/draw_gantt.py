@@ -1,4 +1,4 @@
-"""A Gantt chart of nodes: which job is where, and how long it had waited."""
+"""A Gantt chart of nodes: the jobs on each node, coloured by wait."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WIDTH = 7.2
 _SHORT, _LONG = 60, 4 * 86400
 #: Below, and of the nodes where no job is: seen on a light and on a dark page.
 _NO_WAIT, EMPTY, EDGE = "#c3cad1", "#f3f5f7", "#fefefe"
-#: Points: lower rectangles have no edges, which would be all that is seen of them.
+#: Points: lower rectangles get no edges, which would hide their colour.
 _THIN = 2.0
 #: More rectangles than this are drawn as an image within the figure.
 _VECTORS = 600
@@ -65,7 +65,7 @@ def chart(
     Parameters
     ----------
     colouring
-        From the rectangles to what matplotlib's ``PolyCollection`` is told of their colours.
+        Maps the rectangles to the colour arguments of matplotlib's ``PolyCollection``.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def chart(
     axes = figure.subplots()
     axes.set_facecolor(EMPTY)
     least = 72 * inches * float((boxes.high - boxes.low).min(initial=np.inf)) / rows.height
-    # An image keeps its colours on a dark page, where pale edges would be all that is seen.
+    # An image keeps its colours on a dark page, where pale edges would dominate.
     outlined = least >= _THIN and len(polygons) <= _VECTORS
     axes.add_collection(
         PolyCollection(

@@ -1,4 +1,4 @@
-"""Where jobs lie: the machine over time coloured by job, and a torus cut into slices."""
+"""Placement of jobs: the machine over time coloured by job, and a torus cut into slices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _GOLDEN = 0.618034
 #: Saturation and value of jobs that are compact, and of those that are not.
 _COMPACT, _TORN = (0.24, 0.95), (0.74, 0.78)
-#: Groups of nodes are kept apart by a line where each is at least so many points high.
+#: Groups of nodes are separated by a line if each is at least this many points high.
 _GROUP_POINTS = 4.0
 _WIDTH = 7.2
 _PANELS_BESIDE = 8

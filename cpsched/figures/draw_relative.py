@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _ROW, _HEAD, _BELOW = 0.24, 0.42, 0.35
 _NARROW = 5
-#: Beyond these ratios a bar ends, and its number alone says how far it would go.
+#: Bars end at these ratios; beyond them only the number shows the value.
 _LEAST, _MOST = 1 / 16, 16
 _MARKS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.8, 1, 1.25, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How many times the baseline's figure one is, with its 95 % interval where there is one."""
+    """The ratio to the baseline's figure, with its 95 % interval if there is one."""
 
     value: float
     low: float | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import FloatArray
 
 _HEIGHT, _NARROW_HEIGHT, _NARROW = 3.1, 2.7, 5
-#: If the highest line is so many times a usual one, the axis is logarithmic.
+#: If the highest line is this multiple of a typical one, the axis is logarithmic.
 _WIDE = 8
 _MINUTE = 60
 #: How far an axis with a logarithm goes beyond the highest value.
@@ -49,7 +49,7 @@ def draw(
     share
         Whether values are within [0, 1], shown as percentages.
     grey
-        Runs that stand behind the others, without a name.
+        Runs drawn in grey behind the others, without a name.
     """
     from matplotlib.ticker import FuncFormatter, PercentFormatter, SymmetricalLogLocator
 

@@ -1,4 +1,4 @@
-"""Quality against the tail: what each run gains, and what it costs the jobs that wait longest."""
+"""Quality against the tail: the gain of each run, and its cost for the jobs that wait longest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cpsched.figures.looks import Look
 
-#: From so many times the least value on, an axis has a logarithm.
+#: From this ratio of values on, an axis is logarithmic.
 _WIDE_RANGE = 2.5
 _NARROW = 5
 
@@ -53,7 +53,7 @@ class Point:
     """
     A run: its mean bounded slowdown, and its 99.9th percentile of the wait in seconds.
 
-    ``is_real`` tells whether somebody could run it: runs that know the runtimes are no forecast.
+    ``is_real`` is False for runs that know the runtimes, which are not forecasts.
     """
 
     look: Look
@@ -63,7 +63,7 @@ class Point:
 
 
 def front(points: Sequence[Point]) -> list[Point]:
-    """Return the points that no other beats in both, from the least slowdown on."""
+    """Return the points that no other point beats in both figures, by slowdown."""
     found: list[Point] = []
     for point in sorted(points, key=lambda one: (one.slowdown.mean, one.tail.mean)):
         if not found or point.tail.mean < found[-1].tail.mean:
@@ -84,7 +84,7 @@ def draw(points: Sequence[Point], width: float) -> Figure:
     real = [point for point in points if point.is_real] or list(points)
     best = front(real)
     if len(points) > 1:
-        # Whatever lies above and to the right of a point of the front is beaten by it.
+        # A point of the front beats everything above and to the right of it.
         axes.step([one.slowdown.mean for one in best], [one.tail.mean for one in best],
                   where="post", color=SOFT, linewidth=0.9, linestyle=(0, (2, 2)))  # fmt: skip
         axes.text(0.012, 0.016, "\u2199 better", transform=axes.transAxes, color=SOFT, fontsize=8)
@@ -127,7 +127,7 @@ def _bars(figure: Figure, axes: Axes, points: Sequence[Point], best: Sequence[Po
 
 
 def _axis(axes: Axes, name: str, values: Sequence[float]) -> None:
-    """Give an axis room around its values, and marks that people read."""
+    """Give an axis room around its values, and readable marks."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
     low, high = min(values), max(values)

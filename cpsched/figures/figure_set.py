@@ -50,9 +50,9 @@ class FigureFile:
     name
         Of its file, without the ending.
     title, caption
-        For people; the caption says what is left out.
+        For readers; the caption says what is left out.
     alt
-        What it shows in a sentence, for those who do not see it.
+        What it shows, in a sentence for screen readers.
     content
         Of its files, by form: ``svg``, ``png``, ``pdf``.
     narrow
@@ -108,15 +108,15 @@ def draw_tradeoffs(place: str, points: Sequence[Point], forms: Collection[str]) 
         for one in best
     )
     caption = (
-        "Lower and further left is better. The dotted line joins the runs that no other beats in"
-        " both. One job in a thousand waits longer than the p99.9 wait, which is less a matter of"
-        " chance than the longest. Slowdown is what most users notice; area-weighted response"
-        " hardly differs between dispatchers that keep the machine busy."
+        "Points further down and left are better. The dotted line joins the runs that no other run"
+        " beats in both figures. One job in a thousand waits longer than the p99.9 wait, which"
+        " depends less on chance than the longest wait. Slowdown is what most users notice;"
+        " area-weighted response hardly differs between dispatchers that keep the machine busy."
     )
     if any(one.slowdown.low is not None for one in points):
         caption += " Bars are 95 % intervals of the repetitions."
     if not all(one.is_real for one in points):
-        caption += " Hollow points were told the actual runtimes."
+        caption += " Hollow points know the actual runtimes."
     plan = _Plan(
         title="slowdown against the longest waits", caption=caption,
         alt=f"Mean bounded slowdown against p99.9 wait, {len(points)} runs. On the front: {told}.",
@@ -142,10 +142,13 @@ def draw_ratios(
                 f" ({most[1].name})"
             )
     sure = any(one is not None and one.low is not None for some in figures.values() for one in some)
-    caption = "Each run's figures as multiples of its baseline's; a bar to the left is less." + (
-        " Lines are 95 % intervals; where one crosses ×1, the difference may be chance."
-        if sure
-        else ""
+    caption = (
+        "Each run's figures as multiples of its baseline's; a bar to the left is a smaller value."
+        + (
+            " Lines are 95 % intervals; where one crosses ×1, the difference may be chance."
+            if sure
+            else ""
+        )
     )
     plan = _Plan(
         title="against the baseline", caption=caption,
@@ -168,8 +171,11 @@ def draw_changes(
     sure = any(one.low is not None for some in kinds.values() for one in some)
     plan = _Plan(
         title=f"who gains and who loses under {who}",
-        caption="Change of the mean wait of a group's jobs against the baseline; of many groups"
-        " those whose waits change most in all." + (" Lines are 95 % intervals." if sure else ""),
+        caption=(
+            "Change of the mean wait of a group's jobs against the baseline. Of many groups, those"
+            " with the largest total change are shown."
+        )
+        + (" Lines are 95 % intervals." if sure else ""),
         alt=f"Changes of mean waits under {who}: {said}.",
         draw=lambda width: draw_gains.draw(kinds, width),
     )
@@ -182,13 +188,13 @@ def draw_schedule(
     """
     Yield the charts of a schedule within a window.
 
-    Waits on the nodes; where nodes are places, also where the jobs lie, and of a torus its slices.
+    Waits on the nodes; on machines of nodes also the placement of jobs, and for a torus its slices.
     """
     title = f"nodes under {who}"
     caption = (
         "Each rectangle is a job on the nodes it held, darker the longer it had waited (grey: less"
-        " than a minute), on the day with the longest queue. Which cores of a node a job held is"
-        " not recorded; those it is drawn on are an assumption."
+        " than a minute), on the day with the longest queue. The log does not record which cores"
+        " of a node a job held; the cores drawn are an assumption."
     )
     held = schedule.segments
     inside = (held.start < window.end) & (held.end > window.start)
@@ -198,13 +204,13 @@ def draw_schedule(
     system = schedule.system
     if system.is_counted_pool or system.num_nodes == 1:
         return
-    told = "Pale jobs are compact; the others lie further apart than they need to."
-    title = f"places under {who}"
+    told = "Pale jobs are compact; the others are spread more widely than necessary."
+    title = f"placement under {who}"
     words = system.topology.group_words[1]
     apart = f" White lines are between {words}." if system.topology.num_levels > 1 else ""
     order = " in the order of the torus" if system.topology.sides else ""
-    caption = f"Nodes{order} over the same day, one colour a job. {told}{apart}"
-    alt = f"Which nodes each of {number} held on the busiest day under {who}."
+    caption = f"Nodes{order} over the same day, one colour per job. {told}{apart}"
+    alt = f"Nodes held by each of {number} on the busiest day under {who}."
     yield _of_schedule(place, title, caption, alt, forms,
                        lambda: draw_places.draw(schedule, window))  # fmt: skip
     if system.topology.sides:
@@ -212,8 +218,8 @@ def draw_schedule(
         title = f"torus under {who}"
         caption = (
             f"The torus of {box_text(system.topology.sides)} nodes cut into slices along its last"
-            f" side, at {clock(second, schedule.workload.epoch)}, when most of it is in use on that"
-            f" day; one colour a job. {told}"
+            f" side, at {clock(second, schedule.workload.epoch)}, its busiest time on that day;"
+            f" one colour per job. {told}"
         )
         alt = f"Slices of the torus at second {second:,}, its busiest, under {who}."
         yield _of_schedule(place, title, caption, alt, forms,
@@ -256,8 +262,10 @@ def _over_jobs(runs: Sequence[RunData]) -> Iterator[_Plan]:
     if ended:
         yield _Plan(
             title="waits of all jobs",
-            caption="How long the jobs up to each percentile wait at most; the right half is the"
-            f" tail. Beside each name is its longest wait.{others}",
+            caption=(
+                "The longest wait of the jobs up to each percentile; the right half is the tail."
+                " Beside each name is its longest wait.{others}"
+            ),
             alt="Waits by percentile. "
             + _told(ended, "longest wait", lambda run: run.wait.values[-1]),
             draw=lambda width: draw_curves.draw(
@@ -316,7 +324,7 @@ def _over_jobs(runs: Sequence[RunData]) -> Iterator[_Plan]:
     if any(run.decision_s is not None for run in runs):
         yield _Plan(
             title="cost of decisions",
-            caption="Wall-clock time of the dispatcher's decisions: it differs from run to run. "
+            caption="Wall-clock time of the dispatcher's decisions; it differs from run to run. "
             + _gap_caption(runs),
             alt="Time of a decision. "
             + ", ".join(
@@ -340,7 +348,7 @@ def _use(
 def _told(
     runs: Sequence[RunData], what: str, value: Callable[[RunData], float], *, spans: bool = True
 ) -> str:
-    """Say the least and the most that a quantity is among runs."""
+    """Return the least and the largest value of a quantity among runs."""
     ranked = sorted(runs, key=value)
     least, most = ranked[0], ranked[-1]
     shown = [duration(value(one)) if spans else f"{value(one):,.4g}" for one in (least, most)]
@@ -361,6 +369,6 @@ def _gap_caption(runs: Sequence[RunData]) -> str:
     if all(run.gap is None for run in runs):
         return ""
     return (
-        "The gap is how much of the delay of the plan followed might be saved at most,"
-        " (value - bound) / value."
+        "The gap is the largest share of the plan's delay that a better plan could save, (value -"
+        " bound) / value."
     )

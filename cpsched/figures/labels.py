@@ -1,4 +1,4 @@
-"""Names beside what they name: at the ends of lines and beside points, never over each other."""
+"""Names at the ends of lines and beside points, without overlaps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpsched.figures.looks import Look
 
 _SIZE = 8.0
-#: Inches: in a figure that is less wide there is no room beside lines, and the names stand below.
+#: Inches: narrower figures have no room beside lines, so names are below.
 _NARROW = 5
 #: Letters of a line of a name beside lines; and points from the axes to a sample, and its length.
 _LETTERS, _GAP, _SAMPLE = 29, 6, 16
@@ -177,7 +177,7 @@ def name_points(
             return over + wide * high - _common(box, inside)  # noqa: B023
 
         boxes = [place(*one) for one in _AROUND]
-        # Something in the way is worth going further off, but not for little.
+        # An overlap justifies a more distant place, but not a small overlap.
         further = [0.05 * wide * high * far for _, _, far in _AROUND]
         best = boxes[
             int(np.argmin([covered(at) + by for at, by in zip(boxes, further, strict=True)]))
@@ -185,7 +185,7 @@ def name_points(
         full.append(best)
         dx, dy = (best.x0 + best.x1) / 2 - px, (best.y0 + best.y1) / 2 - py
         text.xyann = (dx / scale, dy / scale)
-        # A line to the nearest of the name, where that is not next to its point.
+        # A line to the name if it is not next to its point.
         near = min(max(px, best.x0), best.x1), min(max(py, best.y0), best.y1)
         if max(abs(near[0] - px), abs(near[1] - py)) > 9 * scale:
             end = ((near[0] - px) / scale, (near[1] - py) / scale)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.types import FloatArray, IntArray
 
-#: Machines of at most so many nodes are drawn core by core: pools, mostly.
+#: Machines of at most this many nodes are drawn core by core: mostly pools.
 _FEW_NODES = 4
 
 
@@ -103,11 +103,11 @@ def pieces(schedule: Schedule) -> IntArray:
 
 def place(schedule: Schedule, rows: Rows, chosen: IntArray) -> Rectangles:
     """
-    Give each chosen segment cores of its nodes to be drawn on.
+    Assign each chosen segment cores of its nodes for drawing.
 
-    The log says how many cores of a node a job holds, not which: it is drawn on the lowest that
-    are free side by side, or if there are none, on several pieces. Segments that hold no time
-    are left out.
+    The log has the number of cores on each node but not which: a job is drawn on the lowest
+    adjacent free cores, or if there are none, in several pieces. Segments that hold no time are
+    left out.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def place(schedule: Schedule, rows: Rows, chosen: IntArray) -> Rectangles:
 def _runs(free: IntArray, cores: int, lanes: int) -> list[tuple[int, int]]:
     """Return lanes ``[low, high)`` for a number of cores: one run if there is one."""
     if cores >= lanes or len(free) < cores:
-        # More than is free cannot be in a schedule that is right; it is drawn over others.
+        # Only an invalid schedule has more than is free; it is drawn over others.
         return [(0, min(cores, lanes))]
     ahead = free[cores - 1 :] - free[: len(free) - cores + 1]
     together = np.flatnonzero(ahead == cores - 1)

@@ -1,4 +1,7 @@
-"""How each run looks in every figure: a colour a dispatcher, a line style a predictor, a name."""
+"""
+How each run looks in every figure: one colour per dispatcher, one line style per predictor, and a
+name.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ class Look:
     Attributes
     ----------
     name
-        Its dispatcher, with the predictor where there are several.
+        Its dispatcher, with the predictor if there are several.
     colour
-        Of its dispatcher; the baseline's is the text's.
+        Of its dispatcher; the baseline has the colour of text.
     dash, marker
         Of its predictor.
     is_base
@@ -49,7 +52,7 @@ class Look:
 
 def looks(runs: Iterable[Who], bases: Iterable[Who] = ()) -> dict[Who, Look]:
     """
-    Return how each run of a study looks, the same wherever it is drawn.
+    Return how each run of a study looks, the same in all figures.
 
     Parameters
     ----------
@@ -78,5 +81,5 @@ def looks(runs: Iterable[Who], bases: Iterable[Who] = ()) -> dict[Who, Look]:
 
 
 def behind(look: Look) -> Look:
-    """Return the look of a run that stands behind others, without a name."""
+    """Return the look of a grey run behind others, without a name."""
     return Look(name="", colour=BEHIND, dash=look.dash, marker=look.marker, is_base=False)

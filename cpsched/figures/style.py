@@ -23,14 +23,15 @@ FORMATS = ("svg", "png", "pdf")
 WIDE, NARROW = 10.0, 3.7
 #: Colours of the background, of text and axes, and of grid lines.
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d0d4d9"
-#: Text that is not the main one, and what stands behind the rest: contrast 4.5 and 3 on white.
+#: Secondary text, and background elements: contrast 4.5 and 3 on white.
 SOFT, BEHIND = "#5c6773", "#8a929b"
-#: Dispatchers or predictors in their order: told apart by the colour-blind, with a contrast of at
-#: least 4.5 on white, so that names are written in them. A page has lighter ones when it is dark.
+#: Dispatchers or predictors in their order: distinguishable for colour-blind readers, with a
+#: contrast of at least 4.5 on white, because names are written in them. A page has lighter ones
+#: when it is dark.
 COLOURS = ("#0b62b0", "#b84a00", "#00755a", "#8e3b9e", "#7a6000", "#00728c", "#b3265e", "#5b5fc7")
 #: Shorter and longer waits.
 GOOD, BAD = "#00704e", "#a63a01"
-#: Told apart in print without colour, in the same order.
+#: Distinguishable in print without colour, in the same order.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _SETTINGS: dict[str, Any] = {
@@ -68,7 +69,7 @@ _SETTINGS: dict[str, Any] = {
     "ytick.color": INK,
     "ytick.labelsize": 8,
 }
-#: What a file says of itself; no dates, so that equal figures are equal files.
+#: Metadata of a file; no dates, so that equal figures are equal files.
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "cpsched"},
     "png": {"Software": "cpsched"},

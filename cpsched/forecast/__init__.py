@@ -1,4 +1,4 @@
-"""When jobs will start: any dispatcher, played forward in scenarios of what may come."""
+"""When jobs will start: any dispatcher, simulated forward in scenarios."""
 
 from __future__ import annotations
 

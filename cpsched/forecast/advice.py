@@ -1,4 +1,4 @@
-"""What would start a waiting job earlier: less time, fewer nodes, in the same scenarios."""
+"""What would start a waiting job earlier: less time or fewer nodes, in the same scenarios."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
     from cpsched.simulation.present import Present
 
-#: What is tried of the time, and of the units.
+#: The shares of the time, and of the units, that are tried.
 _TIMES = (2, 4, 8)
 _SIZES = (2, 4)
-#: A gain in the median that is worth telling, seconds; and in how many scenarios there is one.
+#: The least median gain that is reported, seconds, and the share of scenarios with a gain.
 _LEAST = 60
 _SURE = 0.6
 #: A time limit that the job is less likely to keep to than this is no advice.
@@ -41,7 +41,7 @@ class Advice:
     earlier
         Seconds by which it starts earlier, the median of the scenarios.
     share
-        Of the scenarios in which it starts earlier.
+        Share of the scenarios in which it starts earlier.
     fits
         Probability that the job ends within this time; None where that is not what is changed, or
         no job has run from which to tell.
@@ -59,9 +59,9 @@ def advice_on(
     forecaster: Forecaster, present: Present, handle: int
 ) -> tuple[Starts, tuple[Advice, ...]]:
     """
-    Return the forecast of a waiting job, and what would start it earlier, most first.
+    Return the forecast of a waiting job, and what would start it earlier, largest gain first.
 
-    A job that asks for fewer units is taken to run for as long as before.
+    A job that asks for fewer units is assumed to run for as long as before.
     """
     workload = present.jobs.workload
     changes = [*_shorter(workload, handle), *_smaller(workload, handle)]
@@ -88,7 +88,7 @@ def advice_on(
 
 
 def _shorter(workload: Workload, row: int) -> list[tuple[str, dict[str, int]]]:
-    """Return changes to less time: parts of what it asks for, in whole minutes."""
+    """Return changes to a shorter time: fractions of the requested time, in whole minutes."""
     asked = int(workload.requested_time[row])
     found: dict[int, None] = dict.fromkeys(
         limit for part in _TIMES if (limit := -(-asked // part // 60) * 60) and limit < asked

@@ -1,4 +1,4 @@
-"""Jobs that may come: whole days of the past, each job at the same time of day."""
+"""Future arrivals: whole days of the past, each job at the same time of day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOUR, _DAY = 3600, 86400
 
 class PastDays:
     """
-    Days that may come again.
+    Past days that are repeated as future arrivals.
 
     A day begins at the time of day it is now. Where less than a day is known, what is known comes
     again at once; where it is less than an hour, once an hour: the first seconds of a log say
@@ -27,7 +27,7 @@ class PastDays:
     now
         The second.
     days
-        How many days back they are taken from.
+        How many days back to draw from.
     """
 
     def __init__(self, submit: IntArray, now: int, days: int) -> None:
@@ -38,7 +38,7 @@ class PastDays:
 
     def draw(self, until: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """
-        Draw who comes up to a second: handles of jobs that come again, and when.
+        Draw arrivals up to a second: handles of the repeated jobs, and their submits.
 
         Returns
         -------

@@ -1,11 +1,12 @@
 """
 Forecasts corrected by how far earlier ones were off.
 
-Scenarios know how runtimes differ, and not all else that goes otherwise: their intervals are too
-narrow. The remedy is conformal: the quantiles move by as much as held for the jobs that have
-started since (Romano, Patterson and Candes 2019, *Conformalized quantile regression*), and how many
-of these must be inside is adapted to how often the corrected intervals were missed (Gibbs and
-Candes 2021, *Adaptive conformal inference under distribution shift*), each tail by itself.
+Scenarios cover the spread of runtimes but not everything else that can change, so their intervals
+are too narrow. The remedy is conformal: the quantiles move by the correction that was right for the
+jobs that have started since (Romano, Patterson and Candes 2019, *Conformalized quantile
+regression*), and the share of these that must be inside adapts to how often the corrected intervals
+were missed (Gibbs and Candes 2021, *Adaptive conformal inference under distribution shift*), each
+tail by itself.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
     from cpsched.forecast.starts import Starts
     from cpsched.model.types import FloatArray, IntArray
 
-#: The quantiles that are corrected; the scenarios between them move with them.
+#: The corrected quantiles; the scenarios between them move with them.
 LEVELS = (0.1, 0.5, 0.9)
-#: So many forecasts are compared with what became of them, the last ones; fewer than that say
-#: nothing, and quantiles move by what was about right on eight logs.
+#: The last forecasts that are compared with the outcome, at most; with fewer than the least number,
+#: quantiles move by what was about right on eight logs.
 _REMEMBERED, _LEAST = 200, 20
 _AT_FIRST = (-0.3, 0.0, 0.3)
-#: How fast the tails adapt, at each job that starts; from the range that Gibbs and Candes try.
+#: How fast the tails adapt at each job start; from the range that Gibbs and Candes try.
 _RATE = 0.02
-#: Waits are compared by logarithms, shorter ones than this by seconds.
+#: Waits are compared by logarithms, those shorter than this by seconds.
 _SHORT = 60.0
-#: Where even the largest error is too small a correction, this much is added to the logarithm.
+#: If even the largest error is too small a correction, this is added to the logarithm.
 _BEYOND = 0.5
 _FARTHEST = 366 * 86400.0
 
@@ -49,19 +50,19 @@ class _Error(NamedTuple):
 
 class Calibration:
     """
-    How far forecasts were off, and what that says of the next ones.
+    Errors of past forecasts, and the correction of the next ones.
 
-    It may be asked at any time; it knows of the jobs of which :meth:`note` told it.
+    It may be asked at any time; it covers the jobs passed to :meth:`note`.
     """
 
     def __init__(self) -> None:
         self._errors: deque[_Error] = deque(maxlen=_REMEMBERED)
-        #: Which share of the starts may be before, and after, the corrected quantiles.
+        #: The share of starts that may be before, and after, the corrected quantiles.
         self._early = LEVELS[0]
         self._late = 1 - LEVELS[-1]
 
     def __len__(self) -> int:
-        """Return how many forecasts it goes by."""
+        """Return the number of forecasts it is based on."""
         return len(self._errors)
 
     def corrected(self, starts: Starts) -> Starts:
@@ -76,7 +77,7 @@ class Calibration:
         )
 
     def _moves(self) -> FloatArray:
-        """Return by how much the logarithms of the waits at :data:`LEVELS` move."""
+        """Return the shifts of the logarithms of the waits at :data:`LEVELS`."""
         if len(self._errors) < _LEAST:
             return np.array(_AT_FIRST)
         below, median, above = np.array(self._errors).T
@@ -95,7 +96,7 @@ class Calibration:
         Parameters
         ----------
         raw, told
-            What the scenarios said of them, and what was said after correction.
+            Their forecasts from the scenarios, and after correction.
         start
             The seconds at which they started, shape ``(n,)``.
         """
@@ -110,7 +111,7 @@ class Calibration:
             self._errors.append(_Error(low - wait, wait - middle, wait - high))
 
     def state(self) -> dict[str, Any]:
-        """Return everything it goes by."""
+        """Return the state."""
         return {
             "errors": np.array(self._errors, dtype=np.float64).reshape(-1, len(LEVELS)),
             "early": self._early,
@@ -118,7 +119,7 @@ class Calibration:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         errors = np.asarray(saved["errors"], dtype=np.float64).tolist()
         self._errors = deque((_Error(*row) for row in errors), maxlen=_REMEMBERED)
         self._early, self._late = float(saved["early"]), float(saved["late"])
@@ -130,7 +131,9 @@ def _logarithm(wait: IntArray) -> FloatArray:
 
 
 def _quantile(errors: FloatArray, level: float) -> float:
-    """Return the correction that held for so many; below 0 and above 1 are more than all."""
+    """
+    Return the correction that was enough for this share; below 0 and above 1 mean more than all.
+    """
     if level > 1:
         return float(errors.max()) + _BEYOND
     return float(np.quantile(errors, max(level, 0.0)))

@@ -1,4 +1,4 @@
-"""The forecast of one moment: runtimes drawn, days of the past come again, the rest is played."""
+"""The forecast at one time: runtimes are drawn, past days repeated, and the rest is simulated."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from cpsched.simulation.simulator import Simulator
 
 _HOUR, _DAY = 3600, 86400
-#: So many of the jobs that ended last are learnt from at first: no more are remembered.
+#: At first, this many of the jobs that ended last are learnt from: no more are remembered.
 _LEARNT = 5000
-#: Between two looks at whether all have started, as a share of the time that has passed.
+#: Time between checks whether all have started, as a share of the elapsed time.
 _STEP = 0.25
 
 
 class Forecaster:
     """
-    Says when waiting jobs will start, under the dispatcher that decides there.
+    Forecasts when waiting jobs will start under the dispatcher in use.
 
-    Runtimes are drawn for every job, from those of jobs like it and, where the predictor gives
-    one, its distribution (:mod:`cpsched.likely`). Days of the past come again
-    (:class:`~cpsched.forecast.arrivals.PastDays`). Outages that are known come about.
+    Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
+    from its distribution (:mod:`cpsched.likely`). Past days are repeated
+    (:class:`~cpsched.forecast.arrivals.PastDays`). Known outages take place.
 
     Parameters
     ----------
     scenarios
-        How many futures are played.
+        How many scenarios are simulated.
     horizon
-        Seconds that they go at most.
+        Their longest length, seconds.
     days
-        How many days of the past may come again; 0: no others come.
+        How many past days may be repeated; 0: no new jobs arrive.
     seed
         Of everything random.
     """
@@ -71,10 +71,9 @@ class Forecaster:
 
     def compare(self, presents: list[Present], handles: IntArray) -> list[Starts]:
         """
-        Return the same for presents that differ in what waiting jobs ask for.
+        Return the same for variants of the present with other requests of waiting jobs.
 
-        All are played in the same scenarios, so that what differs between two forecasts is the
-        change.
+        All use the same scenarios, so two forecasts differ only because of the change.
         """
         first = presents[0]
         self._learn(first)
@@ -112,7 +111,7 @@ class Forecaster:
         return _played(simulator, handles, present.now + self._horizon, self._horizon)
 
     def _latest(self, now: int, planned: IntArray) -> int:
-        """Return until when others come: nothing that comes behind what is planned matters."""
+        """Return until when jobs arrive: arrivals after the planned starts do not matter."""
         last = int(np.where(planned == NEVER, now, planned).max(initial=now))
         if (planned == NEVER).any():
             return now + self._horizon
@@ -166,7 +165,7 @@ class Forecaster:
 
 
 def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -> IntArray:
-    """Return when jobs start, shape of ``handles``."""
+    """Return the starts of the jobs, with the shape of ``handles``."""
     begin = at = simulator.now
     while at < begin + horizon and (simulator.start_time[handles] == MISSING).any():
         at = min(at + max(int(_STEP * (at - begin)), (until - begin) // 64, 60), begin + horizon)

@@ -1,7 +1,7 @@
 """
-Forecasts along a simulation: each is made before it is known, and judged when it is.
+Forecasts during a simulation: each is made before the outcome and scored after it.
 
-What is learnt from a forecast is learnt when its job has started, never before.
+Errors are learnt only once the job has started.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Told:
     handle
         Of the job.
     raw, starts
-        What the scenarios said, and what was said after correction.
+        The starts from the scenarios, and after correction.
     start
         When it started; ``MISSING`` as long as it waits.
     """
@@ -49,25 +49,25 @@ class Told:
 
 class Prequential:
     """
-    A simulation with forecasts of jobs that have just been submitted and must wait.
+    A simulation with forecasts for jobs that have just been submitted and must wait.
 
     Parameters
     ----------
     fitted, dispatcher, predictor, settings
         What is simulated.
     forecaster
-        Who says when jobs start.
+        Makes the forecasts.
 
     Attributes
     ----------
     simulator
-        As far as it has gone.
+        At its current time.
     told
         The forecasts so far.
     calibration
-        What they are corrected by.
+        Corrects them.
     asked
-        How many jobs were looked at, those included that started at once.
+        How many jobs were considered, including those that started at once.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class Prequential:
 
     def run(self, handles: Iterable[int], watch: Callable[[int], None] | None = None) -> None:
         """
-        Go on, and forecast some jobs when they have been submitted and wait.
+        Continue, and forecast some jobs once they are submitted and waiting.
 
         Parameters
         ----------
         handles
-            In order of submits, none of them submitted yet.
+            In submit order, none submitted yet.
         watch
             Called with each handle.
         """
@@ -108,7 +108,7 @@ class Prequential:
                 watch(handle)
 
     def go_to(self, second: int) -> None:
-        """Go on to the end of a second, and learn from the jobs that have started by then."""
+        """Continue to the end of a second, and learn from the jobs that have started by then."""
         self.simulator.run(until=second + 1)
         started = [one for one in self._open if self._start(one) != MISSING]
         for one in sorted(started, key=self._start):
@@ -117,7 +117,7 @@ class Prequential:
             self._open.remove(one)
 
     def finish(self) -> None:
-        """Go on until every job that was forecast has started, or all is over."""
+        """Continue until every job with a forecast has started, or the simulation ends."""
         while self._open and (second := self.simulator.next_time()) is not None:
             self.go_to(second)
 
@@ -125,7 +125,7 @@ class Prequential:
         return int(self.simulator.start_time[one.handle])
 
     def present(self, now: int | None = None) -> Present:
-        """Return the present; ``now``: a second at which nothing has happened since."""
+        """Return the present; ``now`` is a second since which nothing has happened."""
         return Present.of_simulator(
             self.simulator,
             self._fitted,
@@ -135,7 +135,7 @@ class Prequential:
         )
 
     def forecast(self, handle: int) -> Told:
-        """Forecast a job that waits now."""
+        """Forecast a job that is waiting now."""
         raw = self.forecaster.forecast(self.present(), np.array([handle]))
         one = Told(handle=handle, raw=raw, starts=self.calibration.corrected(raw))
         self.told.append(one)

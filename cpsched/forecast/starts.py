@@ -1,4 +1,4 @@
-"""When some jobs may start: the scenarios of one forecast, and what follows from them."""
+"""The possible starts of some jobs: the scenarios of one forecast, and statistics of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 if TYPE_CHECKING:
     from cpsched.model.types import FloatArray, IntArray
 
-#: A start that no scenario has come to: later than any second.
+#: A start beyond the end of the scenario: later than any second.
 NEVER = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Starts:
     """
-    When n jobs may start, in S scenarios of the same probability.
+    The starts of n jobs in S scenarios of equal probability.
 
     Attributes
     ----------
@@ -26,10 +26,9 @@ class Starts:
     handle
         Of the jobs, shape ``(n,)``.
     scenario
-        The seconds at which they start, shape ``(S, n)``; :data:`NEVER` where a scenario ends
-        before.
+        The seconds at which they start, shape ``(S, n)``; :data:`NEVER` if a scenario ends earlier.
     planned
-        When they start if every job runs for as long as it asks for and no other comes, shape
+        When they start if every job uses its whole requested time and no new jobs arrive, shape
         ``(n,)``; :data:`NEVER` as above.
     """
 
@@ -45,7 +44,9 @@ class Starts:
         return found
 
     def quantile(self, level: float) -> IntArray:
-        """Return the second by which each job has started with a probability, shape ``(n,)``."""
+        """
+        Return the second by which each job has started with a given probability, shape ``(n,)``.
+        """
         second = self.second
         last = len(second) - 1
         # Scenario i stands for the probabilities from i / S to (i + 1) / S.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cpsched.forecast.when import Answer, JobForecast
 
-#: A table shows no more jobs.
+#: A table shows at most this many jobs.
 _MOST_SHOWN = 40
 
 
@@ -26,10 +26,14 @@ def text(answer: Answer, width: int = 120) -> str:
 
 
 def changes(answer: Answer) -> list[str]:
-    """Return what would start the job asked about earlier, a sentence for each change."""
+    """Return a sentence for each change that would start the job earlier."""
     return [
-        f"{one.change}: starts {duration(one.earlier)} earlier, in {one.share:.0%} of the futures"
-        + ("" if one.fits is None else f"; enough time with a probability of {one.fits:.0%}")
+        f"{one.change}: starts {duration(one.earlier)} earlier, in {one.share:.0%} of the scenarios"
+        + (
+            ""
+            if one.fits is None
+            else f"; that is enough time with a probability of {one.fits:.0%}"
+        )
         for one in answer.advice
     ]
 
@@ -41,9 +45,9 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
         return
     yield ""
     rows = [
-        ("one in ten before", job.p10),
-        ("half before", job.p50),
-        ("nine in ten before", job.p90),
+        ("10 % before", job.p10),
+        ("50 % before", job.p50),
+        ("90 % before", job.p90),
         ("by requested times", job.planned),
     ]
     yield from (
@@ -70,7 +74,7 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
             (
                 Column("change", "", tuple(one.change for one in answer.advice)),
                 Column("earlier", "", tuple(duration(one.earlier) for one in answer.advice)),
-                Column("futures", "", tuple(f"{one.share:.0%}" for one in answer.advice)),
+                Column("scenarios", "", tuple(f"{one.share:.0%}" for one in answer.advice)),
                 Column(
                     "enough",
                     "",
@@ -84,7 +88,7 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
 
 
 def summary(answer: Answer) -> str:
-    """Return when the one job asked about starts, in a sentence or two."""
+    """Return in a sentence or two when the job starts."""
     job = answer.jobs[0]
     who = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
@@ -94,14 +98,12 @@ def summary(answer: Answer) -> str:
         return f"{said}, and starts at once."
     said += f", and has waited {waited}. " if answer.now > job.submit else ". "
     if job.p50 is None:
-        return said + "It starts later than the futures go that were looked at."
+        return said + "It starts after the end of the simulated scenarios."
     said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
     if job.p10 is not None and job.p90 is not None:
-        said += (
-            f"; in eight cases out of ten in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
-        )
+        said += f"; with 80 % probability in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
     if job.chance is not None and answer.by is not None:
-        said += f". It has started by {clock(answer.by, answer.epoch)} with a probability of"
+        said += f". It starts by {clock(answer.by, answer.epoch)} with a probability of"
         said += f" {job.chance:.0%}"
     return f"{said}."
 
@@ -140,13 +142,13 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
 
 def _basis(answer: Answer) -> str:
     judged = (
-        f"corrected by how far {answer.judged:,} earlier forecasts were off"
+        f"corrected by the errors of {answer.judged:,} earlier forecasts"
         if answer.judged
-        else "widened as others were: no earlier forecast has been judged"
+        else "widened by default: no earlier forecast has been scored yet"
     )
     return (
-        f"{answer.scenarios} futures under {answer.dispatcher}, {judged}. 'By requested times': if"
-        " every job ran for as long as it asks for and no other came."
+        f"{answer.scenarios} scenarios under {answer.dispatcher}, {judged}. 'By requested times':"
+        " if every job used its whole requested time and no new jobs arrived."
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Labels, Workload
     from cpsched.simulation.present import Present
 
-#: Earlier forecasts are made of the last jobs, so many times as many as are wanted.
+#: Earlier forecasts are made for this many times as many of the last jobs as are wanted.
 _BACK = 50
 
 
@@ -44,12 +44,12 @@ class JobForecast:
         Second.
     p10, p50, p90
         Seconds by which it has started with a probability of 10, 50 and 90 %; None: not within the
-        time that scenarios go.
+        length of the scenarios.
     planned
-        When it starts if every job runs for as long as it asks for and no other comes; None as
+        When it starts if every job uses its whole requested time and no new jobs arrive; None as
         above.
     chance
-        Probability that it has started by the second asked about; None if none was.
+        Probability that it has started by a given second; None if none was given.
     """
 
     job: str
@@ -78,15 +78,15 @@ class Answer:
     dispatcher, predictor
         Specifications.
     by
-        The second that chances are of; None: none.
+        The second for which probabilities are given; None: none.
     jobs
-        Those asked about that wait, in the order of their submits.
+        The waiting jobs asked about, in submit order.
     advice
-        What would start a job earlier, where one job was asked about.
+        What would start a job earlier, if one job was asked about.
     scenarios
-        How many were played.
+        How many were simulated.
     judged
-        How many earlier forecasts these are corrected by.
+        How many earlier forecasts were used to correct these.
     """
 
     now: int
@@ -118,7 +118,7 @@ def when(
     watch: Callable[[int, int], None] | None = None,
 ) -> Answer:
     """
-    Simulate up to a second and say when jobs that wait then will start.
+    Simulate up to a second and forecast when the jobs waiting then will start.
 
     Parameters
     ----------
@@ -127,23 +127,22 @@ def when(
     time
         Seconds since the workload's epoch.
     job
-        The log's id of one job; None: every job that waits.
+        The log's id of one job; None: every waiting job.
     by
-        A second for which the chance to have started is wanted.
+        A second by which the probability to have started is wanted.
     dispatcher, predictor
         Specifications.
     scenarios
-        How many futures are played.
+        How many scenarios are simulated.
     judged
-        About how many earlier forecasts are made on the way, to correct these by how far they were
-        off.
+        About how many earlier forecasts to make on the way, whose errors correct these.
     watch
-        Called with how many steps are done, and of how many.
+        Called with the number of steps done and the total.
 
     Raises
     ------
     ConfigError
-        If no such job waits then, or ``by`` is not later.
+        If no such job is waiting then, or ``by`` is not later.
     """
     if by is not None and by <= time:
         raise ConfigError(
@@ -183,7 +182,7 @@ def when(
 
 def forecasts(starts: Starts, workload: Workload, by: int | None = None) -> list[JobForecast]:
     """
-    Return forecasts as they are told.
+    Return forecasts in the form of the answer.
 
     Parameters
     ----------
@@ -223,7 +222,7 @@ def _second(value: int) -> int | None:
 def _judge(
     run: Prequential, time: int, wanted: int, watch: Callable[[int, int], None] | None
 ) -> None:
-    """Go on almost to a second, with forecasts of jobs submitted before on the way."""
+    """Simulate almost up to a second, with forecasts of earlier jobs on the way."""
     submitted = int(np.searchsorted(run.simulator.arrivals.submit, time, side="right"))
     first = max(submitted - _BACK * wanted, submitted // 10)
     handles = np.unique(np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64))
@@ -238,11 +237,11 @@ def _judge(
 
 
 def _asked(present: Present, job: str | None) -> IntArray:
-    """Return the handles of the jobs that are asked about: they wait, or one starts just now."""
+    """Return the handles of the jobs asked about, which wait or start just now."""
     waiting = present.in_state(c.WAITING, c.HELD)
     if job is None:
         if not len(waiting):
-            raise ConfigError("no job waits then", key="--at")
+            raise ConfigError("no job is waiting then", key="--at")
         return waiting
     names = present.jobs.workload.job_id
     rows = np.flatnonzero(names == job)
@@ -255,5 +254,5 @@ def _asked(present: Present, job: str | None) -> IntArray:
     start = int(present.state["start_time"][row])
     if row not in waiting and start != present.now:
         what = f"started at second {start:,}" if start != MISSING else "was cancelled"
-        raise ConfigError(f"job {brief(job)} does not wait then: it {what}", key="--job")
+        raise ConfigError(f"job {brief(job)} is not waiting then: it {what}", key="--job")
     return np.array([row])

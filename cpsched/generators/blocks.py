@@ -2,8 +2,8 @@
 Jobs for a machine of blocks: racks of nodes with a fast network inside, and GPUs in every node.
 
 Not a model of any site: a mix of jobs that share a node, jobs of whole nodes, and jobs whose
-nodes come in segments, each of which has to lie inside one block (Slurm's ``--segment``). Every
-share is an option, and all that is drawn is drawn independently.
+nodes come in segments, each of which has to be inside one block (Slurm's ``--segment``). Every
+share is an option, and all draws are independent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NODES_SHARES = (0.4, 0.2, 0.17, 0.13, 0.07, 0.03)
 #: Of runtimes: median in seconds, deviation of the logarithm.
 _RUNTIME, _SPREAD = 3000.0, 1.3
 _SHORTEST = 60
-#: Requested over run time: at least this, and an exponential with this mean besides; rounded up.
+#: Requested over run time: at least this, plus an exponential with this mean; rounded up.
 _FACTOR, _MORE = 1.05, 2.0
 
 
@@ -49,14 +49,14 @@ class BlocksOptions:
     """Options of the generator ``blocks``."""
 
     jobs: int = option(5000, "number of jobs")
-    seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
     blocks: int = option(64, "blocks of the machine")
     block_size: int = option(18, "nodes of a block")
     cores: int = option(144, "cores of a node")
     gpus: int = option(4, "GPUs of a node")
-    segments: float = option(1 / 3, "part of the jobs whose nodes come in segments")
-    shared: float = option(0.3, "part of the jobs that take a part of one node, by GPUs")
-    load: float = option(0.85, "part of the machine's node time that all jobs together take")
+    segments: float = option(1 / 3, "share of the jobs whose nodes come in segments")
+    shared: float = option(0.3, "share of the jobs that use part of one node, by GPUs")
+    load: float = option(0.85, "share of the machine's node time that all jobs together take")
     users: int = option(80, "number of users")
 
     def __post_init__(self) -> None:
@@ -73,12 +73,12 @@ class BlocksOptions:
         check_number(self, segments=(0.0, 1.0), shared=(0.0, 1.0), load=(0.01, 10.0))
         if self.segments + self.shared > 1:
             raise ConfigError(
-                f"{self.segments:g} in segments and {self.shared:g} on a part of a node are more"
-                " than all jobs",
+                f"{self.segments:g} in segments and {self.shared:g} on part of a node add up to"
+                " more than all jobs",
                 key="shared",
             )
         if self.cores < self.gpus:
-            raise ConfigError(f"{self.cores} is less than one for each GPU", key="cores")
+            raise ConfigError(f"{self.cores} is fewer than one core for each GPU", key="cores")
 
     @property
     def nodes(self) -> int:

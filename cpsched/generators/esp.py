@@ -76,7 +76,7 @@ NODES, CORES_PER_NODE, GPUS_PER_NODE = 1024, 8, 2
 class EspOptions:
     """Options of the generator ``esp``."""
 
-    seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
     gpus: int = option(
         GPUS_PER_NODE,
         "GPUs on every node of a second copy of each job but Z; 0: no copies, ESP-2 as it is",
@@ -84,11 +84,13 @@ class EspOptions:
     nodes: int = option(NODES, "nodes of the machine")
     cores: int = option(CORES_PER_NODE, "cores of a node")
     size_jitter: int = option(
-        0, "up to so many cores more or less a job; 4 in experiments 7 and 8 of IPSCHED"
+        0, "largest random change of a job's cores; 4 in experiments 7 and 8 of IPSCHED"
     )
     initial: int = option(INITIAL, "jobs submitted at the start")
-    gap: float = option(GAP, "seconds from one submit to the next after that, mean")
-    gap_deviation: float = option(10.0, "standard deviation of these seconds (not published)")
+    gap: float = option(GAP, "mean seconds between later submits")
+    gap_deviation: float = option(
+        10.0, "standard deviation of the seconds between submits (not published)"
+    )
     request_factor: float = option(
         1.0, "requested time as a multiple of the runtime (not published)"
     )
@@ -119,9 +121,9 @@ class Esp:
         """
         Return the workload of the given options, for a machine like ``esp-1024``.
 
-        Each job but Z is there once with cores only and, with ``gpus``, once more with GPUs on
-        every node it touches. They come in random order, the Z jobs at their own times. Sizes
-        are whole nodes, and no job says how many nodes it wants: it asks for cores, as in P.
+        Each job except Z exists once with cores only and, with ``gpus``, once more with GPUs on
+        every node that it uses. They are submitted in random order, the Z jobs at their own times.
+        Sizes are whole nodes, but jobs ask for cores and not for a number of nodes, as in P.
         """
         # One stream for each step: a change in one leaves the draws of the others alone.
         streams = [

@@ -35,7 +35,7 @@ _RUNTIMES = dict(
     )
 )
 JOBS = tuple(job._replace(runtime=_RUNTIMES[job.name]) for job in ESP_2)
-#: Sizes have so many decimals.
+#: Decimals of sizes.
 _UNIT = 10**5
 
 
@@ -43,12 +43,14 @@ _UNIT = 10**5
 class EspNodesOptions:
     """Options of the generator ``esp-nodes``."""
 
-    seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
     nodes: int = option(16, "nodes of the machine")
-    full: bool = option(False, "with the two jobs of the whole machine, which are urgent")
+    full: bool = option(False, "add the two urgent jobs that use the whole machine")
     initial: int = option(228, "jobs submitted at the start; 50 in ESP-2")
-    gap: float = option(GAP, "seconds from one submit to the next after that, mean")
-    gap_deviation: float = option(10.0, "standard deviation of these seconds (not published)")
+    gap: float = option(GAP, "mean seconds between later submits")
+    gap_deviation: float = option(
+        10.0, "standard deviation of the seconds between submits (not published)"
+    )
     request_factor: float = option(
         1.0, "requested time as a multiple of the runtime (not published)"
     )

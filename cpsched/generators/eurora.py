@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Counts up when equal options begin to give another workload.
 VERSION = 1
 _FEWEST, _MOST = 1000, 20_000_000
-#: By how much of itself the load may miss what is asked for.
+#: Relative tolerance of the load.
 _TOLERANCE = 0.02
 #: Calibrated: the GPUs' load for a core load of 1; the excerpt has 1.02.
 _GPU_LOAD = 1.06
@@ -45,11 +45,11 @@ class EuroraOptions:
     """Options of the generator ``eurora``."""
 
     jobs: int = option(known.PUBLISHED_JOBS, "number of jobs")
-    seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
     days: float | None = option(
-        None, "length of the log in days; left out: as the year has it, 678 jobs a day"
+        None, "length of the log in days; by default 678 jobs a day, as in the year"
     )
-    load: float = option(0.47, "core seconds used, as a part of what the machine has")
+    load: float = option(0.47, "core-seconds used, as a share of the machine's")
 
     def __post_init__(self) -> None:
         check_whole(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))

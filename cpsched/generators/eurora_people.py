@@ -1,4 +1,4 @@
-"""Who submits a campaign, under which name, on whose account. Eurora's log hides all three."""
+"""User, job name and account of each campaign. Eurora's log hides all three."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def draw_people(
     follows: IntArray,
 ) -> People:
     """
-    Return who submits each campaign.
+    Return the user of each campaign.
 
     Parameters
     ----------
     accelerator
         0 for campaigns without accelerators, 1 with GPUs, 2 with MICs; a user has one kind.
     start
-        Day each campaign starts; who is at work changes from month to month.
+        Day each campaign starts; the active users change from month to month.
     days
         Length of the log; a short one sees fewer users.
     follows

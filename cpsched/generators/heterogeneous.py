@@ -42,7 +42,7 @@ class HeterogeneousOptions:
     """Options of the generator ``heterogeneous``; None: as the named workload has it."""
 
     workload: str = option("V", f"a workload of the thesis: {', '.join(known.PRESETS)}")
-    seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
     jobs: int | None = option(None, "number of jobs")
     hours: float | None = option(None, "theoretical run time, instead of a number of jobs")
     nodes: int | None = option(None, "nodes of the machine")
@@ -53,12 +53,12 @@ class HeterogeneousOptions:
         "percentages of jobs that ask for cores, for nodes, and for 1, 2 and 3 GPUs a node (types"
         " A to E), such as 20,20,20,20,20",
     )
-    max_cores: int | None = option(None, "the most cores a job asks for")
+    max_cores: int | None = option(None, "largest number of cores of a job")
     cores_per_node: str = option(
         ",".join(map(str, known.CORES_PER_NODE)), "cores on a node of a type B job, one of these"
     )
     cores_per_gpu: str | None = option(None, "cores for each GPU of types C to E, one of these")
-    contiguous: float | None = option(None, "part of the jobs that ask for consecutive nodes")
+    contiguous: float | None = option(None, "share of the jobs that ask for consecutive nodes")
     ranges: bool | None = option(
         None, "types C and D take from 1 and 2 up to all GPUs of a node (use gpu-scaling then)"
     )
@@ -66,7 +66,8 @@ class HeterogeneousOptions:
     max_time: int = option(known.TIMES[1], "longest run time, seconds")
     initial: int = option(50, "jobs submitted at the start (not published; as ESP)")
     arrival_part: float | None = option(
-        None, "the others come within this part of the theoretical run time (not published)"
+        None,
+        "the others are submitted within this share of the theoretical run time (not published)",
     )
     request_factor: float = option(
         1.0, "requested time as a multiple of the run time (not published)"
@@ -249,7 +250,7 @@ def _check_fits(preset: Preset, cores_per_node: tuple[int, ...]) -> None:
         on_a_node[name] = tuple(wanted * each for each in preset.cores_per_gpu)
         if preset.shares[known.TYPES.index(name)] and wanted > gpus:
             raise ConfigError(
-                f"jobs of type {name} want {wanted} GPUs a node, the machine has {gpus}",
+                f"jobs of type {name} ask for {wanted} GPUs per node, but the machine has {gpus}",
                 key="shares",
             )
     for name, choices in on_a_node.items():
@@ -258,12 +259,13 @@ def _check_fits(preset: Preset, cores_per_node: tuple[int, ...]) -> None:
         key = "cores_per_node" if name == "B" else "cores_per_gpu"
         if max(choices) > cores:
             raise ConfigError(
-                f"a job of type {name} would want {max(choices)} cores of a node, it has {cores}",
+                f"a job of type {name} would need {max(choices)} cores of a node, but it has"
+                f" {cores}",
                 key=key,
             )
         if -(-preset.max_cores // min(choices)) > nodes:
             raise ConfigError(
                 f"a job of type {name} with {preset.max_cores} cores, {min(choices)} on a node,"
-                f" would want {-(-preset.max_cores // min(choices))} nodes, there are {nodes}",
+                f" would need {-(-preset.max_cores // min(choices))} nodes, but there are {nodes}",
                 key="max_cores",
             )

@@ -31,7 +31,7 @@ class Jobs:
     cores
         All of them.
     nodes
-        Exactly so many; 0 where the job does not say.
+        Exact number; 0 if the job does not say.
     gpus
         On every node, the fewest.
     runtime
@@ -64,12 +64,12 @@ def draw_jobs(
     times: tuple[int, int],
 ) -> Jobs:
     """
-    Return as many jobs as the preset says, or as fill its hours.
+    Return the preset's number of jobs, or as many as fill its hours.
 
     Parameters
     ----------
     cores_per_node
-        What a type B job may want of a node.
+        Cores per node that a type B job may ask for.
     times
         Shortest and longest run time, seconds.
     """
@@ -98,7 +98,7 @@ def _draw_block(
     Return a block of jobs, everything drawn independently and uniformly (T 7.3.2).
 
     A job's cores are a multiple of a node's. With ``x`` cores on a node, or ``x`` for each of its
-    GPUs, it wants ``cores / x`` or ``cores / (x GPUs)`` nodes: the thesis' formula, rounded up
+    GPUs, it needs ``cores / x`` or ``cores / (x GPUs)`` nodes: the thesis' formula, rounded up
     where 8 does not divide a multiple of 12.
     """
     shares = np.array(preset.shares)

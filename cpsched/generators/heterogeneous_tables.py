@@ -60,9 +60,9 @@ class Preset:
     ranges
         Whether C and D take up to 3 GPUs a node (C', D').
     even
-        Whether type B says how many cores it wants on each node (job type 3 of T 4.1).
+        Whether type B sets its number of cores on each node (job type 3 of T 4.1).
     arrival_part
-        Over which part of the theoretical run time jobs arrive. Chosen, see the module.
+        Share of the theoretical run time during which jobs arrive. Chosen, see the module.
     """
 
     machine: Machine

@@ -22,9 +22,9 @@ def stratified(rng: np.random.Generator, weights: AnyArray) -> FloatArray:
     """
     Return a uniform in [0, 1) for each item, spread evenly by weight, in random order.
 
-    The items lie end to end on the unit interval, each as long as its share of the weight, and
-    each gets a point of its own piece: a share ``p`` of the *weight* lies below ``p``, to within
-    one item.
+    The items are put end to end on the unit interval, each as long as its share of the weight, and
+    each gets a point of its own piece: a share ``p`` of the *weight* is below ``p``, to within one
+    item.
     """
     if len(weights) == 0:
         return np.empty(0)
@@ -96,10 +96,10 @@ def gaussian_arrivals(
     count
         Number of jobs.
     initial
-        So many of them arrive at second 0.
+        Number of jobs that arrive at second 0.
     gap, deviation
         Mean and standard deviation of the gaps after that, in seconds. A gap below 0 counts as 0,
-        so where the deviation is large beside the mean, jobs arrive slower than it says.
+        so if the deviation is large compared with the mean, jobs arrive more slowly than given.
 
     Returns
     -------

@@ -49,9 +49,9 @@ class SiteOptions:
 
     jobs: int = option(100_000, "number of jobs, tasks of arrays counted one by one")
     days: float = option(30.0, "days in which they are submitted")
-    seed: int = option(1, "seed of everything random; equal seeds give equal workloads")
-    load: float = option(0.9, "part of the machine's core-hours of these days that jobs ask for")
-    arrays: float = option(1 / 3, "part of the jobs that are tasks of arrays")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    load: float = option(0.9, "share of the machine's core-hours of these days that jobs ask for")
+    arrays: float = option(1 / 3, "share of the jobs that are tasks of arrays")
 
     def __post_init__(self) -> None:
         check_whole(self, jobs=(1000, 10_000_000), seed=(0, LARGEST_SEED))
@@ -72,7 +72,7 @@ class Site:
         Raises
         ------
         ConfigError
-            If so few jobs cannot have so much work, or so many so little.
+            If the number of jobs does not allow this amount of work.
         """
         # One stream for each step: a change in one leaves the draws of the others alone.
         streams = [
@@ -179,7 +179,7 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, options: SiteOptions)
         np.cumsum(campaigns.size) - campaigns.size, campaigns.size
     )
     kind = campaigns.kind[campaign]
-    # Within a campaign runtimes are alike, in some of them nearly equal.
+    # Within a campaign runtimes are similar, in some of them nearly equal.
     drawn = log_normal(rng, campaigns.median[campaign], campaigns.spread[campaign], len(campaign))
     failed = rng.random(len(campaign)) < known.FAILED
     drawn = np.where(failed, drawn * rng.random(len(campaign)) ** 2, drawn)
@@ -303,7 +303,7 @@ def _assemble(
     submit: IntArray,
     streams: Sequence[np.random.Generator],
 ) -> Workload:
-    """Make the workload: ids, partitions, and what jobs ask for besides."""
+    """Make the workload: ids, partitions, and further requests of jobs."""
     of, number = jobs.campaign, len(submit)
     kind, tasks = campaigns.kind[of], campaigns.is_array[of]
     base = _base_ids(campaigns, jobs, submit)
@@ -401,7 +401,7 @@ def _partitions(
 def _wishes(
     rng: np.random.Generator, campaigns: _Campaigns, jobs: _Jobs, submit: IntArray
 ) -> dict[str, Any]:
-    """Return the columns of what some jobs want besides, and what becomes of some in the queue."""
+    """Return the columns of further requests of some jobs, and of cancellations in the queue."""
     of, count, number = jobs.campaign, len(campaigns), len(submit)
     kind, alone = campaigns.kind, ~campaigns.is_array
     chained = alone & (stratified(rng, campaigns.size) < known.CHAINED)

@@ -1,8 +1,8 @@
 """
-What the invented site of the generator ``site`` is like: people, kinds of jobs, habits.
+The invented site of the generator ``site``: users, kinds of jobs, habits.
 
-All of it is assumed: no site's figures are behind it. Users and accounts are the same for every
-seed, as the site's policy (``data/policies/site-152.toml``) names them.
+All of it is assumed and not based on a real site. Users and accounts are the same for every seed,
+as the site's policy (``data/policies/site-152.toml``) names them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FACULTIES = tuple(dict.fromkeys(faculty for faculty, _, _ in ACCOUNTS))
 #: Shares of the faculties.
 FACULTY_SHARES = (25, 20, 15, 15, 15, 10)
 USERS = 200
-#: QOS, and the part of the jobs that has each.
+#: QOS, and the share of the jobs that has each.
 QOS, QOS_SHARES = ("normal", "high", "low"), (0.82, 0.06, 0.12)
 LICENSES = ("matlab:1", "matlab:4", "ansys:8", "comsol:2,matlab:1")
 LICENSES_HELD = {"matlab": 60, "ansys": 128, "comsol": 20}

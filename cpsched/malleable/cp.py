@@ -92,7 +92,7 @@ class CpMalleable(Wrapper):
         return {**super().state(), "planned": self._planned}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self._planned = int(state["planned"])
 

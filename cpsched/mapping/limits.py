@@ -48,8 +48,8 @@ def resolve_queues(workload: Workload, system: System) -> Workload:
             job = workload.job_id[np.flatnonzero(column.codes == code)[0]]
             raise ConfigError(
                 f"job {job} is in {system.log.queue_field} {quoted(unknown)}, which the system does"
-                f" not have; it has: {', '.join(system.queues)}. Other names are given in"
-                " [log.queues] of the system file",
+                f" not have; it has: {', '.join(system.queues)}. Map other names in [log.queues]"
+                " of the system file",
                 where=f"system {system.name}",
             )
         renamed.append(",".join(dict.fromkeys(names)))
@@ -82,8 +82,8 @@ def fill_requested_time(workload: Workload, system: System) -> Workload:
     unknown = np.flatnonzero(missing & (filled == MISSING))
     if len(unknown):
         raise ConfigError(
-            f"job {workload.job_id[unknown[0]]} names no requested time ({len(unknown)} jobs do"
-            " not); set default_time in the system file, at the top or for the queue",
+            f"job {workload.job_id[unknown[0]]} has no requested time ({len(unknown)} jobs have"
+            " none); set default_time in the system file, at the top or for the queue",
             where=f"system {system.name}",
         )
     return workload.with_columns(

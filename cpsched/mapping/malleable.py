@@ -58,7 +58,7 @@ class Malleable(NamedTuple):
         Raises
         ------
         ConfigError
-            If something else is given, or a value makes no sense.
+            If something else is given, or a value is invalid.
         """
         found = cls(**read_settings(cls._field_defaults, "malleable", text))
         check_range("share", found.share, 0, 1)

@@ -90,7 +90,8 @@ def to_units(
     mapping = system.log.processors
     if mapping is None:
         raise ConfigError(
-            "the log only counts processors, and the system does not say how they lie on nodes:"
+            "the log only counts processors, and the system does not say how they are placed on"
+            " nodes:"
             f" set processors in [log] to one of: {', '.join(ProcessorMapping)}",
             where=f"system {system.name}",
         )

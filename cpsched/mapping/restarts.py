@@ -39,7 +39,7 @@ class Restarts(NamedTuple):
         Raises
         ------
         ConfigError
-            If something else is given, or a value makes no sense.
+            If something else is given, or a value is invalid.
         """
         found = cls(**read_settings(cls._field_defaults, "restarts", text))
         check_range("share", found.share, 0, 1)

@@ -148,7 +148,8 @@ def plan(
     solves = isinstance(decides, BuildsModel) and not decides.selects_sets
     if solves and keep_submits:
         raise ConfigError(
-            f"'{decides.name}' plans jobs that are all there: its model has no release times; leave"
+            f"'{decides.name}' needs all jobs to be submitted: its model has no release times;"
+            " leave"
             " this out, or name a dispatcher without a model (easy, prb, ...)",
             key="--keep-submits",
         )
@@ -205,9 +206,10 @@ def _solved(instance: Instance, spec: str, predictor: str) -> OfflinePlan:
     dependent = instance.row[workload.dependency[instance.row] >= 0]
     if len(dependent):
         raise ConfigError(
-            f"{counted(len(dependent), 'job')} waiting for others to end (the first:"
+            f"{counted(len(dependent), 'job')} with dependencies (the first:"
             f" {brief(str(workload.job_id[dependent[0]]))}), which the model of"
-            f" '{cluster.dispatcher.name}' does not know; name a dispatcher without a model (easy,"
+            f" '{cluster.dispatcher.name}' does not support; name a dispatcher without a model"
+            " (easy,"
             " prb, ...)"
         )
     listed = instance.list_plan()
@@ -219,7 +221,7 @@ def _solved(instance: Instance, spec: str, predictor: str) -> OfflinePlan:
         if stats.get("window_shortened"):
             why = f"another dispatcher: its model has {MOST_COUNTS:,} counts of units at most"
         raise ConfigError(
-            f"plans {len(instance) - left:,} of {len(instance):,} jobs only; give it fewer"
+            f"plans only {len(instance) - left:,} of {len(instance):,} jobs; give it fewer"
             f" (--first), or {why}",
             where=spec,
         )

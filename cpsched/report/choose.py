@@ -1,4 +1,4 @@
-"""Which runs a report looks at closely: one repetition of each, and the schedules it shows."""
+"""The runs that a report shows in detail: one repetition of each, and the schedules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Place:
     runs
         The first repetition of each dispatcher and predictor, in the study's order.
     shown
-        Those whose schedules are shown: a baseline first, then the run the finding is about.
+        Those whose schedules are shown: a baseline first, then the run of the finding.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Place:
 
     @property
     def charted(self) -> tuple[RunResult, ...]:
-        """The runs with a Gantt chart among the figures: a baseline, and the one spoken of."""
+        """The runs with a Gantt chart among the figures: a baseline, and the run of the finding."""
         return self.shown[:2]
 
 
 def places(results: Results, about: Mapping[str, Who]) -> list[Place]:
     """
-    Return the workloads and systems of a study, and the runs to look at.
+    Return the workloads and systems of a study, and the runs to show.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def is_baseline(results: Results, run: RunResult) -> bool:
 
 
 def _shown(results: Results, runs: Sequence[RunResult], about: Who | None) -> list[RunResult]:
-    """Return a baseline, the run that is spoken of, and the others by their slowdown."""
+    """Return a baseline, the run of the finding, and the others by slowdown."""
     ranked = sorted(runs, key=importance(results, [about] if about else []))
     # One baseline is enough to compare with: others of the baseline's dispatcher come later.
     others = [run for run in ranked if not is_baseline(results, run)]

@@ -1,4 +1,4 @@
-"""Everything the page shows, for its template."""
+"""The content of the page, for its template."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def content(
     Parameters
     ----------
     folder
-        What the report is of, as it was named.
+        The folder as given by the caller.
     tables
-        Of all runs in it.
+        The tables of all its runs.
     library
         The plotting library, as the text of a script.
     """
@@ -103,7 +103,7 @@ def _size(runs: Sequence[RunResult], compared: str) -> str:
 
 
 def _study(path: Path) -> str | None:
-    """Return the study as a file; None if there is none, or it is of another version's shape."""
+    """Return the study as a file; None if there is none, or it has another version's format."""
     try:
         return reproduce.study_text(json.loads(path.read_text(encoding="utf-8"))["study"])
     except (OSError, LookupError, TypeError, AttributeError):
@@ -111,9 +111,9 @@ def _study(path: Path) -> str | None:
 
 
 def _failures(folder: Path, missing: Collection[str]) -> list[tuple[str, str]]:
-    """Return what failed of the missing; a file that cannot be read says that something has."""
+    """Return the failures among the missing runs; an unreadable file counts as a failure."""
     found = []
-    # What failed for another study in this folder is not missing here.
+    # Failures of other studies in this folder are not missing here.
     for path in sorted(path for path in folder.glob("*.json") if path.stem in missing):
         try:
             error = str(json.loads(path.read_text(encoding="utf-8"))["error"])

@@ -10,11 +10,11 @@ from cpsched.tables import Column, Number, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: What every dispatcher's record has; anything besides is statistics of its own.
+#: Keys in every dispatcher's record; all others are its own statistics.
 _ALWAYS = frozenset({"decisions", "starts"})
 _SKIPPED = "skipped_"
 _FIRST = ("skipped_all_fit", "skipped_none_fit", "skipped_bound")
-#: How ``plan`` (the first) and ``rollout`` decide where something fits and not all does.
+#: How ``plan`` (the first) and ``rollout`` decide if some but not all jobs fit.
 _WAYS = ("planned", "agreed", "judged")
 
 #: A run's dispatcher, predictor, decision counts and timing.
@@ -55,13 +55,13 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
         *_sizes(counts),
         *(_times(part, name, timings) for part, name in _TIMES),
     )
-    # A solver's numbers say nothing of who has none, nor proposals of who makes none.
+    # A solver's numbers do not apply to dispatchers without one, nor do proposals.
     told = (column for column in columns if any(value is not None for value in column.values))
     return Table("; ".join(_unrepeatable(rows)), tuple(told))
 
 
 def _proposals(counts: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """Return how often plans were followed and proposals judged, and what that is worth."""
+    """Return how often plans were followed and proposals judged, and the gain."""
     return [
         *(_counts(f"decisions {way}", way, counts) for way in _WAYS),
         _shares("gain over first", "gain_over_first", ("planned", "judged"), counts),
@@ -69,7 +69,7 @@ def _proposals(counts: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 
 def _reasons(counts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what decisions without the solver are counted by, the cheapest reason first."""
+    """Return the reasons of decisions without the solver, the cheapest first."""
     found = {key for one in counts for key in one if key.startswith(_SKIPPED)}
     return [*(key for key in _FIRST if key in found), *sorted(found.difference(_FIRST))]
 
@@ -84,9 +84,9 @@ _TIMES = (
 
 
 def _unrepeatable(rows: Sequence[Row]) -> list[str]:
-    """Say which runs a wall-clock limit has touched."""
+    """Say which runs were affected by a wall-clock limit."""
     return [
-        f"{dispatcher} is not repeatable: a wall-clock limit ended {hits:,} solver calls"
+        f"{dispatcher} is not repeatable: a wall-clock limit stopped {hits:,} solver calls"
         for dispatcher, _, decisions, _ in rows
         if (hits := int(decisions.get("wall_limit_hits", 0)))
     ]
@@ -99,7 +99,7 @@ def _counts(header: str, key: str, counts: Sequence[Mapping[str, Any]]) -> Colum
 def _shares(
     header: str, part: str, wholes: Sequence[str], counts: Sequence[Mapping[str, Any]]
 ) -> Column:
-    """Return one sum as a percentage of some together, None where these are nothing."""
+    """Return one sum as a percentage of several together, None if these are 0."""
     values: list[Number] = []
     for one in counts:
         whole = sum(one.get(key, 0) for key in wholes)

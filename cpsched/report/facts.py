@@ -1,4 +1,4 @@
-"""What a report says of its inputs: what was simulated, and what was left out."""
+"""The inputs of a report: what was simulated, and what was left out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def machine(run: SavedRun) -> list[tuple[str, str]]:
-    """Return what a run's machine is, as pairs of a name and a text."""
+    """Describe a run's machine as pairs of a name and a text."""
     system = run.schedule.system
     kinds = zip(system.resources, system.total.tolist(), strict=True)
     nodes = "one pool" if system.num_nodes == 1 else f"{system.num_nodes:,}"
-    queues = ", ".join(system.queues) or "one, without a name"
+    queues = ", ".join(system.queues) or "one, unnamed"
     return [
         ("system", system.title),
         ("nodes", nodes),
@@ -31,7 +31,9 @@ def machine(run: SavedRun) -> list[tuple[str, str]]:
 
 
 def left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list[str]:
-    """Return what of a log is in no figure or table, a sentence each; ``counts`` are of a run."""
+    """
+    Return a sentence for each part of a log that is in no figure or table; ``counts`` are of a run.
+    """
     said = [f"{counted(counts['in_log'], 'job')} in the log, {counts['simulated']:,} simulated."]
     for reason, number in counts["set_aside"].items():
         said.append(f"Set aside: {number:,} ({reason}).")
@@ -42,28 +44,28 @@ def left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list[
     said += [f"Not a forecast: {predictor} {note}." for predictor, note in seen.items()]
     if counts.get("requested_time_assumed"):
         said.append(
-            f"{counted(counts['requested_time_assumed'], 'job')} named no time; the default was"
-            " assumed."
+            f"{counted(counts['requested_time_assumed'], 'job')} had no requested time; the"
+            " default was assumed."
         )
     if len(results.runs) > len({(r.dispatcher, r.predictor, r.workload, r.system)
                                 for r in results.runs}):  # fmt: skip
         said.append(
-            f"Charts over time, distributions and schedules are of one repetition (seed"
-            f" {place.runs[0].seed}); tables, ratios and intervals are of all."
+            "Charts over time, distributions and schedules show one repetition (seed"
+            f" {place.runs[0].seed}); tables, ratios and intervals cover all."
         )
     return said
 
 
-#: What may become of a job besides being completed.
+#: Fates of a job other than completion.
 _ENDINGS = {
-    "timeout": "cut at the requested time (in the figures)",
+    "timeout": "killed at the requested time (in the figures)",
     "cancelled": "cancelled in the queue (in no figure)",
     "not_ended": "not ended (in no figure of jobs)",
 }
 
 
 def _other_ends(place: Place) -> list[str]:
-    """Say what else than completion became of jobs: once if it is the same under all runs."""
+    """Describe the other fates of jobs, once if they are the same in all runs."""
     runs = {}
     for one in place.runs:
         parts = [f"{one.counts[k]:,} {w}" for k, w in _ENDINGS.items() if one.counts[k]]

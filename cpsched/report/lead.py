@@ -1,4 +1,6 @@
-"""What a report leads with: the six figures of each run beside the baseline's, and two pictures."""
+"""
+The beginning of a report: six figures of each run compared with the baseline's, and two charts.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ Row = dict[str, "Cell"]
 _TAIL = "wait_p99.9_s"
 #: Kinds of groups that have an order of their own.
 _ORDERED = {"length", "size", "GPU"}
-#: Groups of a kind in a picture: those whose waits change most, at either end.
+#: Most groups of a kind in a chart: those whose waits change most, in either direction.
 _AT_EITHER_END = 4
 
 
@@ -48,7 +50,7 @@ def base_runs(results: Results, place: str | None = None) -> set[Who]:
 
 
 def looks_at(results: Results, place: str) -> dict[Who, Look]:
-    """Return how the runs of a place look: as everywhere, with the baselines of this place."""
+    """Return the looks of the runs of a place, with the baselines of this place."""
     every = figures.looks(
         ((run.dispatcher, run.predictor) for run in results.runs), base_runs(results)
     )
@@ -60,9 +62,8 @@ def lead_table(tables: Tables, place: str, looks: Mapping[Who, Look]) -> dict[st
     """
     Return the table of the six leading figures of a place, for the template.
 
-    Each cell has the figure (``shown``), what it is sorted by, and where the run is compared with
-    a baseline its ratio, the interval of that, and whether it is ``better`` or ``worse`` for
-    certain.
+    Each cell has the figure (``shown``), its sort key, and if the run is compared with a baseline
+    its ratio, the ratio's interval, and whether it is certainly ``better`` or ``worse``.
     """
     rows = _leading(tables, place)
     known = [
@@ -83,7 +84,7 @@ def lead_table(tables: Tables, place: str, looks: Mapping[Who, Look]) -> dict[st
 def tradeoff(
     tables: Tables, place: str, looks: Mapping[Who, Look], forms: Collection[str]
 ) -> FigureFile | None:
-    """Return the picture of quality against the tail; None where no two runs have both."""
+    """Return the chart of quality against the tail; None if no two runs have both."""
     points = []
     for of in grouped(run for run in tables.results.runs if _place(run.labels) == place):
         quality, tail = (_value([run.figures.get(name) for run in of]) for name in (QUALITY, _TAIL))
@@ -98,7 +99,7 @@ def tradeoff(
 def ratios(
     tables: Tables, place: str, looks: Mapping[Who, Look], forms: Collection[str]
 ) -> FigureFile | None:
-    """Return the bars against the baseline; None where nothing is compared."""
+    """Return the bars against the baseline; None if nothing is compared."""
     rows = [
         row for row in _leading(tables, place) if any(one.ratio is not None for one in row.figures)
     ]
@@ -120,7 +121,7 @@ def changes(
     looks: Mapping[Who, Look],
     forms: Collection[str],
 ) -> list[FigureFile]:
-    """Return who gains and who loses under some runs of a place."""
+    """Return the groups that gain and lose under some runs of a place."""
     found = []
     for who in about:
         kinds: dict[str, list[Row]] = {}
@@ -136,7 +137,7 @@ def changes(
 
 
 def _gains(tables: Tables, place: str, who: Who) -> Sequence[Row]:
-    """Return the rows about a run; read from the runs where the study does not ask for them."""
+    """Return the rows about a run; computed from the runs if the study does not ask for them."""
     if len(tables.gains):
         return [row for row in tables.gains.rows() if _place(row) == place and _who(row) == who]
     results = tables.results
@@ -152,7 +153,7 @@ def _gains(tables: Tables, place: str, who: Who) -> Sequence[Row]:
 
 
 def _most_changed(rows: Sequence[Row]) -> Sequence[Row]:
-    """Return all groups if they are few, else those at either end by the hours of their waits."""
+    """Return all groups if they are few, else those with the largest changes of total wait."""
     if len(rows) <= 2 * _AT_EITHER_END:
         return rows
     ranked = sorted(rows, key=lambda row: float(row["hours"] or 0))
@@ -220,7 +221,7 @@ def _float(value: Any) -> float | None:
 
 
 def importance(results: Results, about: Collection[Who]) -> Any:
-    """Return a key that sorts runs: baselines, those that are spoken of, then by slowdown."""
+    """Return a sort key of runs: baselines, runs of the finding, then by slowdown."""
     bases = base_runs(results)
 
     def key(run: RunResult) -> tuple[bool, bool, float]:

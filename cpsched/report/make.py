@@ -20,8 +20,8 @@ from cpsched.study.conclusion import findings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-#: Rectangles of all schedules together, and of one: what a page holds, and what a browser draws
-#: without a pause.
+#: Most rectangles of all schedules together, and of one: limits for the page's size and a browser's
+#: drawing speed.
 _RECTANGLES, _OF_ONE = 27_000, 15_000
 
 
@@ -47,7 +47,7 @@ class Report:
 
 
 class _Steps:
-    """Counts steps, and tells which is next."""
+    """Counts steps, and names the next one."""
 
     def __init__(self, progress: Callable[[str, int, int], None] | None, total: int) -> None:
         self._progress = progress
@@ -83,12 +83,13 @@ def make_report(
         Label of the dispatcher the others are compared with; None: the study's own, or in a
         folder of runs the first by name.
     progress
-        Told about every step: which is next, how many are done, and how many there are.
+        Called at every step with its name, the number done, and the total.
 
     Raises
     ------
     ConfigError
-        If ``form`` is none of these, no run has the baseline's dispatcher, or a library is missing.
+        If ``form`` is not one of these, no run has the baseline's dispatcher, or a library is
+        missing.
     RunError
         If there is no run, one is damaged, or ``out`` cannot be written to.
     """
@@ -96,7 +97,7 @@ def make_report(
         raise ConfigError(f"'{form}' is not one of: {', '.join(FORMATS)}", key="format")
     script = plot.script()
     with styled("check"):
-        # Said now if matplotlib is missing, not after all runs have been read.
+        # Reports a missing matplotlib now, not after all runs have been read.
         pass
     folder = Path(folder)
     if not folder.is_dir():

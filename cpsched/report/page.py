@@ -1,4 +1,4 @@
-"""The page: everything in one HTML file, text from logs escaped wherever it stands."""
+"""The page: everything in one HTML file, with text from logs always escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TAG = re.compile(r"<[a-zA-Z][^<>]*>")
 #: Groups are never referred to, and less than a tenth of a point is too small to see.
 _GROUP_NAME = re.compile(r'^(<g\b[^>]*?) id="[^"]*"')
 _DIGITS = re.compile(r"(\.\d)\d+")
-#: After what a long name may go on in the next line.
+#: Characters after which a long name may be broken.
 _BREAKS = re.compile(r"(?<=[,;=/_+])(?!(?<=\d,)\d)(?=\w)|(?<=:)(?=[^\W\d])")
 _UNIT = re.compile(r"(\d|\d (?:d|h|min)) (?=(?:d|h|min|s|%)\b|%|\d+ (?:h|min|s)\b)")
 _OPTION = re.compile(r"--[a-z-]+(?: \d+)?")
@@ -40,7 +40,7 @@ _TURNED, _CURVES = re.compile(r' transform="rotate\(-0 [^"]*"'), re.compile(r' d
 _LINES, _POINT = re.compile(r'(?<= d=")[^"]*'), re.compile(r"([MLz]) ?|([-\d.]+) ([-\d.]+)")
 _FONT = re.compile(r"(?<=[\"; ])font-family: [^;]*; ?")
 _SPACE, _PATH_SPACE = re.compile(r">\s+<"), re.compile(r"\s*\n")
-#: Colours of figures, and what a page has in their place, by day and by night.
+#: Colours of figures, and their replacements in the page's light and dark modes.
 _COLOURS = {
     INK: "currentColor", PAPER: "var(--card)", FAINT: "var(--grid)", SOFT: "var(--soft)",
     BEHIND: "var(--behind)", GOOD: "var(--good)", BAD: "var(--bad)", EMPTY: "var(--empty)",
@@ -67,7 +67,7 @@ def render(content: Mapping[str, Any]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
-        # A markup of our own is a string, too; everything else is text from somewhere.
+        # Our own markup is a string, too; everything else is untrusted text.
         finalize=lambda value: visible(value) if type(value) is str else value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -134,7 +134,7 @@ def inline(figure: FigureFile) -> dict[str, Any]:
 
 
 def _inline_svg(text: str, prefix: str) -> str:
-    # What it shows is said by the element around it.
+    # The enclosing element has its description.
     text = text[text.index("<svg") :].replace("<svg ", '<svg aria-hidden="true" ', 1)
     text = _METADATA.sub("", text)
     return _TAG.sub(lambda tag: _in_page(tag.group(), prefix), _SPACE.sub("><", text))
@@ -178,8 +178,8 @@ def html_table(titled: Titled) -> dict[str, Any]:
     columns = titled.table.in_words().columns
     shown = [column.cells() for column in columns]
     heads = {column.header for column in columns}
-    # Rows of several classes are about different jobs: comparing them says nothing. And a good
-    # mean says little without the longest wait beside it.
+    # Rows of several classes cover different jobs, so comparing them is meaningless. And a good
+    # mean means little without the longest wait beside it.
     marked = "max wait" in heads and not heads & {"class", "size"}
     best = [column.best if marked else None for column in columns]
     return {

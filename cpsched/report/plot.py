@@ -30,7 +30,7 @@ def script() -> str:
         If Bokeh, or something it needs, is not installed.
     """
     try:
-        # What :func:`document` needs, with what that needs in turn: told here, in one line.
+        # The imports of :func:`document`, so that a missing one is reported here in one line.
         import bokeh.document
         import bokeh.plotting  # noqa: F401
         from bokeh.resources import Resources
@@ -42,7 +42,7 @@ def script() -> str:
 
 
 def document(sides: int) -> dict[str, Any]:
-    """Return charts of so many schedules and the queue below, empty, as BokehJS reads them."""
+    """Return empty charts of some schedules with the queue below, as BokehJS reads them."""
     from bokeh.document import Document
     from bokeh.models import Range1d
 

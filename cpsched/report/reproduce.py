@@ -1,4 +1,4 @@
-"""How to get the same runs again: the study as a file, or the command lines."""
+"""How to repeat the runs: the study as a file, or the command lines."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from cpsched.study.study import AXES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: What a run is like where nobody says otherwise; ``--`` and a name make an option of simulate.
+#: Default settings of a run; ``--`` and a name make an option of simulate.
 _USUAL = asdict(Settings())
 
 
 def study_text(study: Mapping[str, Any]) -> str:
     """
-    Return a study as TOML, from what ``study.json`` says of it.
+    Return a study as TOML, from its ``study.json``.
 
     Raises
     ------
     LookupError, TypeError
-        If that is not a study.
+        If it is not a study.
     """
     workloads = study["workloads"]
     predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
@@ -51,9 +51,9 @@ def study_text(study: Mapping[str, Any]) -> str:
 
 def simulate_line(about: Mapping[str, Any]) -> str | None:
     """
-    Return the command that makes a run, from its ``run.json``; None if no one command does.
+    Return the command that makes a run, from its ``run.json``; None if no single command does.
 
-    Whatever its arguments contain, a shell takes them as they are.
+    Its arguments are quoted for a shell, whatever they contain.
     """
     said = about.get("arguments") or {}
     source, machine = said.get("source") or {}, said.get("machine")
@@ -94,7 +94,7 @@ def model_note(about: Mapping[str, Any]) -> str | None:
             f" {_value(str(said['trained_on']))}, {_value(str(said.get('trained_from')))} to"
             f" {_value(str(said.get('trained_to')))}"
         )
-    # Quoted as in TOML: whatever a file says of itself stays on the line.
+    # Quoted as in TOML, so that text from a file stays on the line.
     return f"# {'; '.join(parts)}"
 
 
@@ -145,7 +145,9 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value as TOML, whose strings, numbers and lists are JSON's but for one character."""
+    """
+    Return a value as TOML, whose strings, numbers and lists are JSON's except for one character.
+    """
     if isinstance(value, dict):
         inner = ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items())
         return f"{{ {inner} }}"

@@ -27,12 +27,11 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
     rows
         Name of the dispatcher, name of the predictor, and summary of each run.
     allocators
-        Of each run, None where its dispatcher takes none; nothing: not said.
+        Of each run, None if its dispatcher takes none; empty: not shown.
 
     Notes
     -----
-    There are columns of GPUs, of a steady window and of what was killed or lost only where there is
-    something to say.
+    Columns of GPUs, of a steady window, and of killed or lost work appear only if they have values.
     """
     summaries = [summary for _, _, summary in rows]
     column = partial(_column, summaries)
@@ -59,7 +58,7 @@ def machine_table(rows: Rows, allocators: Sequence[str | None] = ()) -> Table:
     if lost:
         lost.insert(0, column("goodput", "%", "goodput", scale=100, digits=1))
     if any(killed.values):
-        # A run must not look good for what it killed.
+        # A run must not look good because it killed jobs.
         lost.insert(0, killed)
     caption, who = _who("the machine", rows, allocators)
     return Table(caption, (*who, *_measured(use), *_measured(lost), *queue, *_tail(summaries)))
@@ -96,14 +95,14 @@ def _measured(columns: Sequence[Column]) -> list[Column]:
 def _column(
     summaries: Sequence[Any], header: str, unit: str, *path: str, scale: float = 1, digits: int = 0
 ) -> Column:
-    """Return what lies at a path in each summary, with as many decimals as it needs or is told."""
+    """Return the value at a path in each summary, with the necessary or given decimals."""
     found = [_at(summary, *path) for summary in summaries]
     values = tuple(None if value is None else value * scale for value in found)
     return Column(header, unit, values, digits or decimals_for(values, unit))
 
 
 def _at(summary: Any, *path: str) -> Any:
-    """Return what lies at a path of keys, None where there is no such key."""
+    """Return the value at a path of keys, None if there is no such key."""
     found: Any = summary
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None

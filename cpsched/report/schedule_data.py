@@ -1,4 +1,6 @@
-"""A schedule for the report's interactive chart: the jobs that matter, and a shade of the rest."""
+"""
+A schedule for the report's interactive chart: the most relevant jobs, and a shade for the rest.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
 _POINTS, _ACROSS, _DOWN = 800, 1200, 64
-#: The part of the rectangles that the busiest days may take.
+#: The share of the rectangles that the busiest days may take.
 _FOR_FOCUS = 0.6
 #: Longer texts are cut: names from logs may be of any length.
 _LONGEST = 60

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from cpsched.study.finding import Finding
 
 
-#: Charts that are seen at once, in this order; others are folded away.
+#: Charts shown directly, in this order; others are folded.
 _OPEN = (
     *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
     *("core use over time", "wait against job size"),
 )
 _APPENDIX = ("cost of decisions",)
-#: Of so many scenarios at most who gains and who loses is drawn; tables have all.
+#: Charts of gains and losses are drawn for at most this many scenarios; tables have all.
 _SCENARIOS = 6
 
 
@@ -79,7 +79,7 @@ def make_section(
     budget
         Rectangles of each schedule, about.
     tell
-        Called with what is done next, once for each run and once before drawing.
+        Called with the next step, once for each run and once before drawing.
 
     Raises
     ------

@@ -131,7 +131,7 @@ class Rollout(LearningDispatcher):
         return {**super().state(), **self.arrivals.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         super().restore(state)
         self.arrivals.restore(state)
 

@@ -1,8 +1,8 @@
 """
-A simulation's state as arrays: a killed one goes on from there to the identical result.
+A simulation's state as arrays: a killed one continues from it to the identical result.
 
 Nothing is pickled. Strings, shapes and everything else that follows from the workload is rebuilt
-from it; a checkpoint only fits the run it was taken of, and says so otherwise.
+from it; a checkpoint only fits its own run, and is refused by others.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read(path: Path, identity: str) -> dict[str, Any]:
     if plain.get("/identity") != identity:
         raise RunError(
             f"{path} is a checkpoint of another run (workload, system, dispatcher, predictor,"
-            " settings or versions differ); remove it to start anew"
+            " settings or versions differ); remove it to start again"
         )
     del plain["/format"], plain["/identity"]
     return unflattened({**arrays, **plain})

@@ -1,9 +1,9 @@
 """
 The compiled event loop on the objects of a simulation.
 
-Where everything in a simulation is built in and one pass over the queue decides, nothing has to be
-asked of Python: :mod:`cpsched.kernels.event_loop` goes on for many decisions at once, on the arrays
-of the same machine. Between two calls everything is as if the simulator had stepped there itself.
+If all parts of a simulation are built in and one pass over the queue decides, Python is not needed:
+:mod:`cpsched.kernels.event_loop` makes many decisions at once, on the arrays of the same machine.
+Between two calls the state is the same as if the simulator had stepped there itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 
-#: A call of the loop takes about so many seconds, so that what is around it does not count.
+#: A call of the loop takes about this many seconds, so that its overhead is negligible.
 _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
 
@@ -55,12 +55,12 @@ class CompiledLoop:
     start_time, end_time
         By handle; written to.
     allocations, decisions
-        What is told of starts and decisions.
+        Recorders of starts and decisions.
 
     Attributes
     ----------
     counters
-        How far the simulation is, one record of :data:`cpsched.kernels.event_loop.COUNTERS`.
+        Progress of the simulation, one record of :data:`cpsched.kernels.event_loop.COUNTERS`.
     """
 
     def __init__(
@@ -123,8 +123,8 @@ class CompiledLoop:
         if why == event_loop.REFUSED:
             job = machine.name(int(counters["refused"]))
             raise DispatchError(
-                f"{self._cluster.dispatcher.name}: job {job} is given what it did not ask for, or"
-                " what is not free"
+                f"{self._cluster.dispatcher.name}: job {job} is given resources that it did not"
+                " request or that are not free"
             )
         self._decisions.add(seconds[: counters["decisions"]], int(counters["starts"]))
         self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 1), 2**20))
@@ -160,6 +160,6 @@ class CompiledLoop:
         return found
 
     def _make_room(self, num_nodes: int) -> None:
-        """Make room for what starts on so many nodes."""
+        """Make room for starts on a number of nodes."""
         self._cluster.machine.make_room(num_nodes)
         self._allocations.make_room(num_nodes)

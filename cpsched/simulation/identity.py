@@ -1,8 +1,8 @@
 """
-What determines a run, by content and never by path, and the one identity that follows from it.
+What determines a run, by content and never by path, and its identity.
 
-Two runs with the same identity are the same run: their folders are equal but for what was measured.
-Results of other code are other runs, so the source of every package involved counts.
+Two runs with the same identity are the same run: their folders are equal except for measured times.
+Results of other code are other runs, so the identity includes the source of every package involved.
 """
 
 from __future__ import annotations
@@ -169,8 +169,8 @@ def _needed(group: str, thing: Any) -> Spec:
     spec = spec_of(group, thing)
     if spec is None:
         raise ConfigError(
-            f"the {group[:-1]} {thing!r} has no specification, so nothing tells this run from"
-            f" others; register its class and give its name and options, such as"
+            f"the {group[:-1]} {thing!r} has no specification, so this run cannot be told from"
+            " others; register its class and give its name and options, such as"
             f" 'easy:backfill=sjf'"
         )
     return spec

@@ -1,8 +1,9 @@
 """
-Runtimes that depend on where a job lies: some jobs run faster on nodes that are close together.
+Runtimes that depend on placement: some jobs run faster on nodes that are close together.
 
-After Yang et al. 2014, section V: a share ``beta`` of the jobs is sensitive, and takes a part
-``alpha`` less on neighbouring nodes than on others. Besides, a graded form for switches and blocks.
+After Yang et al. 2014, section V: a share ``beta`` of the jobs is sensitive, and takes a share
+``alpha`` less on neighbouring nodes than on others. There is also a graded form for switches and
+blocks.
 """
 
 from __future__ import annotations
@@ -35,17 +36,16 @@ class Locality:
     Parameters
     ----------
     alpha
-        By which part of its runtime on scattered nodes a sensitive job is faster on neighbouring
-        ones.
+        Share of its runtime on scattered nodes that a sensitive job saves on neighbouring ones.
     beta
         Share of the jobs that are sensitive.
     log
-        What the log's runtimes are of sensitive jobs: those on ``contiguous`` nodes, so that others
-        take ``1 / (1 - alpha)`` times as long, or those on ``scattered`` ones.
+        Nodes on which the log's runtimes of sensitive jobs were measured: ``contiguous``, so that
+        others take ``1 / (1 - alpha)`` times as long, or ``scattered``.
     by
-        What is lost by not being close: ``runs``: all, unless the nodes are consecutive (the
-        paper); ``levels``: more with every level up to the lowest switch or group above all nodes;
-        ``groups``: more with every group of the lowest level that is touched.
+        The loss on distant nodes: ``runs``: all, unless the nodes are consecutive (the paper);
+        ``levels``: more with every level up to the lowest switch or group above all nodes;
+        ``groups``: more with every group of the lowest level used.
 
     Notes
     -----
@@ -59,12 +59,12 @@ class Locality:
     ``p = (level - lowest) / (root - lowest)``, 0 where these two are one. ``groups``: with the
     groups touched and the fewest that can hold as many nodes, ``p = 1 - fewest / touched``.
 
-    Who is sensitive follows from the seed and the handle alone: the same jobs under every
+    Which jobs are sensitive depends only on the seed and the handle: the same jobs under every
     dispatcher, and those of a small ``beta`` are among those of a larger one.
 
-    Who knows the log's runtimes (predictor ``actual``) does not know these, nor does a user's
-    requested time: with ``log=contiguous`` a job on scattered nodes may run beyond it, where
-    ``--overrun kill`` ends it. Its work is then lost and not counted as longer: use ``extend``.
+    Predictor ``actual`` knows the log's runtimes but not these, and requested times do not include
+    them: with ``log=contiguous`` a job on scattered nodes may run beyond it, where ``--overrun
+    kill`` ends it. Its work is then lost and not counted as longer: use ``extend``.
     """
 
     name: ClassVar[str] = "locality"
@@ -88,12 +88,12 @@ class Locality:
 
     def reset(self, arrivals: Arrivals, seed: int) -> None:
         """
-        Draw who is sensitive.
+        Draw the sensitive jobs.
 
         Raises
         ------
         ConfigError
-            If the machine has no levels of groups, and the loss goes by them.
+            If the machine has no levels of groups, and the loss depends on them.
         """
         refuse_other_sizes(arrivals, self.name)
         self._topology = arrivals.system.topology

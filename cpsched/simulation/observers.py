@@ -1,4 +1,4 @@
-"""Who watches a simulation: hooks that do nothing unless overridden."""
+"""Observers of a simulation: hooks that do nothing unless overridden."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Observer:
         """A job started."""
 
     def on_resize(self, job: int, allocation: Allocation, now: int) -> None:
-        """A running job goes on on other nodes; told after :meth:`on_leave`."""
+        """A running job continues on other nodes; called after :meth:`on_leave`."""
 
     def on_leave(self, job: int, since: int, now: int, why: int) -> None:
         """
@@ -43,10 +43,12 @@ class Observer:
         """A job ended with an :class:`~cpsched.simulation.simulator.JobOutcome`."""
 
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:
-        """A dispatcher answered, in so many seconds; called before its actions are carried out."""
+        """
+        A dispatcher decided, in a number of seconds; called before its actions are carried out.
+        """
 
     def on_progress(self, ended: int, waiting: int, now: int) -> None:
-        """So many jobs have ended or wait by now; called every few instants, or less often."""
+        """Numbers of ended and waiting jobs; called every few instants, or less often."""
 
     def on_instant(self, now: int) -> None:
         """Everything at this second is done."""

@@ -1,4 +1,6 @@
-"""Nodes that fail or are taken out of service: when, and what the simulator has to know of it."""
+"""
+Nodes that fail or are taken out of service: their times, and the simulator's state about them.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,11 @@ class OutageModel(Protocol):
         Parameters
         ----------
         names
-            What the nodes are called.
+            Names of the nodes.
         first, last
-            The second of the first submit, and one behind which nothing has to be said.
+            The second of the first submit, and the last second that matters.
         seed
-            Of everything random.
+            Seed of all random choices.
         """
         ...
 
@@ -150,7 +152,7 @@ class OutageTable:
         Raises
         ------
         TraceError
-            If the file cannot be read, or a line makes no sense; names line, column and value.
+            If the file cannot be read, or a line is invalid; names line, column and value.
         """
         node_of = {name: node for node, name in enumerate(names)}
         try:
@@ -230,7 +232,7 @@ class DownNodes:
     Attributes
     ----------
     next_change
-        The next second at which a node goes down or comes up; None: none will.
+        The next second at which a node goes down or comes up; None: never.
     """
 
     def __init__(self, outages: Outages) -> None:
@@ -254,5 +256,5 @@ class DownNodes:
         return np.unique(node[down]).tolist(), np.unique(node[down & (start == now)]).tolist()
 
     def skip_to(self, now: int) -> None:
-        """Take up a simulation that is at this second, with all its changes made."""
+        """Continue a simulation at this second, with all earlier changes made."""
         self._at = int(np.searchsorted(self._changes, now, side="right"))

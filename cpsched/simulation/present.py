@@ -1,8 +1,8 @@
 """
-Simulations that go on from a present, each with a future of its own.
+Simulations that continue from a present, each with its own future.
 
-What is to come of the real future is not in it: the jobs that have not ended run for as long as
-the caller says, and those that come are copies of jobs of the past.
+Nothing of the real future is in it: the caller sets the runtimes of unfinished jobs, and arriving
+jobs are copies of past ones.
 """
 
 from __future__ import annotations
@@ -68,28 +68,28 @@ class Present:
     """
     A machine, its jobs and a dispatcher at a second; K jobs have been submitted by then.
 
-    Valid until something happens there.
+    Valid until the next event.
 
     Attributes
     ----------
     now
         The second.
     jobs
-        The K jobs by handle, on their system. Of jobs that have not ended nothing is known of what
-        becomes of them: their runtimes are 0.
+        The K jobs by handle, on their system. The future of unfinished jobs is unknown: their
+        runtimes are 0.
     cluster
         Where they wait and run.
     dispatcher
         Specification of its dispatcher.
     settings
-        What else a simulation goes by.
+        Other settings of a simulation.
     outages
-        Those that are known by now.
+        Those known by now.
     state
         As :meth:`cpsched.simulation.simulator.Simulator.state` gives it, for these jobs, without
-        the ends to come.
+        future ends.
     work
-        What is left to do of the jobs; None if that is only known to follow from their starts.
+        Remaining work of the jobs; None if it only follows from their starts.
     """
 
     now: int
@@ -157,17 +157,17 @@ class Present:
         epoch: int | None = None,
     ) -> Present:
         """
-        Return the present of a machine that somebody else runs.
+        Return the present of a machine that is not simulated.
 
         Parameters
         ----------
         dispatcher
             The specification of the cluster's.
         ran
-            Seconds that jobs ran that have ended, by handle; those that are left out never did.
+            Runtimes of ended jobs in seconds, by handle; omitted jobs never ran.
         begin, dependency
-            Of held jobs, by handle: until when, and which jobs they wait for. Of other held ones
-            nothing is known, and they could start at once.
+            Of held jobs, by handle: until when, and which jobs they wait for. Other held jobs are
+            assumed to be able to start at once.
         outages
             Those that are known.
         epoch
@@ -202,7 +202,7 @@ class Present:
             "dependents": dependents,
             "cluster": cluster.state(),
         }
-        # Nobody may have asked the dispatcher yet.
+        # The dispatcher may not have been called yet.
         wakes = saved["cluster"]["wakes"]
         saved["cluster"]["wakes"] = np.union1d(wakes, [cluster.now + 1])
         return cls(
@@ -257,15 +257,15 @@ class Present:
 
     def future(self, runtime: IntArray, coming: Coming) -> Simulator:
         """
-        Return a simulation that goes on from here.
+        Return a simulation that continues from here.
 
         Parameters
         ----------
         runtime
-            Seconds that jobs run, shape ``(K,)``; of running ones, more than they have. Those of
-            ended jobs do not matter.
+            Runtimes in seconds, shape ``(K,)``; of running jobs, more than the elapsed time. Those
+            of ended jobs do not matter.
         coming
-            Jobs that come.
+            Arriving jobs.
         """
         arrivals = self._arrivals.followed_by(
             coming.like, coming.submit, np.concatenate([runtime, coming.runtime])
@@ -296,7 +296,7 @@ class Present:
             runtime_model=settings.runtime_model,
             outages=_Known(self.outages),
             seed=settings.seed,
-            # With these, and no others, the compiled loop can go on.
+            # The compiled loop can continue only with these.
             observers=(AllocationRecorder(len(self.jobs.system.resources)), DecisionRecorder()),
         )
 
@@ -337,7 +337,7 @@ def _taken(fitted: Fitted, rows: IntArray) -> Fitted:
 
 
 def _without_future(jobs: Fitted, saved: Mapping[str, Any]) -> Fitted:
-    """Hide what will become of the jobs that have not ended."""
+    """Hide the future of unfinished jobs."""
     workload, ended = jobs.workload, saved["outcome"] != JobOutcome.NOT_ENDED
     never = np.full(len(workload), MISSING, dtype=np.int64)
     nothing = np.zeros(len(workload), dtype=np.int64)
@@ -348,7 +348,7 @@ def _without_future(jobs: Fitted, saved: Mapping[str, Any]) -> Fitted:
             runtime=np.where(ended, workload.runtime, 0),
             status=np.where(ended, workload.status, int(Status.UNKNOWN)),
             recorded_start=never,
-            # Nobody knows that a job will be cancelled, or ask for another size.
+            # Future cancellations and requests for another size are unknown.
             cancel=never,
             evolve_after=nothing,
             evolve_to=nothing,
@@ -357,7 +357,7 @@ def _without_future(jobs: Fitted, saved: Mapping[str, Any]) -> Fitted:
 
 
 def _memory(saved: dict[str, Any]) -> dict[str, Any]:
-    """Leave out of a state what a future does not take up: nobody asks the predictor again."""
+    """Drop state that a future does not need: the predictor is not called again."""
     cluster = {k: v for k, v in saved["cluster"].items() if k not in ("jobs", "ids")}
     saved.pop("observers", None)
     return {**saved, "cluster": {**cluster, "predictor": {}}}

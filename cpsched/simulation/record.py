@@ -57,7 +57,7 @@ class AllocationRecorder(Observer):
         self._left.append((job, since, now, why))
 
     def make_room(self, num_nodes: int) -> None:
-        """Make room for an allocation of so many nodes."""
+        """Make room for an allocation of a number of nodes."""
         needed = self._used + num_nodes
         if needed > len(self._rows):
             grown = np.zeros((max(2 * len(self._rows), needed), self._rows.shape[1]), np.int64)
@@ -70,7 +70,7 @@ class AllocationRecorder(Observer):
         return self._rows
 
     def take_back(self, counters: Any) -> None:
-        """Take up how far it is used now."""
+        """Read how much of it is used now."""
         self._used = int(counters["runs_used"])
 
     def state(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class AllocationRecorder(Observer):
         return {"rows": self._rows[: self._used].copy(), "left": left}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         rows = np.array(state["rows"])
         if rows.dtype != np.int64 or rows.shape[1:] != self._rows.shape[1:]:
             raise RunError("the state has recorded allocations of another kind")
@@ -146,7 +146,7 @@ class DecisionRecorder(Observer):
             self._stats.update(decision.stats)
 
     def add(self, seconds: FloatArray, starts: int) -> None:
-        """Count decisions that took so long, with so many starts in all."""
+        """Count decisions with their durations and their total number of starts."""
         self._seconds.frombytes(seconds.tobytes())
         self._starts += starts
 
@@ -161,7 +161,7 @@ class DecisionRecorder(Observer):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._seconds = array("d", state["seconds"].tolist())
         self._solver = array("d", state["solver"].tolist())
         self._around = array("d", state["around"].tolist())

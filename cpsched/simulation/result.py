@@ -1,4 +1,4 @@
-"""What a simulation has left behind, as a schedule of its workload."""
+"""The result of a simulation as a schedule of its workload."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:
-    """Return what a simulation has left behind, by row of the workload."""
+    """Return the result of a simulation, by row of the workload."""
     arrivals, store = simulator.arrivals, simulator.machine.store
     rows = arrivals.workload_row
 

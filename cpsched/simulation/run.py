@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Columns of a run's data frame that are moments.
 _TIMES = ("submit", "start", "end")
-#: The order of those that come first, so that what a job was stands before what became of it.
+#: Order of the first columns: a job's properties before its outcome.
 _FIRST = ("job_id", "user", "group", "queue", "name", "units", "cores", "num_nodes", "nodes")
 
 
@@ -42,7 +42,8 @@ class Run:
     decisions, predictions
         Counts by the dispatcher and the predictor, the same in every equal run.
     provenance
-        What predictions rest on besides the predictor's options: the hash of a model file, ...
+        What predictions are based on in addition to the predictor's options: the hash of a model
+        file, ...
     timing
         Wall-clock and CPU seconds, which differ between equal runs.
     """
@@ -73,16 +74,16 @@ class Run:
 
     def to_pandas(self) -> pd.DataFrame:
         """
-        Return the jobs as a data frame, one row a job in the order of submission.
+        Return the jobs as a data frame, one row per job in submit order.
 
         Returns
         -------
         pandas.DataFrame
             The columns of ``jobs.parquet`` with ``user``, ``group``, ``queue``, ``name``,
-            ``cores``, ``turnaround``, ``bounded_slowdown`` and ``recorded_wait`` besides.
-            ``submit``, ``start`` and ``end`` are timestamps (UTC); where the log does not say when
-            its second 0 was, they are time deltas since then. Every other time is a number of
-            seconds. Jobs that never started have neither start nor wait (NaT and NaN).
+            ``cores``, ``turnaround``, ``bounded_slowdown`` and ``recorded_wait`` added. ``submit``,
+            ``start`` and ``end`` are timestamps (UTC); if the log does not say when its second 0
+            was, they are time deltas since then. Every other time is a number of seconds. Jobs that
+            never started have neither start nor wait (NaT and NaN).
 
         Raises
         ------

@@ -24,27 +24,27 @@ Parts: TypeAlias = int | Fraction
 
 class RuntimeModel(Protocol):
     """
-    Turns the truth of the log into work, and says how fast it is done.
+    Turns the log's true runtimes into work, and gives its speed.
 
-    Registered under ``cpsched.runtime_models``; the simulator alone calls it. ``job`` is a handle.
-    Nothing in it changes from ``reset`` on, so that a simulation can go on from a checkpoint.
+    Registered under ``cpsched.runtime_models``; only the simulator calls it. ``job`` is a handle.
+    It does not change after ``reset``, so a simulation can continue from a checkpoint.
     """
 
     def reset(self, arrivals: Arrivals, seed: int) -> None:
         """
-        Take up the jobs of a simulation, before anything else is asked.
+        Receive the jobs of a simulation, before any other call.
 
         Parameters
         ----------
         arrivals
-            The jobs by handle, and what the log knows of them.
+            The jobs by handle, with the log's data.
         seed
             Of everything random; what is drawn for a job follows from it and its handle.
 
         Raises
         ------
         ConfigError
-            If a job is none the model is made for.
+            If a job does not suit the model.
         """
         ...
 
@@ -77,7 +77,7 @@ class Recorded:
     name: ClassVar[str] = "recorded"
 
     def reset(self, arrivals: Arrivals, seed: int) -> None:  # noqa: ARG002
-        """Take up the recorded runtimes."""
+        """Read the recorded runtimes."""
         self._work: list[int] = arrivals.runtime.tolist()
         #: Preferred units and serial share of the jobs whose size may change.
         self._sizes: dict[int, tuple[int, int]] = {}
@@ -137,7 +137,7 @@ class Amdahl(Recorded):
 
 def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:
     """
-    Check that no job's size may change, for a model that does not know what that would do.
+    Check that no job's size may change, for a model without size changes.
 
     Raises
     ------
@@ -146,14 +146,14 @@ def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:
     """
     for job in np.flatnonzero(arrivals.job_type != JobType.RIGID)[:1].tolist():
         raise ConfigError(
-            f"job {arrivals.job_id(job)} may have other sizes than it asks for: runtime model"
-            f" {name} is of rigid jobs only; use recorded, linear-speedup or amdahl"
+            f"job {arrivals.job_id(job)} may run at other sizes than requested: runtime model"
+            f" {name} is for rigid jobs only; use recorded, linear-speedup or amdahl"
         )
 
 
 class GpuScaling:
     """
-    Jobs that take a range of GPUs a node run faster on more; all others as the log says.
+    Jobs with a range of GPUs per node run faster on more; all others as in the log.
 
     A range is a resource kind whose ``per_node_max`` is above ``per_node``: GPUs, MICs, or any
     other.
@@ -169,14 +169,14 @@ class GpuScaling:
 
         ``t' = t N(1, sigma) fewest / allocated``
 
-    with GPUs a node; on the node that has the fewest, where they differ, and with the kind that
-    scales least, where there are several. The normal factor is drawn once for each job, on its
-    handle and the seed alone, so it is the same under every dispatcher. It is truncated above 0
-    (a run time below 0 is none), which makes its mean 1.03 at 0.5. Seconds are rounded up.
+    with GPUs a node; on the node with the fewest, if they differ, and with the kind that scales
+    least, if there are several. The normal factor is drawn once for each job from its handle and
+    the seed, so it is the same under every dispatcher. It is truncated above 0 (a run time below 0
+    is none), which makes its mean 1.03 at 0.5. Seconds are rounded up.
 
-    Who knows the log's runtimes (predictor ``actual``) does not know these, nor does a user's
-    requested time: half of the jobs that get no more than their fewest GPUs run longer than
-    ``t``, and ``--overrun kill`` ends those whose requested time that is.
+    Predictor ``actual`` knows the log's runtimes but not these, and requested times do not include
+    them: half of the jobs that get no more than their fewest GPUs run longer than ``t``, and
+    ``--overrun kill`` ends those whose requested time that is.
     """
 
     name: ClassVar[str] = "gpu-scaling"
@@ -250,6 +250,6 @@ def positive_normal(uniform: FloatArray, sigma: float) -> FloatArray:
         return np.ones(len(uniform))
     normal = NormalDist(1, sigma)
     below = normal.cdf(0)
-    # The quantile of 0 is infinite, and rounding may come to it.
+    # The quantile of 0 is infinite, and rounding may reach it.
     levels = np.clip(below + uniform * (1 - below), np.nextafter(below, 1), np.nextafter(1, 0))
     return np.array([max(normal.inv_cdf(level), 0.0) for level in levels.tolist()])

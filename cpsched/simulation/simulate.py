@@ -1,4 +1,4 @@
-"""From names to a finished simulation: the one call behind ``cpsched simulate``."""
+"""From names to a finished simulation: the call behind ``cpsched simulate``."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Checkpoint:
     """
-    Where a simulation keeps its state, so that a killed one can go on.
+    Where a simulation saves its state, so that a killed one can continue.
 
-    The file stays when the simulation is done: call :meth:`remove` once the run is saved, so that
+    The file is kept when the simulation is done: call :meth:`remove` once the run is saved, so that
     a full disk does not lose both.
 
     Attributes
     ----------
     interval
-        Seconds (of real time) between two writes.
+        Seconds (of real time) between saves.
     """
 
     path: Path
@@ -90,9 +90,9 @@ def simulate(
     TraceError
         If the log cannot be read; names file, line, field and value.
     ConfigError
-        If the system cannot be read, or an option or the mapping of the workload makes no sense;
-        or if there is a checkpoint and a dispatcher or predictor without a specification, so that
-        nothing distinguishes this run from others.
+        If the system cannot be read, or an option or the mapping of the workload is invalid; or if
+        there is a checkpoint and a dispatcher or predictor without a specification, so that nothing
+        distinguishes this run from others.
     DispatchError
         If the dispatcher breaks an invariant.
     """
@@ -166,7 +166,7 @@ def _run_with(
     simulator: Simulator,
     what: tuple[str | Dispatcher, str | RuntimePredictor, Settings],
 ) -> None:
-    """Run, keeping the state in a file; go on from it if it is there."""
+    """Run, saving the state in a file; continue from it if it exists."""
     jobs, system = simulator.arrivals.workload.digest(), simulator.system.digest()
     identity = describe(jobs, system, *what).identity
     if checkpoint.path.exists():

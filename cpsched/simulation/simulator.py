@@ -51,7 +51,7 @@ class Phase(IntEnum):
     """
     The order of events at one instant. This is a promise.
 
-    Ends come before submits, so what is given back can be taken at once; the dispatch comes last.
+    Ends come before submits, so released capacity can be taken at once; the dispatch comes last.
     """
 
     END = 0
@@ -69,7 +69,7 @@ _END, _NODE, _CANCEL, _SUBMIT, _RELEASE, _ASK = (int(phase) for phase in Phase)
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
 
-#: Instants between two looks at what shows the progress.
+#: Instants between updates of the progress display.
 _INSTANTS = 16
 #: Later than any event.
 _FOREVER = 2**62
@@ -102,9 +102,9 @@ class Simulator:
     fitted
         A workload mapped onto its system, see :func:`cpsched.mapping.fit`; or its arrivals.
     dispatcher, predictor
-        Who decides, and who predicts runtimes.
+        The dispatcher, and the predictor of runtimes.
     overrun, correction
-        What happens at the requested time, and at a prediction that has passed.
+        What happens at the requested time, and after the predicted end.
     dispatch_interval
         None: a dispatch at every instant with an event. Otherwise seconds of a grid (from second
         0): a dispatch at grid points only, and only if something happened since the last one or
@@ -112,13 +112,12 @@ class Simulator:
     runtime_model
         How long jobs run, a specification or an object.
     outages
-        Which nodes are down when, a specification or an object. What runs on a node that fails is
-        queued again.
+        Which nodes are down when, a specification or an object. Jobs on a failing node are
+        requeued.
     seed
-        Dispatcher, predictor, runtime model and outages each get one of their own that follows from
-        it.
+        Dispatcher, predictor, runtime model and outages each get their own seed derived from it.
     observers
-        Told about everything that happens.
+        Notified of all events.
     """
 
     def __init__(
@@ -216,12 +215,12 @@ class Simulator:
 
     @property
     def dispatcher(self) -> Dispatcher:
-        """Who decides."""
+        """The dispatcher."""
         return self.cluster.dispatcher
 
     @property
     def predictor(self) -> RuntimePredictor:
-        """Who predicts runtimes."""
+        """The predictor."""
         return self.cluster.predictor
 
     def next_time(self) -> int | None:
@@ -255,7 +254,7 @@ class Simulator:
         Raises
         ------
         DispatchError
-            If the dispatcher breaks an invariant, or leaves jobs waiting for ever.
+            If the dispatcher breaks an invariant, or leaves jobs waiting forever.
         """
         while self.advance(until):
             pass
@@ -446,7 +445,7 @@ class Simulator:
         return True
 
     def _release_dependents(self, row: int) -> None:
-        """Look again at the jobs that waited for something to become of a job."""
+        """Check again the jobs that depend on a job."""
         for dependent in self.dependents.pop(row, ()):
             self._push(self.now, _RELEASE, dependent)
 
@@ -471,7 +470,9 @@ class Simulator:
         """
         name = self.arrivals.job_id(job)
         if time < self.now:
-            raise ConfigError(f"job {name} cannot be cancelled at {time}: it is {self.now} already")
+            raise ConfigError(
+                f"job {name} cannot be cancelled at {time}: the time is already {self.now}"
+            )
         submit = self.arrivals.submit[job]
         if time < submit:
             raise ConfigError(
@@ -519,7 +520,7 @@ class Simulator:
             hook(row, since, now, why)
 
     def _resize(self, row: int, allocation: Allocation) -> None:
-        """Let a running job go on on other nodes."""
+        """Continue a running job on other nodes."""
         now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.resize(row, allocation, now)
         self._forget_end(row)
@@ -540,7 +541,7 @@ class Simulator:
         self._finish(row, JobOutcome.KILLED)
 
     def _forget_end(self, row: int) -> None:
-        """Take the end of a running job, and what it would ask for, out of what is to come."""
+        """Remove a running job's end and its size requests from future events."""
         heap = self._heap
         heap[:] = [event for event in heap if event[3] != row or event[1] not in (_END, _ASK)]
         heapq.heapify(heap)
@@ -587,10 +588,10 @@ class Simulator:
 
     def _maybe_dispatch(self, now: int) -> bool:
         """
-        Ask the dispatcher, if something happened and this instant is on the grid.
+        Call the dispatcher, if something happened and this instant is on the grid.
 
-        Says whether it has to be asked again at this instant: running jobs were changed, or it
-        wants to be.
+        Return whether it has to be called again at this instant: running jobs were changed, or it
+        asked for it.
         """
         cluster = self.cluster
         if not cluster.is_due(now):
@@ -656,7 +657,7 @@ class Simulator:
             row = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
             job = self.arrivals.job_id(row)
             raise DispatchError(
-                f"{name} leaves {left} job{'s' if left > 1 else ''} waiting for ever (the first is"
+                f"{name} leaves {left} job{'s' if left > 1 else ''} waiting forever (the first is"
                 f" job {job}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )
@@ -665,7 +666,7 @@ class Simulator:
 
     def state(self) -> dict[str, Any]:
         """
-        Return everything a simulator of the same run needs to go on from here.
+        Return everything that a simulator of the same run needs to continue from here.
 
         Arrays, numbers and nested mappings of them; observers that have a ``state`` method (the
         recorders) are included. What follows from the workload is not.
@@ -694,12 +695,12 @@ class Simulator:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
-        Take up what :meth:`state` gave, in a simulator just built for the same run.
+        Restore what :meth:`state` returned, in a simulator just built for the same run.
 
         Raises
         ------
         RunError
-            If it is not a state this run can be in.
+            If it is not a possible state of this run.
         """
         with taking_up("the simulation"):
             self._restore(saved)

@@ -49,10 +49,10 @@ class Run:
 
 class Work:
     """
-    What each job has to do.
+    The work of each job.
 
-    A job that reaches its requested time is ended there where the policy is to kill. For a job
-    whose size may change that is the work of so many seconds on the units it prefers.
+    A job that reaches its requested time is killed there, if that is the policy. For a job whose
+    size may change, the limit is the work of its requested seconds on its preferred units.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Work:
     Attributes
     ----------
     will_time_out
-        The running jobs that will be.
+        The running jobs that will be killed.
     """
 
     def __init__(self, arrivals: Arrivals, model: RuntimeModel, *, kills: bool) -> None:
@@ -77,7 +77,7 @@ class Work:
         self._restart_cost: list[int] = arrivals.restart_cost.tolist()
         self._resize_cost: list[int] = arrivals.resize_cost.tolist()
         self._resizable: list[bool] = (arrivals.job_type != JobType.RIGID).tolist()
-        #: Of these a run is kept: more may become of it than an end.
+        #: For these the run is stored, because more than an end may happen to it.
         self._kept: list[bool] = (
             arrivals.restartable
             | (arrivals.checkpoint > 0)
@@ -104,13 +104,15 @@ class Work:
         return self._end(row, run)
 
     def end(self, row: int, allocation: Allocation, since: int, *, again: bool) -> int:
-        """Return when a job will end that has held its nodes ``since`` a second, as it goes on."""
+        """
+        Return when a job that has held its nodes ``since`` a second will end if nothing changes.
+        """
         if row in self._runs:
             return self._end(row, self._runs[row])
         return self.start(row, allocation, since, again=again)
 
     def _end(self, row: int, run: Run) -> int:
-        """Return when a job will end that goes on as it does; note whether it is ended there."""
+        """Return when a job will end if nothing changes; record whether it is killed then."""
         begin, _, speed = run.steps[-1]
         left = run.left
         if self._resizable[row]:
@@ -142,9 +144,9 @@ class Work:
 
     def with_model(self, model: RuntimeModel, arrivals: Arrivals) -> Work:
         """
-        Return what the same jobs, and others behind them, have to do if they run for other times.
+        Return the work of the same jobs, and of others after them, with other runtimes.
 
-        What is done is the same; what is left differs by as much as the runtimes do.
+        The work done is the same; the remaining work differs by the difference of the runtimes.
         """
         other = Work(arrivals, model, kills=self._kills)
 
@@ -159,7 +161,7 @@ class Work:
         return other
 
     def asks(self, row: int, now: int) -> tuple[int, int] | None:
-        """Return when a running job will ask for how many units, as it goes on now; None: never."""
+        """Return when a running job will request how many units if nothing changes; None: never."""
         if row not in self._asks:
             return None
         after, units = self._asks[row]
@@ -203,7 +205,7 @@ class Work:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self.will_time_out = set(saved["will_time_out"].tolist())
         self._left = {int(row): _parts(text) for row, text in json.loads(saved["left"]).items()}
         self._runs = {
@@ -213,7 +215,7 @@ class Work:
 
 
 def _seconds(parts: Parts, speed: Parts) -> int:
-    """Return in how many seconds so many parts are done."""
+    """Return the number of seconds in which some parts are done."""
     return int(-(-parts // speed))
 
 

@@ -88,7 +88,7 @@ class Accounts:
             at = self._parent[at]
 
     def default_qos(self, at: int) -> str:
-        """Return the QOS of jobs that ask for none; '' if nothing is said."""
+        """Return the QOS of jobs that ask for none; '' if none is set."""
         names = (self.associations[one].default_qos for one in self._upwards(at))
         return next(filter(None, names), "")
 

@@ -80,7 +80,7 @@ class Slurm(Preemption):
             self.passes.reset(system, seed)
 
     def rules_on(self, system: System) -> PreemptionRules:
-        """Return who may preempt whom under the policy."""
+        """Return which jobs may preempt which under the policy."""
         return make_rules(self.policy, system, self.passes.qos_of)
 
     def decide(self, view: View) -> Decision:

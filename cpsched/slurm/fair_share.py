@@ -274,7 +274,7 @@ class Usage:
         return np.minimum(self.raw / self.raw[0], 1.0) if self.raw[0] else np.zeros_like(self.raw)
 
     def _weight(self, seconds: float) -> float:
-        """Return what so many seconds of a running job count for."""
+        """Return the usage of a number of seconds of a running job."""
         return float(seconds * self._factor**seconds)
 
     def started(self, association: int, billing: float, now: int) -> None:
@@ -325,7 +325,7 @@ class Usage:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self.raw[:] = state["raw"]
         self._rate[:] = state["rate"]
         self.last = int(state["last"])

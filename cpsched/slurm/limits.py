@@ -1,10 +1,10 @@
 """
-Limits of QOS, associations, licences and job arrays, as one kind of thing: counters with a maximum.
+Limits of QOS, associations, licences and job arrays, all as counters with a maximum.
 
 A job that starts adds to the counters of its *template*, a list that follows from partition, QOS,
-association, user, licences and array; it may not start while one of them would be too high. A
-limit on single jobs is a counter on which there is no room at all. After Slurm's pages *Resource
-Limits* and *Quality of Service*; limits and reasons are named as there.
+association, user, licences and array; it may not start while one of them would be too high. A limit
+on single jobs is a counter without any room. After Slurm's pages *Resource Limits* and *Quality of
+Service*; limits and reasons are named as there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PER_ACCOUNT = {"cpu": "CpuPerAccount", "mem": "MemoryPerAccount", "node": "Node
 _LEAST = {"cpu": "CpuNotSatisfied", "mem": "Memory", "node": "Node", "gres": "GRES"}
 #: Limits on single jobs.
 _OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MinTRES")
-#: In which order Slurm looks at limits, and names the first that holds a job.
+#: Order in which Slurm checks limits; it names the first that holds a job.
 _ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = range(8)
 #: Flag of a QOS whose limits come before those of the partition's QOS.
 _OVER_PARTITION = "overpartqos"
@@ -178,7 +178,7 @@ class LimitBook:
 
     def told(self, counter: int, template: int, amounts: AnyArray) -> str:
         """
-        Return the limit that a counter is: whose, how high, how much is in use and asked for.
+        Describe the limit of a counter: its owner, its value, the use and the request.
 
         Parameters
         ----------
@@ -392,7 +392,7 @@ class LimitBook:
 
 
 def _rank(reason: str) -> int:
-    """Return when Slurm looks at a limit on single jobs."""
+    """Return when Slurm checks a limit on single jobs."""
     by_time = reason.endswith("WallDurationPerJobLimit")
     if reason.startswith("Assoc"):
         return _TIME if by_time else _ASSOCIATION
@@ -400,12 +400,12 @@ def _rank(reason: str) -> int:
 
 
 def _named(tres: str, reasons: Mapping[str, str]) -> str:
-    """Return what a reason calls a TRES behind its prefix."""
+    """Return the name of a TRES after a reason's prefix."""
     kind = tres.partition("/")[0]
     if kind in reasons:
         return reasons[kind]
     name = "GRES" if kind == "gres" else kind.title()
-    # "CpuPerUserLimit" says it for the GRES, too, but for its last word.
+    # "CpuPerUserLimit" is used for GRES, too, except for its last word.
     return reasons["cpu"].replace("Cpu", name, 1).removesuffix("Limit")
 
 

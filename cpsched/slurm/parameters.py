@@ -1,8 +1,8 @@
 """
 The parameters of Slurm that are modelled: names and units as in slurm.conf(5).
 
-Values keep Slurm's own units, but for times written as time strings (``PriorityMaxAge``), which
-are seconds.
+Values keep Slurm's own units, except times written as time strings (``PriorityMaxAge``), which are
+seconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Parameter:
     kind
         Of its value: ``count``, ``flag``, ``time``, ``choice``, ``words`` or ``tres``.
     default
-        What holds where nothing is said; of the kind's Python type.
+        The default value, of the kind's Python type.
     meaning
         One line, with the unit.
     scheduler
@@ -60,7 +60,7 @@ class Parameter:
         Raises
         ------
         ValueError
-            If it is not such a value; says what would be right.
+            If it is not such a value; names what is expected.
         """
         return _PARSERS[self.kind](self, text.strip())
 
@@ -298,19 +298,19 @@ _ALL = (
         most=65533,
         meaning="minutes that jobs may run beyond their time limit",
     ),
-    _scheduler("assoc_limit_stop", False, "a job held by a limit stops those behind it"),
+    _scheduler("assoc_limit_stop", False, "a job held by a limit stops those after it"),
     _scheduler("batch_sched_delay", 3, "seconds that scheduling of a batch job may be put off"),
     _scheduler("bf_busy_nodes", False, "backfill prefers nodes that are in use"),
-    _scheduler("bf_continue", False, "a backfill pass goes on after it has let go of its locks"),
+    _scheduler("bf_continue", False, "a backfill pass continues after it has released its locks"),
     _scheduler("bf_interval", 30, "seconds between backfill passes", least=-1, most=10800),
     _scheduler("bf_job_part_count_reserve", 0, "jobs of a partition that get reservations"),
     _scheduler("bf_licenses", False, "backfill plans with licences"),
     _scheduler("bf_max_job_array_resv", 20, "tasks of an array that get reservations", most=1000),
-    _scheduler("bf_max_job_assoc", 0, "jobs of an association that a pass looks at; 0: all"),
-    _scheduler("bf_max_job_part", 0, "jobs of a partition that a pass looks at; 0: all"),
+    _scheduler("bf_max_job_assoc", 0, "jobs of an association that a pass considers; 0: all"),
+    _scheduler("bf_max_job_part", 0, "jobs of a partition that a pass considers; 0: all"),
     _scheduler("bf_max_job_start", 0, "jobs that a pass starts; 0: any number"),
-    _scheduler("bf_max_job_test", 500, "jobs that a pass looks at", least=1, most=10**6),
-    _scheduler("bf_max_job_user", 0, "jobs of a user that a pass looks at; 0: all"),
+    _scheduler("bf_max_job_test", 500, "jobs that a pass considers", least=1, most=10**6),
+    _scheduler("bf_max_job_user", 0, "jobs of a user that a pass considers; 0: all"),
     _scheduler("bf_max_job_user_part", 0, "jobs of a user in one partition; 0: all"),
     _scheduler("bf_max_time", 0, "seconds that a pass may take; 0: bf_interval"),
     _scheduler("bf_min_age_reserve", 0, "seconds a job waits before it gets a reservation"),
@@ -323,12 +323,12 @@ _ALL = (
     ),
     _scheduler("bf_yield_interval", 2_000_000, "microseconds between two breaks of a pass"),
     _scheduler("bf_yield_sleep", 500_000, "microseconds of a break"),
-    _scheduler("default_queue_depth", 100, "jobs that a quick main pass looks at"),
+    _scheduler("default_queue_depth", 100, "jobs that a quick main pass considers"),
     _scheduler("defer", False, "no attempt to start a job when it is submitted"),
     _scheduler("defer_batch", False, "the same for batch jobs"),
     _scheduler("max_switch_wait", 300, "most seconds a job waits for few switches"),
     _scheduler("pack_serial_at_end", False, "jobs of one core go to the last nodes"),
-    _scheduler("partition_job_depth", 0, "jobs of a partition a main pass looks at; 0: all"),
+    _scheduler("partition_job_depth", 0, "jobs of a partition a main pass considers; 0: all"),
     _scheduler("preempt_reorder_count", 1, "attempts to find fewer jobs to preempt"),
     _scheduler("preempt_strict_order", False, "jobs of the lowest priority are preempted first"),
     _scheduler("preempt_youngest_first", False, "the youngest jobs are preempted first"),

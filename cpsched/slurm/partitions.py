@@ -1,4 +1,4 @@
-"""Partitions: the system's queues, with what the policy says of them."""
+"""Partitions: the system's queues, with the policy's settings for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Partitions:
     Attributes
     ----------
     names, rules
-        Of each, and what the policy says of it.
+        Name and policy settings of each.
     tier
         ``PriorityTier``, shape ``(P,)``.
     nodes

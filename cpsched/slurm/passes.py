@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
     from cpsched.slurm.policy import Policy
 
-#: Parameters whose 0 means that there is no limit, and where a pass's rules have them.
+#: Parameters for which 0 means no limit, and their fields in a pass's rules.
 _LIMITS = {
     "partition_job_depth": r.PARTITION_DEPTH,
     "sched_max_job_start": r.MOST_STARTS,
@@ -83,7 +83,7 @@ class Passes(Dispatcher):
         self._saved: Mapping[str, Any] | None = None
 
     def on_epoch(self, epoch: int | None) -> None:
-        """Take up the Unix time of second 0; without one it is the beginning of 1970."""
+        """Set the Unix time of second 0; by default the beginning of 1970."""
         self._epoch = epoch or 0
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
@@ -103,7 +103,7 @@ class Passes(Dispatcher):
             )
         if system.is_counted_pool:
             raise ConfigError(
-                "the machine is a counted pool, and slurm reserves whole nodes: describe its"
+                "the machine is a counted pool, but slurm reserves whole nodes: describe its"
                 " nodes, and set processors to packed, anywhere or whole-nodes",
                 where=f"system {system.name}",
             )
@@ -201,7 +201,7 @@ class Passes(Dispatcher):
         Parameters
         ----------
         depth
-            How many jobs the main pass looks at; 0: there is none.
+            How many jobs the main pass considers; 0: no main pass.
         """
         records, now = self._records, view.now
         shapes, eligible = records.shapes(view)
@@ -238,7 +238,7 @@ class Passes(Dispatcher):
         return with_plan(view, decision, rows, planned)
 
     def _note_starts(self, started: Iterable[int], now: int) -> None:
-        """Take jobs that start out of the queue."""
+        """Remove starting jobs from the queue."""
         records = self._records
         for record in started:
             row = records.table.item(record, r.ROW)
@@ -353,7 +353,7 @@ class Passes(Dispatcher):
         return arrived
 
     def _count(self, record: int, sign: int) -> None:
-        """Let a job count in its limits that somebody else starts, or count no more."""
+        """Count a job started by others in its limits, or stop counting it."""
         counts = slurm.charge if sign > 0 else slurm.release
         records = self._records
         one = np.array([record], dtype=np.int64)
@@ -399,7 +399,7 @@ class Passes(Dispatcher):
         row: int,
         derived: WaitReason,
     ) -> WaitReason:
-        """Say whether a limit holds the job, or the main pass has not come to it."""
+        """Whether a limit holds the job, or the main pass has not reached it."""
         if self.wait_note(row):
             return WaitReason.LIMIT
         return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived
@@ -459,7 +459,7 @@ class Passes(Dispatcher):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._calculations.restore(state["calculations"])
         self._timing.restore(state["timing"])
         self._known = int(state["known"])

@@ -1,5 +1,5 @@
 """
-A site's policy: what of slurm.conf and of its accounts and QOS decides who goes first.
+A site's policy: the parts of slurm.conf, accounts and QOS that decide the order of jobs.
 
 :mod:`cpsched.slurm.policy_file` reads and writes it.
 """
@@ -114,7 +114,7 @@ class Partition:
     qos
         The QOS whose limits all its jobs have besides their own.
     allow_qos, deny_qos, allow_accounts, deny_accounts
-        Whose jobs it takes; empty: everybody's.
+        Whose jobs it accepts; empty: everyone's.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Policy:
     Attributes
     ----------
     parameters
-        Values of those parameters of :data:`~cpsched.slurm.parameters.PARAMETERS` that are said.
+        Values of the given parameters of :data:`~cpsched.slurm.parameters.PARAMETERS`.
     partitions, qos, reservations
         By name.
     associations

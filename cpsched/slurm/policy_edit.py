@@ -1,4 +1,4 @@
-"""Single values of a policy that are otherwise: ``qos.gpu.MaxJobsPU=4``."""
+"""Changes of single values of a policy: ``qos.gpu.MaxJobsPU=4``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
     Raises
     ------
     ConfigError
-        If one is not of that form, the policy has not what it names, or the value makes no sense.
+        If one is not of that form, the policy has not what it names, or the value is invalid.
     """
     for text in edits:
         content = read_toml(policy_file.to_toml(policy))
@@ -67,7 +67,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
         try:
             policy = policy_file.parse("\n".join(_lines(content)), where=text)
         except ConfigError as error:
-            # Lines and tables are those of a file that nobody has.
+            # Lines and tables refer to a file that does not exist.
             reason = str(error).partition(f"{error.key}: ")[2] or str(error)
             raise ConfigError(elsewhere(key, reason), where=text, key=key) from None
     return policy

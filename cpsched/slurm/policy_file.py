@@ -36,8 +36,8 @@ def parse(text: str, *, where: str = "policy") -> Policy:
     Raises
     ------
     ConfigError
-        If it is not TOML, a key is unknown, a value makes no sense, or a name is not there;
-        names file, line and key.
+        If it is not TOML, a key is unknown, a value is invalid, or a name is not there; names file,
+        line and key.
     """
     try:
         top = Section(read_toml(text), where, lines=Lines(text))

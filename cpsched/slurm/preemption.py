@@ -1,4 +1,4 @@
-"""Who may preempt whom under a policy: by QOS, or by the tiers of partitions."""
+"""Which jobs may preempt which under a policy: by QOS, or by the tiers of partitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import BoolArray, IntArray
     from cpsched.slurm.policy import Policy
 
-#: What a mode comes to; ``GANG`` and ``WITHIN`` stand beside others.
+#: The effect of a mode; ``GANG`` and ``WITHIN`` are combined with others.
 _MODES = {
     "REQUEUE": Preempt.REQUEUE,
     "SUSPEND": Preempt.SUSPEND,

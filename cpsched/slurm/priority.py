@@ -78,7 +78,7 @@ class Factors(NamedTuple):
         return clipped
 
     def priority(self) -> IntArray:
-        """Return the priorities: whole numbers, what is behind the point is cut off."""
+        """Return the priorities: whole numbers, fractions are dropped."""
         return self.total().astype(np.int64)
 
 
@@ -104,7 +104,7 @@ class Multifactor:
     cpus, nodes
         Of the whole machine.
     partition, qos, association
-        Each one's factor: normalized, unless the flags ``NO_NORMAL_...`` say otherwise.
+        Each one's factor: normalized, unless the flags ``NO_NORMAL_...`` are set.
     partition_tres
         What each partition has of each kind in ``tres_weight``, shape ``(P, T)``; ones where it is
         not normalized.

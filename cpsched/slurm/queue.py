@@ -19,11 +19,11 @@ _FEWEST = 256
 
 class SortedQueue:
     """
-    Records that wait: those first that nobody may preempt, and those in reservations.
+    Waiting records: first those that cannot be preempted, and those in reservations.
 
     Then by tier of partition, priority and number.
 
-    Between two computations of priorities the order stands; who arrives is put at his place.
+    Between two computations of priorities the order is kept; new records are inserted.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class SortedQueue:
                 self._size = size - 1
 
     def prioritise(self, now: int, fair_share: FloatArray) -> bool:
-        """Work out all priorities anew, and sort; say whether the order is another."""
+        """Recompute all priorities, and sort; return whether the order has changed."""
         order = self.order
         if not len(order):
             return False

@@ -44,7 +44,7 @@ _WHO = {
 
 
 class Who(NamedTuple):
-    """What follows from a job's labels: its QOS, association, partitions and reservation."""
+    """Derived from a job's labels: its QOS, association, partitions and reservation."""
 
     number: int
     partitions: tuple[int, ...]
@@ -167,7 +167,7 @@ class Records:
             return self.records_of(row)
         values = store.columns[row].tolist()
         who = self._find_who(store, values)
-        # The number of a shape may come to be that of another.
+        # The number of a shape may later belong to another.
         shape = store.shapes[values[c.SHAPE]].tobytes()
         size = shape, values[c.UNITS], values[c.NODES_MIN], values[c.NODES_MAX]
         amounts = self._sizes.get(size)
@@ -182,7 +182,7 @@ class Records:
         return range(first, self.size)
 
     def look_again(self, columns: IntArray, records: IntArray) -> None:
-        """Take up the shapes that jobs have now."""
+        """Read the current shapes of jobs."""
         self._shapes.forget()
         table = self.table
         table[records, r.ASKS] = columns[table[records, r.ROW], c.SHAPE]
@@ -383,11 +383,12 @@ _MOST = float(2**32 - 1)
 
 class Shapes:
     """
-    The shapes of the job store, and for jobs that may not use all their nodes everywhere others.
+    The shapes of the job store, and additional ones for jobs that may use only a part of their
+    nodes.
 
     Jobs in several partitions use the nodes of one, and jobs in a reservation those of it.
 
-    These have numbers behind those that the store may still give.
+    These have numbers above those that the store may assign.
     """
 
     def __init__(self, partitions: Partitions, reservations: Reservations) -> None:
@@ -439,7 +440,7 @@ class Shapes:
 
 
 def _grown(array: IntArray, num: int, fill: int) -> IntArray:
-    """Return an array with room for twice as much, or so many rows."""
+    """Return an array with twice the room, or a given number of rows."""
     grown = np.full((max(2 * len(array), num), *array.shape[1:]), fill, dtype=array.dtype)
     grown[: len(array)] = array
     return grown

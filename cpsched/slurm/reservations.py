@@ -19,8 +19,8 @@ class Reservations:
     """
     The reservations of a policy on a system; V of them.
 
-    Jobs that ask for a reservation run in it alone, from its beginning on, and if they end by its
-    end; all other jobs keep off its nodes. Who may ask for it is for the log to say.
+    Jobs that ask for a reservation run only in it, from its beginning on, if they end by its end;
+    all other jobs cannot use its nodes. The log determines which jobs ask for it.
 
     Attributes
     ----------

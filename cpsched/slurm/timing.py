@@ -55,7 +55,7 @@ class Timing:
         self._full = _FAR
         self._backfill = _FAR
         self._last_backfill = -_FAR
-        #: Something has changed of which no pass has been told a time.
+        #: Something has changed without a known time of the next pass.
         self._news = False
 
     def ended(self, now: int) -> None:
@@ -90,12 +90,12 @@ class Timing:
 
     def due(self, now: int, num_waiting: int) -> tuple[int, bool]:
         """
-        Return the passes that are due, and count on them being run.
+        Return the passes that are due, assuming that they are run.
 
         Returns
         -------
         depth, backfill
-            How many jobs the main pass looks at, 0 if there is none; whether there is a backfill
+            How many jobs the main pass considers, 0 if there is none; whether there is a backfill
             pass.
         """
         depth = 0
@@ -135,7 +135,7 @@ class Timing:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         for name in (
             *("after_end", "queued", "last", "last_queued", "full"),
             *("backfill", "last_backfill"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import FloatArray, IntArray
 
-#: Resources of a system that Slurm calls otherwise.
+#: Resources of a system with another name in Slurm.
 _NAMES = {"core": "cpu", "mem": "mem"}
 _KB_PER_MB = 1024
 

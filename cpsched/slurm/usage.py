@@ -123,7 +123,7 @@ class Calculations:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self.usage.restore(state["usage"])
         self.fair_share = np.array(state["fair_share"], dtype=np.float64)
         self.next_at = int(state["next_at"])

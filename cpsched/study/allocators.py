@@ -1,4 +1,4 @@
-"""Which allocator a dispatcher places jobs with, and whether a comparison is one of dispatchers."""
+"""The allocator of a dispatcher, and whether a comparison mixes allocators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _OPTION = "allocator"
-#: The option by which a dispatcher names another one that it asks.
+#: The option by which a dispatcher names the one it wraps.
 _INNER = "dispatcher"
 
 
@@ -20,7 +20,7 @@ def allocator_of(dispatcher: str) -> str | None:
     """
     Return the allocator of a dispatcher (a specification), by option or by default.
 
-    None where it takes none, having its own way to choose nodes, or is not installed here.
+    None if it takes none because it chooses nodes itself, or if it is not installed.
     """
     try:
         options = resolved("dispatchers", Spec.parse(dispatcher))
@@ -33,7 +33,7 @@ def allocator_of(dispatcher: str) -> str | None:
 
 
 def with_allocator(dispatcher: str, allocator: str) -> str:
-    """Return a dispatcher that places jobs with an allocator, unless it names one or takes none."""
+    """Return a dispatcher with an allocator, unless it sets its own or takes none."""
     spec = Spec.parse(dispatcher)
     named = dict(spec.options)
     inner = resolved("dispatchers", spec).get(_INNER)
@@ -59,7 +59,7 @@ def unequal(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
     Parameters
     ----------
     runs
-        Of each what tables call its dispatcher, the dispatcher's specification, and its allocator.
+        The dispatcher's label, its specification, and its allocator, for each run.
 
     Notes
     -----
@@ -78,4 +78,4 @@ def unequal(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
     if all(one == next(iter(of_dispatcher.values())) for one in of_dispatcher.values()):
         return None
     said = ", ".join(f"{name} ({', '.join(labels[name])})" for name in sorted(labels))
-    return f"allocators differ: {said}; set allocator=... to compare dispatchers alone"
+    return f"allocators differ: {said}; set allocator=... to compare only dispatchers"

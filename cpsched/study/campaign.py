@@ -1,4 +1,4 @@
-"""Many runs: those already done are kept, missing ones are made, failures are written down."""
+"""Carry out many runs: finished ones are kept, missing ones are made, failures are recorded."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """
-    What came of a campaign.
+    The outcome of a campaign.
 
     Attributes
     ----------
     runs
-        How many the study has.
+        Number of runs of the study.
     kept
-        How many of them were already done.
+        How many were done already.
     folders
-        Of the runs that are there, in the study's order.
+        Folders of the existing runs, in the study's order.
     failed
         In the same order.
     damaged
-        Run folders that were not whole, where they are now; their runs were made again.
+        New places of damaged run folders; their runs were repeated.
     """
 
     runs: int
@@ -50,14 +50,14 @@ class Outcome:
 
 
 class Display(Protocol):
-    """Shows how far a campaign is."""
+    """Shows the progress of a campaign."""
 
     def begin(self, work: Path, runs: int, kept: int) -> None:
-        """Say how many runs there are and are done; those under way write to ``work``."""
+        """Show the number of runs, in all and done; runs in progress write to ``work``."""
         ...
 
     def advance(self, name: str, error: str | None) -> None:
-        """Say that a run has ended, or failed."""
+        """Count a run that has ended or failed."""
         ...
 
 
@@ -75,10 +75,10 @@ def carry_out(
     finish: Callable[[Outcome], object] | None = None,
 ) -> Outcome:
     """
-    Carry out the runs of a study that are not there yet.
+    Carry out the missing runs of a study.
 
-    May be killed at any moment: what is complete then is kept, and the next call goes on from
-    there. A run that fails is written down and does not stop the others.
+    It may be killed at any time: complete runs are kept, and the next call continues from there. A
+    failed run is recorded and does not stop the others.
 
     Parameters
     ----------
@@ -89,30 +89,30 @@ def carry_out(
     scheduler
         Address of a Dask scheduler, whose workers are used instead.
     watch
-        Makes an observer of each run; called with something to ``update``, 0 and the epoch.
+        Makes an observer for each run; called with something to ``update``, 0 and the epoch.
     display
-        Told about the campaign.
+        Shows the campaign's progress.
     formats
-        Output formats of which every run gets files besides; runs without them are made again.
+        Extra output formats for every run; runs without these files are repeated.
     again
-        Whether runs that are there are made again. They are replaced when the new ones are whole.
+        Whether to repeat existing runs. They are replaced once the new ones are complete.
     checkpoint
-        Where the run keeps its state, if there is one run and this process makes it.
+        Where the run saves its state, if there is only one run and this process makes it.
     finish
-        Called with the outcome while others are still kept out of the folder.
+        Called with the outcome while the folder is still locked.
 
     Raises
     ------
     ConfigError
         If a file of the study cannot be read, or the cluster cannot be reached.
     RunError
-        If the folder holds something else, or another process is at work in it.
+        If the folder holds something else, or another process is using it.
     """
     tasks = tasks_of(study)
     store = Store(Path(folder).absolute())
     with store.locked() as token:
         found = store.finished(tasks)
-        # A run that was made under another label keeps its folder.
+        # A run made under another label keeps its folder.
         tasks = [replace(t, name=found[t.key].name) if t.key in found else t for t in tasks]
         kept = {key: path for key, path in found.items() if not again and _has(path, formats)}
         store.describe(study, tasks)
@@ -153,7 +153,7 @@ def _has(run: Path, formats: Sequence[str]) -> bool:
 def _failures(
     store: Store, missing: list[Task], ended: Iterable[Done], display: Display | None
 ) -> list[Failure]:
-    """Keep what came of the runs; return those that failed."""
+    """Record the outcome of the runs; return those that failed."""
     by_name = {task.name: task for task in missing}
     failed = []
     for done in ended:

@@ -1,4 +1,4 @@
-"""What could be otherwise: changes to a machine, to the jobs of a log, and to what happens."""
+"""Changes for what-if studies: to a machine, to the jobs of a log, and to events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Thing = TypeVar("_Thing")
 
 class Change:
     """
-    One change; registered under ``cpsched.changes``.
+    A change; registered under ``cpsched.changes``.
 
     Subclasses override one of the methods, or more.
     """
@@ -28,34 +28,34 @@ class Change:
 
     def of_system(self, system: System) -> System:
         """
-        Return the machine as it would be.
+        Return the changed machine.
 
         Raises
         ------
         ConfigError
-            If the machine has not what is to be changed.
+            If the machine lacks what is to be changed.
         """
         return system
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """
-        Return the jobs as they would be, on the machine as it would be.
+        Return the changed jobs, on the changed machine.
 
         Raises
         ------
         ConfigError
-            If the log has not what is to be changed.
+            If the log lacks what is to be changed.
         """
         return workload
 
     def of_settings(self, settings: Settings) -> Settings:
         """
-        Return the settings of runs as they would be.
+        Return the changed settings of runs.
 
         Raises
         ------
         ConfigError
-            If they say something else already.
+            If they already have another value.
         """
         return settings
 
@@ -63,7 +63,7 @@ class Change:
 def _after(
     changes: Iterable[str], thing: _Thing, made: Callable[[Change, _Thing], _Thing]
 ) -> _Thing:
-    """Return a thing after some changes, one after the other; an error names the change."""
+    """Apply changes one after the other; an error names the change."""
     for text in changes:
         change = cast("Change", build("changes", text))
         try:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cpsched.study.leading import LeadingRows
     from cpsched.study.tables import Tables
 
-#: Where logs and systems lie that were given as objects; a folder for each content.
+#: Where logs and systems given as objects are stored; a folder for each content.
 _INPUTS = "inputs"
 _DIGITS = 12
 #: What a caller adds for repetitions.
@@ -59,8 +59,8 @@ class Comparison:
     Attributes
     ----------
     folder
-        Of the runs; what ``cpsched report`` and :func:`cpsched.study.make_tables` read. Without an
-        ``out`` of the caller's it goes with this object.
+        Folder of the runs, which ``cpsched report`` and :func:`cpsched.study.make_tables` read.
+        Without ``out`` it is removed with this object.
     tables
         Figures of the runs, means over repetitions, and differences from the baseline.
     """
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def finding(self) -> str:
-        """What the comparison found, in sentences; empty where there is nothing to compare."""
+        """The finding, in sentences; empty if there is nothing to compare."""
         return "\n".join(conclusions(self.tables, _REPEAT))
 
     @cached_property
@@ -150,7 +150,7 @@ def compare(
     jobs: int = 1,
 ) -> Comparison:
     """
-    Simulate a log under several dispatchers and predictors, and compare what comes of it.
+    Simulate a log under several dispatchers and predictors, and compare the results.
 
     It is the study that ``cpsched compare LOG`` makes, with the same runs and tables.
 
@@ -162,9 +162,9 @@ def compare(
         The machine, as for :func:`~cpsched.simulation.simulate.simulate`, or several.
     dispatchers, predictors
         Specifications such as ``easy:backfill=sjf``; each dispatcher is run with each predictor.
-        Objects have none: simulate them, and give the runs to :func:`compare_runs`.
+        Objects have no specification: simulate them, and pass the runs to :func:`compare_runs`.
     allocator
-        For all dispatchers that name none.
+        For all dispatchers that do not set their own.
     baseline
         The dispatcher to compare with; by default the first.
     baseline_system
@@ -172,19 +172,20 @@ def compare(
     seeds
         Repetitions, or their seeds; seed 0 leaves the log as it is.
     jitter
-        With other seeds every submit is delayed by 0 to so many whole seconds; 5 by default.
+        With other seeds every submit is delayed by a whole number of seconds from 0 to this; 5 by
+        default.
     settings
-        Of every run; the seed in it does not count.
+        Of every run; its seed is ignored.
     out
-        Folder of the study. Runs that are there already are kept, so that a comparison that was
-        interrupted goes on. By default a temporary folder, removed with the result.
+        Folder of the study. Existing runs are kept, so an interrupted comparison continues. By
+        default a temporary folder, removed with the result.
     jobs
         Processes of this machine.
 
     Raises
     ------
     ConfigError
-        If a specification or setting makes no sense, or a file cannot be read.
+        If a specification or setting is invalid, or a file cannot be read.
     TypeError
         If a log, system, dispatcher or predictor is of another type.
     RunError
@@ -192,7 +193,7 @@ def compare(
     """
     machines = list(system) if isinstance(system, list | tuple) else [system]
     folder, passing = _folder(out)
-    # Before anything is written there: refuses what is not a study.
+    # Before anything is written there: this refuses a folder that is not a study.
     Store(folder.absolute())
     own = (
         {key: value for key, value in asdict(settings).items() if key != "seed"} if settings else {}
@@ -228,8 +229,8 @@ def compare_runs(
     Parameters
     ----------
     runs
-        The runs; by name where two have the same dispatcher and predictor, or to call their
-        dispatchers something else.
+        The runs; a mapping by name if two have the same dispatcher and predictor, or to rename
+        their dispatchers.
     baseline
         The dispatcher to compare with, by its specification or that name; by default all are
         compared with the first run.
@@ -241,7 +242,7 @@ def compare_runs(
     ConfigError
         If no run has the baseline's dispatcher.
     RunError
-        If there is no run, two cannot be told apart, or the folder holds something.
+        If there is no run, two cannot be distinguished, or the folder is not empty.
     TypeError
         If something else is among the runs.
     """
@@ -249,9 +250,7 @@ def compare_runs(
     folder, passing = _folder(out)
     for number, (name, run) in enumerate(named):
         if not isinstance(run, Run):
-            raise TypeError(
-                f"run {number} is a {type(run).__name__}, must be what simulate returns"
-            )
+            raise TypeError(f"run {number} is a {type(run).__name__}, must be a result of simulate")
         label = as_label(run.dispatcher if name is None else name)
         seed = f"s{run.settings.seed}"
         slug = plain(f"{number:03} {label} {run.predictor} {seed}")
@@ -280,7 +279,7 @@ def _comparison(
 
 
 def _folder(out: str | PathLike[str] | None) -> tuple[Path, bool]:
-    """Return the folder to work in, and whether it is one for the time being."""
+    """Return the folder to work in, and whether it is temporary."""
     if out is not None:
         return Path(out), False
     return Path(tempfile.mkdtemp(prefix="cpsched-")), True
@@ -327,7 +326,7 @@ def _machine_file(system: object, folder: Path) -> str:
 
 
 def _input(folder: Path, digest: str, name: str, ending: str) -> Path:
-    """Return the file of an object: what it is called, in a folder of its content."""
+    """Return the file of an object: its name, in a folder named after its content."""
     place = folder.absolute() / _INPUTS / digest[:_DIGITS]
     place.mkdir(parents=True, exist_ok=True)
     return place / f"{plain(name) or 'unnamed'}.{ending}"

@@ -1,4 +1,4 @@
-"""Every figure against the baseline's: differences and ratios, and how sure they are."""
+"""Every figure against the baseline's: differences and ratios, with intervals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _MEANS = {column(name, "mean", unit): key for key, (name, unit) in MEASURES.items()}
 _MEANS[AREA] = AREA
 EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
-#: Added where nobody has asked whether it depends on the weeks of the log.
+#: Added if no interval over the weeks of the log was computed.
 SEEDS_ONLY = " (seeds)"
-#: What the intervals of a row hold where there is no difference.
+#: Verdicts without a difference.
 _NO_DIFFERENCE = {"difference": 0, "ratio": 1, "week_difference": 0, "week_ratio": 1}
 UNCLEAR, UNKNOWN = "unclear", "no interval"
 #: Of a row.
@@ -45,8 +45,7 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
 
     Groups without a baseline (its runs failed, or the workload has no such predictor), and the
     baseline itself, have no rows. Pairs are the seeds that both have the figure in. Seeds that
-    changed nothing, neither here nor there, are one pair: a run repeated is not a second
-    measurement.
+    change nothing on either side count as one pair: a repeated run is not a second measurement.
     """
     by_labels = {tuple(of[0].labels.values()): of for of in repeated}
     rows: list[dict[str, Any]] = []
@@ -59,7 +58,7 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
 
 
 def base_name(row: Mapping[str, Any]) -> str:
-    """Return what a row is compared with, with its workload and system where they are others."""
+    """Return what a row is compared with, with its workload and system if they differ."""
     name = f"{row['base_dispatcher']} {row['base_predictor']}"
     for key in ("workload", "system"):
         if row[f"base_{key}"] != row[key]:
@@ -69,10 +68,9 @@ def base_name(row: Mapping[str, Any]) -> str:
 
 def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) -> bool:
     """
-    Tell whether a figure of one group of repetitions is lower than of another, for certain.
+    Whether a figure of one group of repetitions is certainly lower than that of another.
 
-    Where there is an interval, every one must say so; where there is none, as of one run each, the
-    figures themselves.
+    Every interval must say so; without intervals, as with one run each, the figures are compared.
     """
     row = _row(pairs(of, base), "all", figure)
     if row is None:
@@ -105,7 +103,7 @@ def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dic
 def _row(
     runs: Sequence[tuple[RunResult, RunResult]], group: str, name: str
 ) -> dict[str, Any] | None:
-    """Return what a comparison of a figure of a group of jobs comes to; None without a pair."""
+    """Return the comparison of a figure of a group of jobs; None without a pair."""
     both = [pair for pair in runs if all(_value(run, group, name) is not None for run in pair)]
     if not both:
         return None
@@ -119,7 +117,7 @@ def _row(
 
 
 def pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
-    """Return the runs of the seeds that both have; equal pairs once."""
+    """Return the runs of the common seeds; equal pairs once."""
     theirs = {run.seed: run for run in base}
     found: list[tuple[RunResult, RunResult]] = []
     for run in sorted(of, key=lambda run: run.seed):
@@ -160,7 +158,7 @@ def _compared(values: Sequence[float], bases: Sequence[float]) -> dict[str, Any]
 def _by_week(
     ours: Sequence[RunResult], theirs: Sequence[RunResult], group: str, name: str
 ) -> dict[str, Any]:
-    """Return the bootstrap's intervals of a mean over jobs, over all repetitions together."""
+    """Return the bootstrap intervals of a mean over jobs, over all repetitions together."""
     key = _MEANS.get(name)
     found: tuple[Estimate | None, Estimate | None] = (None, None)
     if key is not None and group not in SIZES:
@@ -186,11 +184,10 @@ def _shown(name: str, estimate: Estimate | None, *, mean: bool = True) -> dict[s
 
 def verdict(row: dict[str, Any]) -> str:
     """
-    Return what a comparison says: ``lower``, ``higher``, ``equal``, ``unclear``, ``no interval``.
+    Return the verdict of a comparison: ``lower``, ``higher``, ``equal``, ``unclear``, ``no
+    interval``.
 
-    Lower or higher only if every interval there is, of the repetitions and of the weeks, of the
-    difference and of the ratio, leaves "no difference" out on that side; ``lower (seeds)`` where
-    there is none of the weeks: repetitions alone say nothing of another part of the log.
+    Lower or higher only if every interval excludes no difference; ``(seeds)``: none over weeks.
     """
     bounds = [
         (row[f"{name}_low"] - none, row[f"{name}_high"] - none)

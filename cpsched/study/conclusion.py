@@ -1,4 +1,6 @@
-"""What a study found, in words: what was gained, what it cost in the tail, and how sure that is."""
+"""
+The finding of a study in words: what was gained, what it cost in the tail, and how certain that is.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from cpsched.study.tables import Cell, Tables
 
-#: Names in one sentence.
+#: Most names in one sentence.
 _MOST = 6
 #: What is added for repetitions, where nobody knows who reads it.
 SEVERAL_SEEDS = "several seeds"
@@ -35,8 +37,8 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     """
     Return the finding of a study, a sentence a line; nothing where there is nothing to compare.
 
-    Of several workloads and systems the first line is of all together, and the others begin with
-    their names.
+    With several workloads and systems the first line covers all, and the others begin with their
+    names.
 
     Parameters
     ----------
@@ -53,12 +55,12 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
 
 
 def headline(tables: Tables) -> str | None:
-    """Return the one sentence that answers a study's question; None with nothing to compare."""
+    """Return the sentence that answers a study's question; None with nothing to compare."""
     return next(iter(conclusions(tables)), None)
 
 
 def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
-    """Return what was found on each workload and system that has a baseline to compare with."""
+    """Return the finding on each workload and system that has a baseline."""
     if tables.results.by_group:
         whole = of_scenarios(tables)
         return [] if whole is None else [whole]
@@ -98,10 +100,12 @@ def _of_place(
     worse = [one for one in worse if all(_change(one[name]) for name in (QUALITY, LONGEST))]
     if worse:
         verb = "is" if len(worse) == 1 else "are"
-        sentences.append(f"{_names(worse, several)} {verb} worse than the baseline in both.")
+        sentences.append(
+            f"{_names(worse, several)} {verb} worse than the baseline in both figures."
+        )
     sentences += _front(tables, place)
     if told:
-        sentences.append("Runs that were told the actual runtimes are left out of this finding.")
+        sentences.append("Runs that know the actual runtimes are left out of this finding.")
     return Finding(place, tuple(sentences), _about(best))
 
 
@@ -122,7 +126,7 @@ def _answer(one: Compared, several: bool) -> str:
     if _ratio(quality) < 1:
         return (
             f"Nothing lowers the mean bounded slowdown of {base} for certain: {name} has {values},"
-            f" within what such runs vary, {_price(one)}."
+            f" which is within the variation between runs, {_price(one)}."
         )
     return (
         f"Nothing lowers the mean bounded slowdown of {base}: {name} comes closest with {values}"
@@ -131,7 +135,7 @@ def _answer(one: Compared, several: bool) -> str:
 
 
 def _price(one: Compared, joined: str = "but") -> str:
-    """Say what became of the longest wait."""
+    """Say how the longest wait changes."""
     longest = one[LONGEST]
     values = f"({shown(longest)} instead of {shown(longest, 'base_value')})"
     if not _change(longest):
@@ -144,7 +148,7 @@ def _price(one: Compared, joined: str = "but") -> str:
 
 
 def _also(one: Compared) -> Iterator[str]:
-    """Say what became of the other leading figures."""
+    """Say how the other leading figures change."""
     said = []
     for figure in ("wait_mean_s", "wait_p99.9_s", AREA):
         row = one.get(figure)
@@ -158,12 +162,12 @@ def _also(one: Compared) -> Iterator[str]:
 
 
 def _how_sure(one: Compared, repeat: str) -> str:
-    """Say which of the changes the intervals bear out."""
+    """Say which of the changes are significant by their intervals."""
     rows = {name: one[name] for name in (LONGEST, QUALITY) if name in one}
     verdicts = {str(row["verdict"]) for row in rows.values()}
     if all(verdict in (UNKNOWN, EQUAL) for verdict in verdicts):
         return (
-            "One run each, so there are no intervals and the differences may be noise: repeat with"
+            "Each was run once, so there are no intervals and the differences may be noise: repeat with"
             f" {repeat} to see."
         )
     clear = {name: row for name, row in rows.items() if _is_clear(row)}
@@ -171,17 +175,20 @@ def _how_sure(one: Compared, repeat: str) -> str:
     said = []
     if clear:
         each = [f"the {BY_COLUMN[name].title} ({_interval(row)})" for name, row in clear.items()]
-        said.append(f"Beyond chance by every 95 % interval: {_listed(each)}")
+        said.append(f"Significant by every 95 % interval: {_listed(each)}")
     if unclear:
-        start = "not" if clear else "Not beyond chance by their 95 % intervals"
+        start = "not" if clear else "Not significant by their 95 % intervals"
         said.append(f"{start}: {_listed(unclear)}")
     seeds = any(verdict.endswith(SEEDS_ONLY) for verdict in verdicts)
-    few = ". The log is too short for intervals over its weeks: another part may say otherwise"
+    few = (
+        ". The log is too short for intervals over its weeks, so another part of it may give other"
+        " results"
+    )
     return f"{'; '.join(said)}{few if seeds else ''}."
 
 
 def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> Iterator[str]:
-    """Say which run gains most without a longer longest wait, where the best one has it longer."""
+    """Say which run gains most without a longer longest wait, if that of the best one is longer."""
     if not _is_gain(best[QUALITY]) or _ratio(best[LONGEST]) <= 1 or not _change(best[LONGEST]):
         return
     free = [
@@ -191,7 +198,7 @@ def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> I
     ]
     if not free:
         if len(runs) > 1:
-            yield "No run here lowers it without making the longest wait longer."
+            yield "No run lowers it without a longer longest wait."
         return
     one = min(free, key=lambda one: _ratio(one[QUALITY]))
     yield (
@@ -201,7 +208,7 @@ def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> I
 
 
 def _front(tables: Tables, place: str) -> Iterator[str]:
-    """Say who is on the Pareto front, of those who do not know the runtimes if there are such."""
+    """Say which runs are on the Pareto front, preferring those that do not know the runtimes."""
     rows = [
         row
         for row in tables.summary.rows()
@@ -219,7 +226,7 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
 
 
 def _overview(tables: Tables, found: Sequence[Finding]) -> str:
-    """Say in one sentence what several workloads and systems come to together."""
+    """Summarise several workloads and systems in one sentence."""
     best: dict[str, list[str]] = {}
     runs, several = compared(tables), len({one.about[1] for one in found}) > 1
     for finding in found:
@@ -242,14 +249,14 @@ def _is_clear(row: Row) -> bool:
 
 
 def _is_gain(row: Row) -> bool:
-    """Tell whether a figure is lower: by every interval, or noticeably where there is none."""
+    """Whether a figure is lower by every interval, or noticeably if there is none."""
     if row["verdict"] == UNKNOWN:
         return _ratio(row) < 1 - NOTICEABLE
     return str(row["verdict"]).startswith(LOWER)
 
 
 def _ratio(row: Row) -> float:
-    """Return how many times the baseline's figure one is; of means, where no ratio is defined."""
+    """Return the ratio to the baseline's figure; that of the means if no ratio is defined."""
     if row["ratio"] is not None:
         return value_of(row, "ratio")
     value, base = value_of(row, "value"), value_of(row, "base_value")
@@ -257,12 +264,12 @@ def _ratio(row: Row) -> float:
 
 
 def _change(row: Row) -> bool:
-    """Tell whether a figure differs noticeably."""
+    """Whether a figure differs noticeably."""
     return abs(_ratio(row) - 1) >= NOTICEABLE
 
 
 def _share(row: Row) -> str:
-    """Return by how many percent a figure differs."""
+    """Return the difference of a figure in percent."""
     return f"{100 * abs(_ratio(row) - 1):,.0f}"
 
 
@@ -277,7 +284,7 @@ def _interval(row: Row) -> str:
 
 
 def _run_name(row: Mapping[str, Cell], several: bool) -> str:
-    """Return a dispatcher, with its predictor where there are several."""
+    """Return a dispatcher, with its predictor if there are several."""
     if not several:
         return str(row["dispatcher"])
     return f"{row['dispatcher']} with {estimate(str(row['predictor']))}"

@@ -1,4 +1,4 @@
-"""Does a run folder say the same thing everywhere? Its files are written again and compared."""
+"""Whether the files of a run folder are consistent: they are derived again and compared."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from cpsched.study.reader import SavedRun
 
-_CHANGED = "it is not as it was written (its SHA-256 is not the one in run.json)"
+_CHANGED = "it was changed after it was written (its SHA-256 differs from the one in run.json)"
 
 
 def contradictions(run: SavedRun) -> list[str]:
     """
-    Return what the files of a run contradict each other in, a sentence each.
+    Return the contradictions between the files of a run, a sentence each.
 
-    The schedule is taken from ``jobs.parquet`` and ``allocations.parquet``; everything derived
-    from it and from the workload is worked out anew. Nothing is said about ``timing.json``.
+    The schedule is taken from ``jobs.parquet`` and ``allocations.parquet``; everything derived from
+    it and from the workload is computed again. ``timing.json`` is not checked.
     """
     found = [*_digests(run)]
     schedule = run.schedule
@@ -38,21 +38,21 @@ def contradictions(run: SavedRun) -> list[str]:
         found.extend(_differences(run.folder / name, columns))
     summary = summarize(schedule)
     found.extend(
-        f"metrics.json: {key} is not what follows from the schedule"
-        # A run of before lacks what was not measured then; what is taken out later, its hash tells.
+        f"metrics.json: {key} does not follow from the schedule"
+        # An older run lacks what was not measured then; later removals show in the hash.
         for key in run.summary
         if summary.get(key) != run.summary[key]
     )
     if run.about.get("counts") != summary["counts"]:
-        found.append("run.json: counts are not what follows from the schedule")
-    # Of a file of which more is known, its hash says nothing new.
+        found.append("run.json: counts do not follow from the schedule")
+    # The hash of a file adds nothing if a more precise error is known.
     named = {sentence.partition(":")[0] for sentence in found}
     found.extend(f"{name}: {_CHANGED}" for name in _changed(run) if name not in named)
     return sorted(found)
 
 
 def _changed(run: SavedRun) -> list[str]:
-    """Return the names of the files that are not as they were written."""
+    """Return the names of the files that were changed after they were written."""
     here = digests_of(run.folder)
     written = files_of_run(run.folder) or {}
     return [name for name, digest in written.items() if here.get(name) != digest]
@@ -62,7 +62,7 @@ def _digests(run: SavedRun) -> Iterator[str]:
     for name, thing in (("workload", run.schedule.workload), ("system", run.schedule.system)):
         said = run.about.get(name)
         if not isinstance(said, Mapping) or said.get("digest") != thing.digest():
-            yield f"run.json: the {name} is not the one that was simulated (its digest differs)"
+            yield f"run.json: the {name} is not the simulated one (its digest differs)"
 
 
 def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
@@ -77,4 +77,4 @@ def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
         elif name not in columns:
             yield f"{path.name}: column {name} does not belong there"
         elif not table.column(name).combine_chunks().equals(columns[name]):
-            yield f"{path.name}: column {name} is not what follows from the schedule"
+            yield f"{path.name}: column {name} does not follow from the schedule"

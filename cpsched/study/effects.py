@@ -1,4 +1,4 @@
-"""Whether a log has jobs of the kind that a dispatcher is for."""
+"""Whether a log has jobs of the kind that a dispatcher needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def without_effect(dispatcher: str, workload: Workload) -> str | None:
     """
-    Return a line that says that a dispatcher has nothing to do that others have not; else None.
+    Return a line if the log has no jobs for which this dispatcher is special; else None.
 
     Parameters
     ----------
@@ -32,6 +32,6 @@ def without_effect(dispatcher: str, workload: Workload) -> str | None:
         return None
     what = "may be restarted" if setting == "restarts" else "may change its size"
     return (
-        f"no job of {workload.title} {what}, and {dispatcher} is for such jobs: see --{setting},"
-        " which makes a share of them so"
+        f"no job of {workload.title} {what}, but {dispatcher} is for such jobs: --{setting} makes"
+        " a share of the jobs so"
     )

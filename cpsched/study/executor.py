@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Seconds to look for a Dask scheduler and its first worker.
 _PATIENCE = 10
-#: Seconds a process waits for something to do; of more than 24 days poll(2) knows nothing.
+#: Seconds a process waits for work; poll(2) takes at most 24 days.
 _LONGEST_RUN = 7 * 86400
 #: What joblib and Dask raise when a worker was killed under a run.
 _KILLED = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
@@ -41,7 +41,7 @@ def results(
     checkpoint: Checkpoint | None = None,
 ) -> Iterator[Done]:
     """
-    Carry runs out, and yield what came of each, in the order they end.
+    Carry out runs, and yield the outcome of each, in the order in which they end.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def results(
     scheduler
         Address of a Dask scheduler, ``tcp://host:8786``, whose workers are used instead.
     checkpoint
-        Where this process keeps the state of the one run there is.
+        Where this process saves the state of its only run.
 
     Raises
     ------
     ConfigError
-        If Dask is not installed, or nobody answers at the address.
+        If Dask is not installed, or no scheduler answers at the address.
     """
     if scheduler is not None:
         yield from _survived(tasks, place, lambda some: _cluster(some, place, watch, scheduler))
@@ -71,26 +71,28 @@ def _survived(
     tasks: Sequence[Task], place: Place, parallel: Callable[[Sequence[Task]], Iterator[Done]]
 ) -> Iterator[Done]:
     """
-    Yield what came of each run, though processes may be killed.
+    Yield the outcome of each run, even if processes are killed.
 
-    The runs that were under way at a kill are tried again one at a time; the one whose process is
-    killed again has failed, the rest go on.
+    The runs in progress at a kill are tried again one at a time; the one whose process is killed
+    again has failed, and the rest continue.
     """
     left = {task.name: task for task in tasks}
     while left:
         suspects = yield from _some(left, place, parallel)
         for name in suspects:
-            # Alone, so that there is no doubt who is to blame.
+            # Alone, so that it is clear which run is at fault.
             alone = {name: left.pop(name)}
             yield from _some(alone, place, parallel)
             if alone:
-                yield Done(name=name, error="its process was killed, perhaps out of memory")
+                yield Done(
+                    name=name, error="its process was killed, perhaps because it ran out of memory"
+                )
 
 
 def _some(
     left: dict[str, Task], place: Place, parallel: Callable[[Sequence[Task]], Iterator[Done]]
 ) -> Generator[Done, None, list[str]]:
-    """Yield what ends, taking it out of ``left``; return what was under way at a kill."""
+    """Yield finished runs, removing them from ``left``; return those in progress at a kill."""
     try:
         for done in parallel(list(left.values())):
             del left[done.name]
@@ -109,12 +111,12 @@ def _some(
 def _processes(
     tasks: Sequence[Task], place: Place, watch: Watch | None, jobs: int
 ) -> Iterator[Done]:
-    """Yield what ends in processes of this machine, through joblib."""
+    """Yield runs finished by processes of this machine, through joblib."""
     import joblib  # type: ignore[import-untyped]
 
     # Joblib warns of processes that give up waiting for the last long run to end.
     with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
-        # Runs differ too much for batches: a dozen long ones might end up in one.
+        # Runs differ too much for batches: one batch might get a dozen long ones.
         parallel = joblib.Parallel(
             n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator_unordered"
         )
@@ -125,10 +127,10 @@ def _cluster(
     tasks: Sequence[Task], place: Place, watch: Watch | None, scheduler: str
 ) -> Iterator[Done]:
     """
-    Yield what ends on the workers of a Dask cluster, through joblib's backend for it.
+    Yield runs finished by the workers of a Dask cluster, through joblib's Dask backend.
 
-    Workers that share the campaign's folder write there; others send their runs back. Logs are
-    read from their path where every worker finds them, and sent to each worker once otherwise.
+    Workers that share the campaign's folder write there; others send their runs back. Logs are read
+    from their path if every worker finds them, and else sent to each worker once.
     """
     import joblib
 

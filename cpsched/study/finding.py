@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from cpsched.study.tables import Cell
 
 Row = dict[str, "Cell"]
-#: What a gain is measured by. Area-weighted response hardly differs between dispatchers that keep
-#: the machine busy; slowdown is what most users notice.
+#: The measure of a gain. Area-weighted response hardly differs between dispatchers that keep the
+#: machine busy; slowdown is what most users notice.
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
-#: A smaller change is none worth a word.
+#: Smaller changes are not mentioned.
 NOTICEABLE = 0.01
 #: What a run's rows are told from those of other runs by.
 WHICH = ("workload", "system", "dispatcher", "predictor")
@@ -33,7 +33,7 @@ class Finding:
     place
         ``workload on system``.
     sentences
-        The first alone answers what was gained, and at what price.
+        The first says what was gained and at what price.
     about
         Dispatcher and predictor of the run that the first sentence is about.
     """
@@ -49,7 +49,7 @@ def key_of(row: Row) -> tuple[Cell, ...]:
 
 
 def shown(row: Row, name: str = "value") -> str:
-    """Return a figure of a run or its baseline as people read it."""
+    """Return a figure of a run or its baseline in readable form."""
     return shown_figure(BY_COLUMN[str(row["figure"])].name, value_of(row, name))
 
 

@@ -1,4 +1,4 @@
-"""Folders that appear complete or not at all, and what may be replaced in them."""
+"""Folders that appear complete or not at all, and rules for replacing them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 #: The file that makes a folder a run; it names the run's other files and their SHA-256.
 MARK = "run.json"
-#: What a run cost; the only file that differs between equal runs.
+#: The run's cost; the only file that differs between equal runs.
 TIMING = "timing.json"
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
     """
-    Say early whether a run can be written to a folder.
+    Check early whether a run can be written to a folder.
 
     Raises
     ------
     RunError
-        If it exists and ``overwrite`` is off, or if it exists and is not a run: what is not ours is
+        If it exists and ``overwrite`` is off, or if it exists and is not a run: other folders are
         never replaced.
     """
     folder = folder.resolve()
     if not folder.exists():
         parent = next(path for path in folder.parents if path.exists())
         if not parent.is_dir() or not os.access(parent, os.W_OK):
-            raise RunError(f"{folder} cannot be made: {parent} is not a folder we may write to")
+            raise RunError(f"{folder} cannot be made: {parent} is not a writable folder")
         return
     if not folder.is_dir():
         raise RunError(f"{folder} is a file; name a folder that does not exist")
@@ -54,7 +54,7 @@ def appearing(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """
     Give a folder to fill, which takes its real name when the block ends without an error.
 
-    Until then it lies beside that, under a name that nobody else uses.
+    Until then it is beside its final place, under a unique name.
     """
     folder = folder.resolve()
     check_target(folder, overwrite=overwrite)
@@ -70,14 +70,14 @@ def appearing(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 def put_in_place(made: Path, folder: Path, *, overwrite: bool) -> None:
     """
-    Give a finished run its name, in one step.
+    Rename a finished run to its final name, in one step.
 
-    A run that is replaced loses its own files; others in its folder stay there.
+    A replaced run loses its own files; other files in its folder are kept.
 
     Raises
     ------
     RunError
-        If somebody else has made the folder meanwhile.
+        If another process has made the folder meanwhile.
     """
     old = made.with_name(f"{made.name}.old")
     replaced = overwrite and folder.is_dir() and files_of_run(folder) is not None
@@ -98,7 +98,7 @@ def put_in_place(made: Path, folder: Path, *, overwrite: bool) -> None:
 
 
 def read_mark(folder: Path) -> dict[str, Any]:
-    """Return what a run folder says of itself, nothing if that cannot be read."""
+    """Return the description in a run folder, empty if it cannot be read."""
     try:
         about = json.loads((folder / MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -107,7 +107,7 @@ def read_mark(folder: Path) -> dict[str, Any]:
 
 
 def files_of_run(folder: Path) -> dict[str, str] | None:
-    """Return the SHA-256 of a run's files by name, as its mark says; None if that says nothing."""
+    """Return the SHA-256 of a run's files by name, as its mark says; None if it has none."""
     files = read_mark(folder).get("files")
     if not isinstance(files, dict):
         return None
@@ -115,7 +115,7 @@ def files_of_run(folder: Path) -> dict[str, str] | None:
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 (hex) of each file of a run, by name; but of the mark and of timing."""
+    """Return the SHA-256 (hex) of each file of a run by name, except the mark and the timing."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file()]
     return {path.name: file_digest(path) for path in files if path.name not in (MARK, TIMING)}
 

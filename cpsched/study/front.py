@@ -20,12 +20,12 @@ HEADLINE = (AREA, "wait_p99.9_s", "bounded_slowdown_mean")
 
 def fronts(repeated: Sequence[Sequence[RunResult]]) -> list[bool | None]:
     """
-    Tell which groups of repetitions are on the front of their workload and system.
+    Return which groups of repetitions are on the front of their workload and system.
 
     A group is off the front if another has means at least as low in all three figures, and
     one of them lower by every interval there is (:func:`~cpsched.study.comparisons.is_lower`). So a
-    difference within the noise pushes nothing off. Where there is one run each, figures without
-    an interval are taken as they are. Runs that know the runtimes have a front of their own.
+    difference within the noise removes nothing from the front. With one run each, figures without
+    an interval are compared as they are. Runs that know the runtimes have a front of their own.
     """
     return on_front(
         [_headline(of) for of in repeated],

@@ -1,8 +1,8 @@
 """
-For whom a run is better or worse than the baseline: by queue, account, user, length, size, GPUs.
+Which groups of jobs gain or lose against the baseline: by queue, account, user, length, size, GPUs.
 
-Jobs are compared one by one, those that ran in both; intervals come from the bootstrap of
-:mod:`cpsched.study.weeks`, over the weeks of the log, or where it has few over its days.
+Jobs that ran in both runs are compared one by one. Intervals come from the bootstrap of
+:mod:`cpsched.study.weeks`, over the weeks of the log, or over its days if it has few weeks.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ COLUMNS = (
     *("base_held_by_time_s", "base_held_by_jobs_s"),
     *("shorter", "longer", "hours", "verdict"),
 )
-#: A wait that changes by less, in seconds, is neither shorter nor longer.
+#: A change of the wait by fewer seconds counts as neither shorter nor longer.
 NOTICED = 60
 _DAY = 86400
-#: Of accounts, users, queues and QOS those with most jobs.
+#: The most accounts, users, queues and QOS shown: those with most jobs.
 _MOST = 50
 
 
@@ -65,10 +65,10 @@ def gains(
     """
     Return a row for each group of jobs of each run that is not the baseline.
 
-    ``hours`` are those that all jobs of the group wait longer together (negative: shorter), the
-    mean over repetitions; ``shorter`` and ``longer`` the shares of jobs that wait at least a minute
-    less or more. ``base_held_by_time_s`` and ``base_held_by_jobs_s`` are parts of the baseline's
-    mean wait (:class:`~cpsched.metrics.held.Held`).
+    ``hours`` is the total extra wait of the group's jobs (negative: less), the mean over
+    repetitions; ``shorter`` and ``longer`` are the shares of jobs that wait at least a minute less
+    or more. ``base_held_by_time_s`` and ``base_held_by_jobs_s`` are parts of the baseline's mean
+    wait (:class:`~cpsched.metrics.held.Held`).
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """Jobs that ran in both of two runs: what they waited here and there, and their block."""
+    """Jobs that ran in both runs: their waits in each, and their block."""
 
     ours: _Jobs
     theirs: _Jobs
@@ -185,7 +185,7 @@ def _is(pair: _Pair, kind: str, name: str) -> BoolArray:
 def _row(
     joined: Sequence[_Pair], kind: str, name: str, masks: Sequence[BoolArray]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a group of jobs comes to; nothing where there is none of them."""
+    """Yield the changes of a group of jobs; nothing if it is empty."""
     number = sum(int(mask.sum()) for mask in masks)
     if not number:
         return

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from cpsched.study.tables import Cell, Tables
 
 Row = dict[str, "Cell"]
-#: What makes a run's row in a table of figures.
+#: The key of a run's row in a table of figures.
 _KEYS = ("workload", "system", "dispatcher", "predictor")
-#: Figures of which more is better.
+#: Figures for which more is better.
 _HIGHER = ("core_use",)
-#: Among fewer runs, the one that is not the best needs no mark.
+#: With fewer runs, the worst is not marked.
 _FEWEST_FOR_WORST = 3
 BEST, WORST = "*", "!"
 
@@ -79,7 +79,7 @@ class LeadingRows:
     place
         ``workload on system``.
     against
-        What the ratios are to, in words; empty where there is nothing to compare.
+        What the ratios refer to, in words; empty if there is nothing to compare.
     """
 
     place: str
@@ -148,7 +148,7 @@ def _number(value: Cell) -> float | None:
 
 
 def _against(compared: Sequence[Mapping[str, Row]]) -> str:
-    """Return what the ratios are to, in words."""
+    """Return in words what the ratios refer to."""
     rows = [next(iter(one.values())) for one in compared]
     if not rows:
         return ""
@@ -187,7 +187,7 @@ def _marked(rows: Sequence[Leading]) -> tuple[Leading, ...]:
 
 
 def _marks(figures: Sequence[Measured]) -> dict[str, str]:
-    """Return the marks of a column by what is shown: what looks the same is marked the same."""
+    """Return the marks of a column; values that are shown alike are marked alike."""
     known = sorted(one.value for one in figures if one.value is not None)
     if not known:
         return {}

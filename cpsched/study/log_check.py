@@ -1,4 +1,6 @@
-"""What a policy and a machine lack of a log's jobs, and whether its jobs can be preempted."""
+"""
+What a policy and a machine do not know about a log's jobs, and whether its jobs can be preempted.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
 
 #: Names of each kind that are listed.
 _MOST = 3
-#: Modes of preemption under which a job goes on or begins anew later.
+#: Preemption modes after which a job continues or restarts later.
 _AGAIN = ("REQUEUE", "SUSPEND")
 
 
 def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
-    """Return what a person should know before a log is simulated under a policy, in sentences."""
+    """Return remarks to read before a log is simulated under a policy, in sentences."""
     return [*_unknown(policy, system, workload), *_preemption(policy, system, workload)]
 
 
@@ -40,7 +42,8 @@ def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str
     if told := [text for text in found if text]:
         yield (
             f"Not in the policy or system file: {'; '.join(told)}."
-            " Such jobs have no shares and no limits of their own. Is this the log of another site?"
+            " These jobs have no shares and no limits of their own. Is this the log of another"
+            " site?"
         )
 
 
@@ -63,7 +66,7 @@ def _of_names(what: str, known: Collection[str], column: Labels) -> str:
 
 
 def _told(what: str, column: Labels, lacks: BoolArray) -> str:
-    """Return how many jobs have a value that is not known, and which values those are."""
+    """Return how many jobs have an unknown value, and which values."""
     number = int(lacks.sum())
     if not number:
         return ""
@@ -76,7 +79,7 @@ def _told(what: str, column: Labels, lacks: BoolArray) -> str:
 
 
 def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
-    """Say which jobs the policy may take off their nodes."""
+    """Say which jobs the policy may preempt."""
     modes = {*policy["PreemptMode"], *(one.preempt_mode for one in policy.qos.values())}
     modes |= {queue.preempt.name for queue in system.queues.values()}
     if policy["PreemptType"] == "preempt/none" or modes.isdisjoint(_AGAIN):
@@ -84,14 +87,14 @@ def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[
     may, total = int(workload.restartable.sum()), len(workload)
     if not may:
         yield (
-            "Nobody is preempted by REQUEUE or SUSPEND: the log does not say which jobs may be"
-            " restarted. --restarts share=1 lets all of them be."
+            "No job is preempted by REQUEUE or SUSPEND, because the log does not say which jobs"
+            " may be restarted. --restarts share=1 allows it for all."
         )
     elif policy["JobRequeue"]:
         rest = f"; {total - may:,} may not, and keep their nodes" if may < total else ""
         yield (
             f"Preemption: {may:,} of {counted(total, 'job')} may be requeued or suspended"
-            f" (batch jobs without --no-requeue, as JobRequeue=1 has it{rest})."
+            f" (batch jobs without --no-requeue, as JobRequeue=1 sets{rest})."
         )
     else:
-        yield "Preemption: jobs that would be requeued are cancelled, as JobRequeue=0 has it."
+        yield "Preemption: jobs that would be requeued are cancelled, as JobRequeue=0 sets."

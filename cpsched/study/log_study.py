@@ -1,4 +1,4 @@
-"""A study of one job log, described by values that have the names of a study's file."""
+"""A study of one job log, described by values named as in a study file."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], where: str) -> Study
     Parameters
     ----------
     given
-        Values by the name that a study's file has for them; those that are None are not given.
-        ``systems``, ``dispatchers``, ``allocator``, ``predictors``, ``baseline`` (a dispatcher),
-        ``baseline_system``, ``seeds``, ``jitter``, ``measure_from``, ``format``,
-        ``skip_bad_lines``, and those of the table ``run``.
+        Values by their names in a study file; None means not given. ``systems``, ``dispatchers``,
+        ``allocator``, ``predictors``, ``baseline`` (a dispatcher), ``baseline_system``, ``seeds``,
+        ``jitter``, ``measure_from``, ``format``, ``skip_bad_lines``, and those of the table
+        ``run``.
     where
-        What messages call the place these values come from.
+        The source of these values, for messages.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], where: str) -> Study
         raise ConfigError(f"cannot be read: {error.strerror or error}", where=log) from error
     path = Path(log).absolute()
     base = given.get("baseline")
-    # A dispatcher is called what its specification is, in the form that a label has.
+    # A dispatcher's label is its specification in the form of a label.
     baseline = {} if base is None else {"dispatcher": as_label(str(Spec.parse(base)))}
     if given.get("baseline_system") is not None:
         baseline["system"] = system_label(given["baseline_system"])

@@ -15,9 +15,9 @@ def plain(text: str) -> str:
 
 def slug(text: str) -> str:
     """
-    Return text as a file's name, or an identifier, that no other text has.
+    Return text as a file name, or an identifier, that is unique to it.
 
-    Six digits of a hash are added where other characters than spaces went.
+    Six digits of a hash are added if characters other than spaces were removed.
     """
     name = plain(text)
     if name == text.lower().replace(" ", "-"):

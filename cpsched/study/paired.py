@@ -65,7 +65,7 @@ def _with_interval(values: FloatArray) -> Estimate:
     number, mean = len(values), float(values.mean())
     if number == 1:
         return Estimate(mean, None, None, number)
-    # What scipy.stats.t.ppf calls; importing that takes longer than all else here.
+    # This is what scipy.stats.t.ppf calls; importing that takes longer than everything else here.
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     quantile = float(stdtrit(number - 1, (1 + LEVEL) / 2))

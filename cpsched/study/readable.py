@@ -58,7 +58,7 @@ class Titled:
 
 
 def readable(tables: Tables) -> dict[str, list[Titled]]:
-    """Return the tables for people, by the name of the table they are made of."""
+    """Return the tables for readers, by the name of the table they are made from."""
     return {name: _headed(tables, some) for name, some in _readable(tables).items()}
 
 
@@ -154,7 +154,7 @@ def _gains(rows: Rows) -> list[Titled]:
 
 
 def _most_changed(rows: Sequence[Row]) -> list[Row]:
-    """Return the groups whose waits are shorter by most, and longer by most, in all."""
+    """Return the groups with the largest decrease and increase of total wait."""
     if len(rows) <= 2 * _MOST + 2:
         return list(rows)
     ranked = sorted(rows, key=lambda row: float(row["hours"] or 0))
@@ -173,19 +173,20 @@ def _of_groups(rows: Sequence[Row]) -> Table:
         else f"{_signed(row['difference_low'])} to {_signed(row['difference_high'])}"
         for row in chosen
     )
-    few = "; of many groups those whose waits change most" if len(chosen) < len(rows) else ""
+    few = "; of many groups, those whose waits change most" if len(chosen) < len(rows) else ""
     sure: tuple[Column, ...] = ()
-    how = "no intervals, which take eight days"
+    how = "no intervals, which need eight days"
     if any(row["difference_low"] is not None for row in chosen):
         how = (
-            "95 % intervals from a bootstrap over weeks of the log, or its days where weeks are few"
+            "95 % intervals from a bootstrap over weeks of the log, or over days if there are few"
+            " weeks"
         )
         sure = (
             Column("interval", "", intervals, sorted_by=_values(chosen, "difference"), joined=True),
             replace(_text(chosen, "verdict"), joined=True),
         )
     return Table(
-        f"Jobs that ran in both; {how}; shorter and longer: by a minute or more{few}",
+        f"Jobs that ran in both runs; {how}; shorter and longer mean by a minute or more{few}",
         (
             _text(chosen, "kind"),
             _text(chosen, "group"),
@@ -298,7 +299,7 @@ def _tail(rows: Sequence[Row]) -> list[Column]:
 
 
 def _users(place: str, rows: Sequence[Row]) -> list[Titled]:
-    """Return how the mean waits of users are spread; nothing where no user is known."""
+    """Return the spread of the mean waits of users; nothing if no user is known."""
     if all(row["user_wait_mean_s"] is None for row in rows):
         return []
     names = {"mean": "mean", "median": "median", "p95": "p95", "max": "worst"}
@@ -327,7 +328,7 @@ def _system(rows: Sequence[Row]) -> tuple[Column, ...]:
 
 
 def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
-    """Return how jobs lie on the nodes, mean and deviation over jobs; nothing on pools."""
+    """Return the placement of jobs on nodes, mean and deviation over jobs; nothing on pools."""
     columns = [
         _number(rows, column(name, one), f"{name.replace('_', ' ')}{said}", "", 1, 2)
         for name in PLACES
@@ -340,7 +341,7 @@ def _placement(place: str, rows: Sequence[Row]) -> list[Titled]:
         for of, said in (("jobs", ""), ("node_time", ", node time"))
         if any(row.get(column(name, of)) is not None for row in rows)
     ]
-    return [_titled(place, "where jobs lie", rows, *_size(rows), *columns)] if columns else []
+    return [_titled(place, "placement of jobs", rows, *_size(rows), *columns)] if columns else []
 
 
 def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
@@ -354,8 +355,8 @@ def _differences(rows: Sequence[Row], name: str, unit: str) -> Table | None:
     longest = _of_figure(rows, chosen, "wait_max_s")
     said, against = _against(chosen)
     return _table(
-        f"{said}Intervals are 95 %, of the repetitions and of a bootstrap over weeks of the log; a"
-        " difference is significant only if every interval excludes zero",
+        f"{said}Intervals are 95 %, from the repetitions and from a bootstrap over weeks of the"
+        " log; a difference is significant only if every interval excludes zero",
         chosen,
         *against,
         _text(chosen, "class"),

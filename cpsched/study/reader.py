@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 _T = TypeVar("_T")
-#: What helps against every damage.
+#: The remedy for any damage.
 _REMEDY = "simulate again with --overwrite"
 
 
@@ -123,7 +123,7 @@ def load_run(folder: str | Path) -> SavedRun:
 
 
 def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return what ``run.json`` says of a run, as :class:`~cpsched.simulation.run.Run` has it."""
+    """Return what ``run.json`` says about a run, as :class:`~cpsched.simulation.run.Run` has it."""
     try:
         return {
             "dispatcher": str(about["dispatcher"]),
@@ -139,7 +139,7 @@ def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _outages(folder: Path) -> Outages:
-    """Return when nodes were down; a run in which none was has no such file."""
+    """Return when nodes were down; a run without outages has no such file."""
     if not (folder / OUTAGES).exists():
         return Outages.none()
     table = _read(folder / OUTAGES, read_file)
@@ -150,7 +150,7 @@ def _outages(folder: Path) -> Outages:
 
 
 def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
-    """Read one file; whatever is wrong with it becomes a one-line error."""
+    """Read one file; any problem becomes a one-line error."""
     if not path.is_file():
         raise RunError(f"{path} is missing: the run is incomplete; {_REMEDY}")
     try:
@@ -171,11 +171,11 @@ def _reason(path: Path, error: Exception) -> str:
     if isinstance(error, CpschedError | OSError | pa.ArrowException) or path.suffix != ".json":
         return str(error).partition("\n")[0] or type(error).__name__
     # Python's own words for a value of a wrong type do not help a reader.
-    return f"a value in it is not of the kind it should be ({error})"
+    return f"a value in it has the wrong type ({error})"
 
 
 def _overrun(about: Mapping[str, Any], path: Path) -> str:
-    """Return what the run did at the requested time."""
+    """Return what the run did with jobs at their requested time."""
     settings = about.get("settings")
     overrun = settings.get("overrun") if isinstance(settings, dict) else None
     if overrun not in ("kill", "extend"):
@@ -223,7 +223,7 @@ def _segments(table: pa.Table, system: System) -> Segments:
 
 
 def _leaving(table: pa.Table) -> IntArray:
-    """Return why jobs left their nodes; where all did so at their end the column is not there."""
+    """Return why jobs left their nodes; the column is missing if all left at their end."""
     if "leaving" not in table.column_names:
         return np.zeros(table.num_rows, dtype=np.int64)
     names = table.column("leaving").to_pylist()

@@ -1,4 +1,4 @@
-"""What the tables need of each run folder: its figures, and its jobs added up by week."""
+"""What the tables need from each run folder: its figures, and its jobs added up by week."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class RunResult:
     dispatcher_spec
         Specification of the dispatcher.
     allocator
-        What the dispatcher places jobs with; None where it has its own way, or nothing says so.
+        The dispatcher's allocator; None if it places jobs itself, or it is not recorded.
     knows_runtimes
-        Whether the predictor is told the actual runtimes, or has seen them.
+        Whether the predictor knows the actual runtimes, or has seen them.
     not_a_forecast
-        What the predictor has seen of the jobs it predicts, None for nothing.
+        What the predictor has seen of the jobs that it predicts; None for nothing.
     counts
-        What became of every row of the log.
+        The fate of every row of the log.
     figures
         By column, over all jobs: ``wait_mean_s``, ``utilization_core``, ...
     by_class
@@ -146,11 +146,11 @@ class Results:
     Attributes
     ----------
     missing
-        Folders of runs that belong to it and are not there.
+        Folders of missing runs.
     by_group
-        Whether it asks for whom runs are better or worse.
+        Whether it asks which groups gain or lose.
     measure_from
-        Which jobs are asked about: those submitted from then on.
+        Only jobs submitted from then on are compared.
     """
 
     title: str
@@ -166,8 +166,8 @@ def collect(folder: str | Path) -> Results:
     """
     Read the runs of a study's folder, of a folder of runs, or one run.
 
-    Without the file that describes the study, all runs there are taken, in the order of their
-    names, and the first dispatcher is the baseline.
+    Without the file that describes the study, all runs there are read, in the order of their names,
+    and the first dispatcher is the baseline.
 
     Raises
     ------
@@ -216,13 +216,13 @@ def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
 
 def _twins(one: str, other: str, names: Iterable[str]) -> str:
     return (
-        f"{one} and {other} are both {' / '.join(names)}, and not repetitions of each other; move"
-        " one away"
+        f"{one} and {other} are both {' / '.join(names)}, but they are not repetitions of each"
+        " other; move one away"
     )
 
 
 def _description(folder: Path) -> dict[str, Any]:
-    """Return what a study says of itself, nothing if it says nothing."""
+    """Return a study's description, empty if it has none."""
     path = folder / DESCRIPTION
     if not path.is_file():
         return {}
@@ -235,12 +235,12 @@ def _description(folder: Path) -> dict[str, Any]:
             int(place["seed"])
         Baseline(**about["baseline"])
     except (LookupError, TypeError, ValueError) as error:
-        raise RunError(f"{path} is damaged ({error}); carry the study out again") from error
+        raise RunError(f"{path} is damaged ({error}); run the study again") from error
     return about
 
 
 def _undescribed(runs: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the places of runs, as they say themselves."""
+    """Return the places of runs according to their own files."""
     places: list[dict[str, Any]] = []
     first: dict[tuple[Any, ...], tuple[str, Any]] = {}
     for run in runs:
@@ -254,7 +254,9 @@ def _undescribed(runs: Iterable[Path]) -> list[dict[str, Any]]:
 
 
 def _said(mark: Path) -> tuple[dict[str, Any], Any]:
-    """Return the place of a run as it says itself, and what repetitions of it have in common."""
+    """
+    Return the place of a run according to its own files, and what its repetitions have in common.
+    """
     about = _json(mark)
     try:
         said = dict(about.get("arguments") or {})
@@ -293,7 +295,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         return RunResult(
             path=run,
             dispatcher_spec=spec,
-            # Runs of before do not say it; then it is the default of now.
+            # Older runs do not say it; then it is today's default.
             allocator=about["allocator"] if "allocator" in about else allocator_of(spec),
             knows_runtimes=knows_runtimes(about),
             not_a_forecast=about.get("not_a_forecast"),
@@ -323,7 +325,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
 
 def _damaged(run: Path, error: Exception) -> str:
     reason = str(error).partition("\n")[0]
-    return f"{run} is damaged ({reason}); delete the folder and carry the study out again"
+    return f"{run} is damaged ({reason}); delete the folder and run the study again"
 
 
 def _number(value: Any) -> Figure:
@@ -334,7 +336,7 @@ def _number(value: Any) -> Figure:
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
-    # Runs of before have none that were killed.
+    # Older runs have no killed jobs.
     counts = {"killed": 0, **summary["counts"]}
     aside = sum(counts["set_aside"].values())
     return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
@@ -451,7 +453,7 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
 
 
 def _nominal(run: Path, jobs: pa.Table) -> Nominal:
-    """Return how long and how wide the jobs of a run folder are by themselves."""
+    """Return the lengths and widths of the jobs of a run folder."""
     path, settings = run / "allocations.parquet", _json(run / MARK)["settings"]
     cores = next(name for name in pq.read_schema(path).names if name.startswith("amount."))
     names = {"job": "job", "from": "from", "count": "count", "units": "units", "cores": cores}
@@ -489,7 +491,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read ({error}); carry the study out again") from error
+        raise RunError(f"{path} cannot be read ({error}); run the study again") from error
     if not isinstance(content, Mapping):
-        raise RunError(f"{path} is not a JSON object; carry the study out again")
+        raise RunError(f"{path} is not a JSON object; run the study again")
     return dict(content)

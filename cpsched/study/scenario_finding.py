@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 _HELD = 0.005
 #: The kinds of groups of which one is named.
 _KINDS = ("queue", "account")
-#: What may become of more jobs under a scenario: their number, of how many, and in words.
+#: Fates that more jobs may have under a scenario: their count, the total, and the words.
 _ENDS = (
     ("timeout", "simulated", "are stopped at their time limit"),
     ("rejected", "in_log", "can never run"),
 )
-#: The least rise of such a share that is told.
+#: The least rise of such a share that is reported.
 _TOLD = 0.0005
 
 
 def of_scenarios(tables: Tables) -> Finding | None:
-    """Say of each scenario in a sentence what it changes; first which one helps most."""
+    """Say which scenario helps most, then in a sentence what each one changes."""
     groups: dict[tuple[Cell, ...], list[Row]] = {}
     for row in tables.gains.rows():
         groups.setdefault(key_of(row), []).append(row)
@@ -50,9 +50,13 @@ def of_scenarios(tables: Tables) -> Finding | None:
         tail = _tail(longest.get(best))
         sentences.insert(0, _most_helpful(str(best[2]), groups[best][0], len(groups), tail))
     if start is not None:
-        sentences.append(f"Of jobs submitted from {start} on; tables of whole runs have all.")
+        sentences.append(
+            f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
+        )
     if not any(rows[0]["difference_low"] is not None for rows in groups.values()):
-        sentences.append("No intervals, which take eight days: small differences may be chance.")
+        sentences.append(
+            "There are no intervals, which need eight days of log: small differences may be chance."
+        )
     sentences += _held(max((rows[0] for rows in groups.values()), key=_jobs_of))
     workload, system, name, predictor = map(str, best)
     return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
@@ -64,8 +68,8 @@ def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
         return f"None of the {number} scenarios shortens the mean wait ({span(base)})."
     if wait > base * (1 - NOTICEABLE):
         return (
-            f"None of the {number} scenarios shortens the mean wait ({span(base)}) by as much as"
-            f" {100 * NOTICEABLE:.0f} %."
+            f"None of the {number} scenarios shortens the mean wait ({span(base)}) by"
+            f" {100 * NOTICEABLE:.0f} % or more."
         )
     return (
         f"Of {number} scenarios, {name} shortens the mean wait most: {span(wait)} instead of"
@@ -99,9 +103,9 @@ def _held(row: Row) -> Iterator[str]:
 
 def _stopped(tables: Tables) -> dict[tuple[Cell, ...], str]:
     """
-    Say of each scenario whether more jobs than in the baseline end early or never run.
+    Say for each scenario whether more jobs than in the baseline end early or never run.
 
-    Such jobs leave the machine to others, so without this a shorter wait looks like a gift.
+    Such jobs leave the machine to others, so without this note a shorter wait would look free.
     """
     runs = {key_of(row): row for row in tables.summary.rows()}
     said: dict[tuple[Cell, ...], str] = {}
@@ -123,7 +127,7 @@ def _share_of(row: Row, count: str, of: str) -> float:
 
 
 def _changes(row: Row, longest: Row | None, price: str) -> str:
-    """Say what a scenario changes for all jobs that ran in both, and who pays for it."""
+    """Say what a scenario changes for all jobs that ran in both, and at whose cost."""
     wait, base = value_of(row, "wait_mean_s"), value_of(row, "base_wait_mean_s")
     less, more = value_of(row, "shorter"), value_of(row, "longer")
     if wait == base and not (less or more):
@@ -147,7 +151,7 @@ def _tail(longest: Row | None) -> str:
 
 
 def _for_whom(rows: Sequence[Row]) -> str:
-    """Say for which group waits change most, in all."""
+    """Say for which group waits change most in total."""
     some = [row for row in rows if row["kind"] in _KINDS]
     if not some:
         return ""
@@ -163,7 +167,7 @@ def _signed(seconds: float) -> str:
 
 
 def _percent(before: float, after: float) -> str:
-    """Return by how much something became smaller or larger."""
+    """Return a change in words, such as "5 % less"."""
     if before == after:
         return "the same"
     if not before:

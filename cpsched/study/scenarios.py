@@ -1,4 +1,4 @@
-"""What-if studies: a baseline, and scenarios in which something is otherwise."""
+"""What-if studies: a baseline, and scenarios in which something is changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cpsched.slurm.policy import Policy
 
-#: What the baseline is called.
+#: Name of the baseline.
 BASELINE = "baseline"
 _ENDING = ".policy.toml"
 
@@ -29,18 +29,18 @@ _ENDING = ".policy.toml"
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """
-    One thing or several that are otherwise.
+    One or several changes.
 
     Attributes
     ----------
     label
-        What it is called in tables.
+        Its name in tables.
     changes
         Specifications of :class:`~cpsched.study.changes.Change`.
     settings
         Options of the baseline's dispatcher and values of its policy (``KEY=VALUE``).
     dispatcher, predictor
-        Others than the baseline's; None: those.
+        Replacements of the baseline's; None: unchanged.
     """
 
     label: str
@@ -52,7 +52,7 @@ class Scenario:
 
 def scenario(texts: Iterable[str], label: str | None = None) -> Scenario:
     """
-    Return the scenario that some words describe.
+    Return the scenario that a text describes.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def scenario(texts: Iterable[str], label: str | None = None) -> Scenario:
     Raises
     ------
     ConfigError
-        If one is none of these, or makes no sense.
+        If one is none of these, or is invalid.
     """
     texts = [" ".join(text.split()) for text in texts]
     changes: list[str] = []
@@ -85,7 +85,7 @@ def scenario(texts: Iterable[str], label: str | None = None) -> Scenario:
         else:
             changes.append(_change(verb, rest, text))
     if not (changes or settings or others):
-        raise ConfigError("says nothing that is otherwise", where=label or "scenario")
+        raise ConfigError("changes nothing", where=label or "scenario")
     return Scenario(
         label=as_label("; ".join(texts) if label is None else label),
         changes=tuple(changes),
@@ -96,7 +96,7 @@ def scenario(texts: Iterable[str], label: str | None = None) -> Scenario:
 
 
 def _change(verb: str, rest: str, text: str) -> str:
-    """Return the specification of a change, from how people write it."""
+    """Return the specification of a change from its short form."""
     known = [*registry.names("changes"), "set", "dispatcher", "predictor"]
     if verb not in known:
         raise UnknownNameError("change", verb, known)
@@ -125,7 +125,7 @@ def _cap(rest: str) -> str:
     return f"time={rest}"
 
 
-#: Changes that may be written shorter.
+#: Changes with a short form.
 _SHORT: dict[str, Callable[[str], str]] = {
     "max-time": _max_time,
     "scale-load": _factor,
@@ -142,12 +142,12 @@ def what_if(study: Study, scenarios: Sequence[Scenario], folder: Path) -> Study:
     study
         Of one workload on one system, with one dispatcher and one predictor: the baseline.
     folder
-        Where policies that are otherwise are written to.
+        Where changed policies are written.
 
     Raises
     ------
     ConfigError
-        If a scenario makes no sense for it, or two have one name.
+        If a scenario does not fit it, or two have the same name.
     """
     (workload,), (dispatcher,) = study.workloads, study.dispatchers
     (predictor,) = workload.predictors
@@ -155,7 +155,7 @@ def what_if(study: Study, scenarios: Sequence[Scenario], folder: Path) -> Study:
     workloads = [replace(workload, dispatchers=(choices[0],))]
     for one in scenarios:
         if one.label in (own.label for own in choices):
-            raise ConfigError(f"there are two scenarios of this name: {one.label!r}")
+            raise ConfigError(f"two scenarios have this name: {one.label!r}")
         spec = _dispatcher(dispatcher.spec, one, folder)
         choices.append(choice("dispatchers", spec, Path(), one.label))
         chosen = predictor
@@ -178,8 +178,8 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
     if scenario.dispatcher is not None:
         if scenario.settings:
             raise ConfigError(
-                "set is for the baseline's dispatcher: give options behind the name of the other"
-                " one, such as easy:backfill=sjf",
+                "set applies to the baseline's dispatcher: give options after the name of the"
+                " other one, such as easy:backfill=sjf",
                 where=scenario.label,
             )
         return scenario.dispatcher
@@ -209,7 +209,7 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
 
 
 def _written(policy: Policy, scenario: Scenario, folder: Path) -> Path:
-    """Write a policy that is otherwise; return the file."""
+    """Write a changed policy; return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(char if char.isalnum() or char in "-_." else "-" for char in scenario.label)
     path = (folder / f"{name}{_ENDING}").absolute()
@@ -225,7 +225,7 @@ def moments_as_seconds(text: str, epoch: int | None) -> str:
     Raises
     ------
     ConfigError
-        If a date is none, or the log does not say when its second 0 was.
+        If a date is invalid, or the log does not say when its second 0 was.
     """
     verb, _, rest = text.partition(" ")
     options = []

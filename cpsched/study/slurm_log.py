@@ -32,7 +32,7 @@ def write(run: Run, folder: Path, log: str) -> None:
 
 def as_recorded(schedule: Schedule) -> Workload:
     """
-    Return the workload as if what was simulated had happened.
+    Return the workload as if the simulated schedule had been recorded.
 
     Jobs that were rejected or have not ended are left out; killed jobs count as cancelled.
     """

@@ -1,4 +1,4 @@
-"""Workloads and systems as a worker gets them: named by their content, loaded once a process."""
+"""Workloads and systems as workers get them: named by their content, loaded once per process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LogSource:
     path: str
 
     def identity(self) -> list[Any]:
-        """Return what the workload follows from."""
+        """Return what determines the workload."""
         return ["file", self.digest, self.format, self.skip_bad_lines]
 
 
@@ -50,7 +50,7 @@ class GeneratedSource:
     version: int
 
     def identity(self) -> list[Any]:
-        """Return what the workload follows from."""
+        """Return what determines the workload."""
         return ["generator", self.generator, self.version, dict(self.options)]
 
 
@@ -65,16 +65,16 @@ class SystemSource:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
     """
-    What a run is made of, besides dispatcher, predictor and settings.
+    The input of a run, besides dispatcher, predictor and settings.
 
     Attributes
     ----------
     first, start, end
         The part of the log, as in :class:`~cpsched.study.study.StudyWorkload`.
     jitter, seed
-        By how many seconds submits are delayed at most; 0: not at all.
+        Largest delay of a submit, seconds; 0: none.
     changes
-        What is otherwise than in the log; ``system`` is as it would be already.
+        Changes to the log; ``system`` is changed already.
     """
 
     source: LogSource | GeneratedSource
@@ -90,7 +90,7 @@ class Input:
     changes: tuple[str, ...] = ()
 
     def identity(self) -> list[Any]:
-        """Return what the jobs follow from; the system is described apart."""
+        """Return what determines the jobs; the system is described separately."""
         part = [self.first, self.start, self.end]
         jitter = [self.jitter, self.seed] if self.jitter else []
         changes = [list(self.changes)] if self.changes else []
@@ -104,7 +104,7 @@ def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | Genera
     Parameters
     ----------
     seed
-        Of the run; counts for a generated workload that is another one for every seed.
+        Of the run; matters for a generated workload that differs for every seed.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | Genera
 
 
 def _recognised(path: Path) -> str | None:
-    """Return the format of a log, so that naming it is the same run; None if unclear."""
+    """Return the format of a log, so that naming it gives the same run; None if unclear."""
     try:
         return traces.detect(path)
     except TraceError:
@@ -132,7 +132,7 @@ def _recognised(path: Path) -> str | None:
 
 
 def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource:
-    """Fill in the options a study leaves out: a default that changes is another workload."""
+    """Fill in the options that a study leaves out: a changed default is another workload."""
     generator = registry.load("generators", name)
     options = generator.options(**dict(given))
     every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
@@ -140,7 +140,7 @@ def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource
 
 
 def _version_of(generator: Any) -> int:
-    """Return the generator's own version, which counts up when equal options give other jobs."""
+    """Return the generator's own version, which grows when equal options give other jobs."""
     module = sys.modules.get(type(generator).__module__)
     return int(getattr(module, "VERSION", 0))
 
@@ -152,7 +152,7 @@ def system_source(name_or_path: str, changes: tuple[str, ...] = ()) -> SystemSou
     Raises
     ------
     ConfigError
-        If it cannot be read, or has not what is to be changed.
+        If it cannot be read, or lacks what is to be changed.
     """
     text = json.dumps(changed_system(systems.load(name_or_path), changes).to_dict())
     known = name_or_path in systems.names()
@@ -169,7 +169,7 @@ def machine(source: SystemSource) -> System:
 
 @lru_cache(maxsize=64)
 def machine_digest(source: SystemSource) -> str:
-    """Return a digest of all that can change a schedule: not what the machine is called."""
+    """Return a digest of everything that can change a schedule, which the machine's name cannot."""
     content = machine(source).to_dict()
     for name in ("name", "title", "source"):
         del content[name]
@@ -200,7 +200,7 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
     Parameters
     ----------
     content
-        The log's file, where it came with the run and is not to be read from its path.
+        The log's file, if it came with the run and is not read from its path.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
         If the log cannot be read, is another than when the campaign began, or does not suit the
         machine.
     """
-    # However it is called: the cache tells an argument left out from None.
+    # For any form of the call: the cache distinguishes a missing argument from None.
     return _prepared(made_of, content)
 
 
@@ -248,7 +248,7 @@ def _load(source: LogSource | GeneratedSource, content: bytes | None) -> Workloa
     if content is None:
         return _read(source, Path(source.path))
     with tempfile.TemporaryDirectory() as folder:
-        # The name stays: it may tell the format, and it is the workload's title.
+        # The name is kept: it may show the format, and it is the workload's title.
         path = Path(folder) / Path(source.path).name
         path.write_bytes(content)
         return _read(source, path)
@@ -256,7 +256,7 @@ def _load(source: LogSource | GeneratedSource, content: bytes | None) -> Workloa
 
 def _read(source: LogSource, path: Path) -> Workload:
     if file_digest(path) != source.digest:
-        raise ConfigError("is not the file it was when the campaign began", where=path)
+        raise ConfigError("has changed since the campaign began", where=path)
     return traces.read(path, format=source.format, skip_bad_lines=source.skip_bad_lines)
 
 
@@ -278,7 +278,7 @@ def second_of(workload: Workload, key: str, moment: int | str | None) -> int | N
     Parameters
     ----------
     key
-        What the moment is called, for messages.
+        Name of the value, for messages.
     moment
         Seconds, or a date, in UTC unless it says otherwise.
 

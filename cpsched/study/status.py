@@ -1,4 +1,4 @@
-"""Which runs are under way: small files that workers write and a progress display reads."""
+"""Runs in progress: small files that workers write and a progress display reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = "status.json"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """
-    A run under way.
+    A run in progress.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ class StatusFile:
         self._total = 0
 
     def begin(self, total: int) -> None:
-        """Say that the run has begun, and how many jobs it has."""
+        """Record that the run has begun, and its number of jobs."""
         self._total = total
         self.update(None, completed=0, queue="", date="")
 
     def update(self, task: object, *, completed: int, queue: str, date: str) -> None:  # noqa: ARG002
-        """Say how far it is."""
+        """Record the progress."""
         status = Status(name=self._name, done=completed, total=self._total, queue=queue, date=date)
         # Replaced in one step: a reader finds the one before or this one, never half of it.
         fresh = self._path.with_suffix(".new")
@@ -76,7 +76,7 @@ class StatusFile:
 
 
 def under_way(work: Path) -> list[Status]:
-    """Return the runs under way in a campaign's work folder, in the order they began."""
+    """Return the runs in progress in a campaign's work folder, in the order they began."""
     found = []
     for path in work.glob(f"*/{_FILE}"):
         try:
@@ -91,7 +91,7 @@ def under_way(work: Path) -> list[Status]:
 
 def die_with(parent: int) -> None:
     """
-    End this process soon after its parent has; nobody would take its results.
+    End this process soon after its parent ends, since no one would take its results.
 
     Called once in every worker process that a campaign starts itself.
     """

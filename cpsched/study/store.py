@@ -1,4 +1,4 @@
-"""A campaign's folder: finished and failed runs, and a lock for the one process at work in it."""
+"""A campaign's folder: finished and failed runs, and a lock for the process that works in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "study.json"
 #: Of the layout of campaign folders; a reader refuses others.
 FORMAT = 2
-#: What is in its folder besides.
+#: What else is in its folder.
 _OURS = {
     *(".work", ".lock", "runs", "failed", "damaged"),
     *("inputs", "policies", "tables", "figures", "report.html"),
@@ -38,14 +38,14 @@ _OURS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """
-    A run that did not come to its end.
+    A run that did not finish.
 
     Attributes
     ----------
     error
         One line.
     file
-        Where the error is kept, with where it was raised.
+        File with the error and its traceback.
     """
 
     name: str
@@ -72,13 +72,13 @@ class Store:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; name a folder")
         there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        # A campaign that was killed while it described itself has left a part of that.
+        # A campaign killed while writing its description leaves a partial file.
         there = {name for name in there if not name.startswith(PARTIAL)}
         if DESCRIPTION not in there and not there <= _OURS:
             raise RunError(f"{folder} is not empty and holds no study; name one, or a new folder")
         self.folder = folder
         self.runs, self.work, self.failed = (folder / name for name in ("runs", ".work", "failed"))
-        #: Where run folders went that are not whole.
+        #: Where incomplete run folders were moved.
         self.damaged: list[Path] = []
         try:
             for made in (self.work, self.runs):
@@ -89,9 +89,9 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[str]:
         """
-        Lock the folder, remove what a killed campaign left, and give a token of our own.
+        Lock the folder, remove what a killed campaign left, and give a new token.
 
-        The lock goes with the process, however that ends.
+        The lock ends with the process, however that ends.
 
         Raises
         ------
@@ -100,13 +100,13 @@ class Store:
         """
         path = self.folder / ".lock"
         try:
-            # Never through a link: what it points to is not ours.
+            # Never through a link: its target is not ours.
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise RunError(f"{path} cannot be opened: {error.strerror or error}") from error
         token = uuid4().hex
         try:
-            # Without a lock, what lies there may be another process's.
+            # Without a lock, the files there may belong to another process.
             clear = self._clear if self._flocked(lock) else lambda: None
             clear()
             (self.work / token).mkdir()
@@ -119,7 +119,7 @@ class Store:
             os.close(lock)
 
     def _flocked(self, lock: int) -> bool:
-        """Lock the folder; return False where its file system has no locks."""
+        """Lock the folder; return False if its file system has no locks."""
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -129,8 +129,8 @@ class Store:
             ) from error
         except OSError as error:
             warnings.warn(
-                f"{self.folder} cannot be locked ({error.strerror or error}): start no other study"
-                " there meanwhile",
+                f"{self.folder} cannot be locked ({error.strerror or error}): do not start another"
+                " study there meanwhile",
                 RuntimeWarning,
                 stacklevel=4,
             )
@@ -143,15 +143,15 @@ class Store:
 
     def finished(self, tasks: Iterable[Task]) -> dict[str, Path]:
         """
-        Return the folders of those runs that are there, by the run's key.
+        Return the folders of the existing runs, by key.
 
-        A folder that does not say which run it is, because files of it are missing or cannot be
-        read, goes to ``damaged``: the run is not there.
+        A folder that does not identify its run, because files are missing or unreadable, is moved
+        to ``damaged``: the run counts as missing.
 
         Raises
         ------
         RunError
-            If a folder has a run's name and is another run.
+            If a folder has a run's name but is another run.
         """
         there = {path.name.rpartition("-")[2]: path for path in self.runs.iterdir()}
         found = {}
@@ -207,7 +207,7 @@ class Store:
         return Failure(name=task.name, error=error, file=file)
 
     def succeed(self, task: Task) -> None:
-        """Forget that a run failed before."""
+        """Remove the record of an earlier failure."""
         (self.failed / f"{task.name}.json").unlink(missing_ok=True)
 
     def receive(self, task: Task, files: Mapping[str, bytes]) -> None:
@@ -220,7 +220,7 @@ class Store:
 
 
 def identity_of(run: Path) -> str | None:
-    """Return what a run folder says it is, None if it does not say."""
+    """Return the identity recorded in a run folder, None if there is none."""
     said = read_mark(run).get("arguments")
     found = said.get("identity") if isinstance(said, dict) else None
     return found if isinstance(found, str) else None

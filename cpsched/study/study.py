@@ -11,12 +11,12 @@ from typing import Any
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Settings
 
-#: What a study may list, and what one of the list is of a workload and of the settings: a workload
-#: is run under each.
+#: Lists that a study may have, and the name of one entry in a workload and in the settings: a
+#: workload is run under each.
 AXES = {"runtime_models": "runtime_model", "restarts": "restarts", "malleable": "malleable"}
-#: By how many seconds submits are moved at most where a study has several seeds and does not say.
+#: Default of the largest delay of submits, seconds, for a study with several seeds.
 JITTER = 5
-#: What names in tables are made of: nothing that Markdown, LaTeX or HTML could take for its own.
+#: Characters allowed in table names: none with a meaning in Markdown, LaTeX or HTML.
 _LABEL = re.compile(r"[\w.(#%][\w .+:=,/()#%@-]{0,79}")
 _LONGEST = 80
 
@@ -29,7 +29,7 @@ class Choice:
     Attributes
     ----------
     label
-        What it is called in tables.
+        Its name in tables.
     spec
         Canonical specification, ``easy:backfill=sjf``.
     """
@@ -55,10 +55,10 @@ class Generated:
     Attributes
     ----------
     options
-        Those that differ from the generator's own.
+        Those that differ from the generator's defaults.
     seeded
-        Whether every seed of the study is another workload: it is the generator's option ``seed``,
-        and no submit is moved.
+        Whether every seed of the study gives another workload: the seed becomes the generator's
+        option ``seed``, and no submit is moved.
     """
 
     generator: str
@@ -69,24 +69,24 @@ class Generated:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyWorkload:
     """
-    A workload of a study and what it is run on.
+    A workload of a study, with its systems.
 
     Attributes
     ----------
     label
-        What it is called in tables.
+        Its name in tables.
     first, start, end
         The part of it that is run: at most so many jobs, submitted in ``[start, end)``, which are
         seconds of the log's clock or dates (text, UTC). All, where None.
     systems
         Names or TOML files.
     predictors, dispatchers
-        Those that make sense for it; dispatchers: all of the study, where there are none.
+        Those that fit it; no dispatchers means all of the study.
     runtime_model, restarts, malleable
         How long its jobs run, which of them may be restarted, and which may change size; the label
         of the workload ends in theirs, in this order. None: as the study's settings say.
     changes
-        What is otherwise than in the log and in the system's file: specifications of
+        Changes to the log and to the system: specifications of
         :class:`~cpsched.study.changes.Change`, made in this order.
     """
 
@@ -108,14 +108,14 @@ class StudyWorkload:
 
     @property
     def seeded(self) -> bool:
-        """Whether every seed of the study is another workload."""
+        """Whether every seed of the study gives another workload."""
         return isinstance(self.source, Generated) and self.source.seeded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """
-    What a run is compared with: another of the same seed.
+    What a run is compared with: another run with the same seed.
 
     Attributes
     ----------
@@ -146,20 +146,20 @@ class Study:
     workloads
         Each with its systems and predictors.
     dispatchers
-        Run on all of them that do not name their own.
+        Run on all workloads that do not name their own.
     seeds
         Repetitions: each seeds the jitter, the dispatcher and the predictor. With seed 0 the
         log is left as it is.
     jitter
-        With other seeds every submit is delayed by 0 to so many whole seconds.
+        With other seeds every submit is delayed by a whole number of seconds from 0 to this.
     settings
-        Of every run; the seed in it does not count.
+        Of every run; its seed is ignored.
     baseline
         What every run is compared with.
     by_group
-        Whether tables say for whom it is better or worse than the baseline: by queue, account, ...
+        Whether tables show who gains or loses against the baseline: by queue, account, ...
     measure_from
-        Of jobs submitted from then on, seconds of the log's clock or a date; None: of all.
+        Compare only jobs submitted from then on, seconds of the log's clock or a date; None: all.
     """
 
     title: str
@@ -179,7 +179,7 @@ class Study:
         start: int | str | None = None,
         end: int | str | None = None,
     ) -> Study:
-        """Return the study on another part of every workload; what is None stays as it is."""
+        """Return the study on another part of every workload; None keeps the value."""
         given = {"first": first, "start": start, "end": end}
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         return replace(self, workloads=tuple(replace(w, **changes) for w in self.workloads))
@@ -201,7 +201,7 @@ def check_part(start: int | str | None, end: int | str | None) -> None:
     else:
         return
     if empty:
-        raise ConfigError(f"the part of the log ends at {end}, must be after it begins, {start}")
+        raise ConfigError(f"the part of the log ends at {end}, must be after its start, {start}")
 
 
 def in_utc(moment: str) -> datetime:
@@ -212,24 +212,24 @@ def in_utc(moment: str) -> datetime:
 
 def check_label(label: str) -> str:
     """
-    Return a label if it can stand in every table.
+    Return a label if it can be used in every table.
 
     Raises
     ------
     ConfigError
-        If it is empty, too long, or has characters that a table might take for its own, such as a
-        first one that makes a formula of a cell.
+        If it is empty, too long, or has characters with a meaning in a table, such as a first one
+        that makes a cell a formula.
     """
     if not _LABEL.fullmatch(label) or label != label.strip():
         raise ConfigError(
-            f"{label!r} cannot stand in a table; use up to 80 letters, digits, spaces and"
+            f"{label!r} cannot be used in a table; use up to 80 letters, digits, spaces and"
             " . + : = , / ( ) # % @ _ -, and begin with none of + : = , / ) @ -"
         )
     return label
 
 
 def as_label(text: str) -> str:
-    """Return a text as a label, with ``-`` for what cannot be in one."""
+    """Return a text as a label, with ``-`` for characters that are not allowed."""
     plain = re.sub(r"[^\w .+:=,/()#%@-]+", "-", text).lstrip(" +:=,/)@-")
     if len(plain) > _LONGEST:
         # The end of a path tells more than its beginning.
@@ -238,11 +238,11 @@ def as_label(text: str) -> str:
 
 
 def system_label(name_or_path: str) -> str:
-    """Return what tables call a system: its name, or its file's."""
+    """Return a system's name in tables: its name, or its file's."""
     name = Path(name_or_path).name.removesuffix(".toml").removesuffix(".json")
     return as_label(name.removesuffix(".system"))
 
 
 def alike(label: str) -> str:
-    """Return a label as file names have it: without case, spaces as hyphens."""
+    """Return a label as used in file names: lower case, spaces as hyphens."""
     return label.lower().replace(" ", "-")

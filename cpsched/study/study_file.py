@@ -1,5 +1,5 @@
 """
-Studies as TOML files: the shipped ones by name, and any other in the same format.
+Studies as TOML files: the bundled ones by name, and any other in the same format.
 
 The format is described in ``docs/reference/study-folder.md``. Every key is checked before anything
 is run.
@@ -53,12 +53,12 @@ _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
     *(*AXES, "seeds", "jitter", "run", "baseline", "by_group", "measure_from"),
 )
-#: Those that are settings of the mapping and not registered.
+#: Those that are settings of the mapping, which are not registered.
 _PARSERS: Mapping[str, Callable[[str], object]] = {
     "restarts": Restarts.parse,
     "malleable": Malleable.parse,
 }
-#: Of a workload; the last two for files and for generators only.
+#: Keys of a workload; the last two for files and for generators only.
 _OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
 _WORKLOAD_KEYS = (
     *("file", "generator", "name", "systems", "predictors", "dispatchers", *AXES, "changes"),
@@ -72,7 +72,7 @@ def study_names() -> list[str]:
 
 
 def log_name(path: Path) -> str:
-    """Return a log's name without what says how it is written: ``KTH-SP2-1996-2.1-cln``."""
+    """Return a log's name without its suffixes: ``KTH-SP2-1996-2.1-cln``."""
     name = path.name
     while (ending := Path(name).suffix.lower()) in _ENDINGS:
         name = name[: -len(ending)]
@@ -81,7 +81,7 @@ def log_name(path: Path) -> str:
 
 def study_path(name_or_path: str | Path) -> Path:
     """
-    Return the file of a study: a shipped one by name, or any path that ends in ``.toml``.
+    Return the file of a study: a bundled one by name, or any path that ends in ``.toml``.
 
     Raises
     ------
@@ -104,14 +104,14 @@ def load_study(name_or_path: str | Path) -> Study:
     Raises
     ------
     UnknownNameError
-        If no shipped study has that name; the message lists them.
+        If no bundled study has that name; the message lists them.
     ConfigError
         If the file cannot be read, is not TOML, or does not describe a study; names file,
         key, value, and what would be right.
     """
     file = study_path(name_or_path)
     try:
-        # Some editors put a mark of the encoding at the beginning.
+        # Some editors write a byte order mark at the beginning.
         text = file.read_text(encoding="utf-8-sig")
         data = read_toml(text)
     except OSError as error:
@@ -156,12 +156,14 @@ def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None)
         )
     ]
     if not workloads:
-        raise top.error("workloads", "there are none; give at least one [[workloads]] entry")
+        raise top.error(
+            "workloads", "there are no workloads; give at least one [[workloads]] entry"
+        )
     _tell_apart(top, workloads, dispatchers)
     seeds = top.seeds("seeds", (0,))
     jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
-        raise top.error("jitter", f"is {jitter}, and seed 0 moves no job; give seeds, such as 5")
+        raise top.error("jitter", f"is {jitter}, but seed 0 moves no job; give seeds, such as 5")
     return Study(
         title=top.text("title", file.stem),
         question=top.text("question", ""),
@@ -183,7 +185,7 @@ def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Cho
     Parameters
     ----------
     group
-        What it is registered under; a predictor may be named by a file of its model.
+        Its registry group; a predictor may also be given as its model file.
     folder
         What paths of model files are relative to.
     """
@@ -197,7 +199,7 @@ def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Cho
 
 
 def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Choice, ...]:
-    """Give all dispatchers that name no allocator the one that the study names."""
+    """Give the study's allocator to all dispatchers that set none."""
     allocator = section.text("allocator", "")
     if not allocator:
         return dispatchers
@@ -239,11 +241,11 @@ def _choices(
 def _once(section: StudySection, key: str, what: str, values: Sequence[str]) -> None:
     twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
     if twice is not None:
-        raise section.error(key, f"'{twice}' is there twice, as a {what}")
+        raise section.error(key, f"'{twice}' is given twice, as a {what}")
 
 
 def _systems(section: StudySection, file: Path) -> tuple[str, ...]:
-    """Read systems, by name or by path relative to the study, and check that they are there."""
+    """Read systems, by name or by path relative to the study, and check that they exist."""
     found = []
     for name in section.texts("systems"):
         if Path(name).suffix or os.sep in name:
@@ -289,11 +291,13 @@ def _workload(
         changes=_changes(section),
     )
     if not workload.systems:
-        raise section.error("systems", 'there is none; name one here or at the top: ["eurora"]')
+        raise section.error(
+            "systems", 'there is no system; name one here or at the top: ["eurora"]'
+        )
     for key in _OF_GENERATORS if isinstance(source, LogFile) else _OF_FILES:
         if key in section:
             kind = "a file" if isinstance(source, LogFile) else "a generator"
-            raise section.error(key, f"is not for a workload of {kind}")
+            raise section.error(key, f"does not apply to a workload of {kind}")
     return workload
 
 
@@ -311,7 +315,7 @@ def _changes(section: StudySection) -> tuple[str, ...]:
 def _under_each(
     section: StudySection, workload: StudyWorkload, axes: Mapping[str, tuple[Choice, ...]]
 ) -> list[StudyWorkload]:
-    """Return a workload once for each runtime model and setting, which its label then names."""
+    """Return a workload once for each runtime model and setting, which is added to its label."""
     named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in AXES]
     fields = [field for field, ones in zip(AXES.values(), named, strict=True) if ones]
     found = []
@@ -345,7 +349,7 @@ def _source(section: StudySection, file: Path) -> LogFile | Generated:
     path = _beside(file, section.text("file"))
     if not path.is_file():
         if path.is_dir():
-            raise section.error("file", f"{path} is a folder, a log is a file")
+            raise section.error("file", f"{path} is a folder, but a log is a file")
         raise section.error("file", f"there is no file {path}")
     formats = registry.names("traces")
     return LogFile(
@@ -360,7 +364,7 @@ def _generated(section: StudySection, name: str) -> Generated:
     given = section.table("options")
     known = [item.name for item in describe(generator.options)]
     options = {key: given.plain(key) for key in known if key in given}
-    # Those that are left over are errors that name the closest one there is.
+    # Unknown ones are errors that suggest the closest name.
     for key in known:
         given.plain(key)
     given.finish()
@@ -372,7 +376,7 @@ def _generated(section: StudySection, name: str) -> Generated:
         raise given.error("", f"'{name}' does not take these values: {error}") from error
     seeded = section.flag("seeded", False)
     if seeded and ("seed" in options or "seed" not in known):
-        why = "has a seed of its own in options" if "seed" in options else "takes no seed"
+        why = "has its own seed in options" if "seed" in options else "takes no seed"
         raise section.error("seeded", f"is true, and '{name}' {why}")
     return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
@@ -381,7 +385,7 @@ def _settings(section: StudySection, axes: Iterable[str], folder: Path) -> Setti
     for key in axes:
         if AXES[key] in section:
             where = key if key != AXES[key] else f"{key} at the top"
-            raise section.error(AXES[key], f"is there beside {where}; give one of the two")
+            raise section.error(AXES[key], f"is given together with {where}; give only one of them")
     settings = Settings(
         overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
         correction=section.choice("correction", ("requested", "double"), "requested")
@@ -406,14 +410,14 @@ def _mapped(section: StudySection, key: str) -> str:
 
 
 def _parsed(key: str, text: str) -> str:
-    """Return a setting of the mapping if it makes sense."""
+    """Return a setting of the mapping if it is valid."""
     if text != NONE:
         _PARSERS[key](text)
     return text
 
 
 def _thing(section: StudySection, key: str, group: str, default: str, folder: Path) -> str:
-    """Return the canonical specification that a key names; files are there, by absolute paths."""
+    """Return the canonical specification given by a key; files exist and have absolute paths."""
     try:
         spec = absolute(group, canonical(group, section.text(key, default)), folder)
         for path in files_of(group, Spec.parse(spec)).values():
@@ -446,7 +450,7 @@ def _baseline(
 def _tell_apart(
     section: StudySection, workloads: Sequence[StudyWorkload], dispatchers: Sequence[Choice]
 ) -> None:
-    """Refuse workloads of one name, but for those that have no dispatcher in common."""
+    """Refuse workloads of the same name unless they have no dispatcher in common."""
     seen: dict[str, set[str]] = {}
     for workload in workloads:
         own = {one.label for one in workload.dispatchers or dispatchers}
@@ -458,7 +462,7 @@ def _tell_apart(
 
 
 def _distinct(section: StudySection, key: str, labels: Sequence[str]) -> None:
-    """Refuse labels that tables, or the files of figures, would not tell apart."""
+    """Refuse labels that tables or figure files would confuse."""
     by_name: dict[str, str] = {}
     for label in labels:
         other = by_name.get(alike(label))
@@ -466,11 +470,11 @@ def _distinct(section: StudySection, key: str, labels: Sequence[str]) -> None:
             raise section.error(key, f"two are called '{label}'; tell them apart by name")
         if other is not None:
             raise section.error(
-                key, f"'{other}' and '{label}' differ in case or hyphens only; name them apart"
+                key, f"'{other}' and '{label}' differ only in case or hyphens; use distinct names"
             )
         by_name[alike(label)] = label
 
 
 def _beside(file: Path, path: str) -> Path:
-    """Return a path relative to the study's folder; an absolute one stays."""
+    """Return a path relative to the study's folder; an absolute one is kept."""
     return (file.parent / path).absolute()

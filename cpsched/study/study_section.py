@@ -1,4 +1,4 @@
-"""One table of a study: what system files have, and flags, seeds, labels and moments besides."""
+"""One table of a study file: like a system file's, with flags, seeds, labels and times."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class StudySection(Section):
             ) from None
 
     def plain(self, key: str) -> Any:
-        """Return a value as it is, None if it is not there: somebody else checks it."""
+        """Return a value unchecked, None if it is missing."""
         return self._get(key)
 
 

@@ -32,9 +32,9 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 class AddNodes(Change):
     """
-    More nodes of a group, each like the group's last one, behind all others along the line.
+    Add nodes to a group, each like the group's last one, after all others in the order of nodes.
 
-    In a tree or between blocks they are under a switch, or in a block, of their own.
+    In a tree or with blocks, they get their own switch or block.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class AddNodes(Change):
 
 class RemoveNodes(Change):
     """
-    Fewer nodes: some by name, or the last ones of a group.
+    Remove nodes: some by name, or the last ones of a group.
 
     Parameters
     ----------
@@ -116,10 +116,10 @@ class RemoveNodes(Change):
 
 class MaxTime(Change):
     """
-    Another limit on the time of a queue.
+    Change the time limit of a queue.
 
-    Jobs that are in this queue alone and ask for more ask for the limit instead, and are ended
-    there if they run longer.
+    Jobs that are only in this queue and ask for more get the limit as requested time, and are
+    killed there if they run longer.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Outage(Change):
     start, end
         Seconds of the log's clock, ``[start, end)``.
     known
-        From which second on that is known; None: not before.
+        The second from which on the outage is known; None: not before it starts.
     """
 
     name: ClassVar[str] = "outage"
@@ -184,12 +184,12 @@ class Outage(Change):
     def of_settings(self, settings: Settings) -> Settings:
         """Return the settings with it."""
         if settings.outages != "none":
-            raise ConfigError(f"there are outages already: {settings.outages}")
+            raise ConfigError(f"outages are already set: {settings.outages}")
         return replace(settings, outages=self.outages)
 
 
 def _more_names(last: str, taken: Collection[str]) -> Iterator[str]:
-    """Yield names that go on behind one: ``n09``, ``n10`` behind ``n08``."""
+    """Yield the names that follow one: ``n09``, ``n10`` after ``n08``."""
     match = _NUMBERED.fullmatch(last)
     before, digits, after = match.groups() if match else (f"{last}-", "0", "")
     for number in counting(int(digits) + 1):
@@ -211,7 +211,7 @@ def _unknown(what: str, name: str, there: Collection[str]) -> ConfigError:
 
 
 def _taken(system: System, order: IntArray) -> System:
-    """Return the machine of some of its nodes; topology and queues are not brought up to date."""
+    """Return the machine with some of its nodes; topology and queues are not updated."""
     at = order.tolist()
     return replace(
         system,
@@ -224,7 +224,7 @@ def _taken(system: System, order: IntArray) -> System:
 
 
 def _grown(topology: Topology, count: int) -> Topology:
-    """Return a topology with so many nodes more, in a group of their own at each level."""
+    """Return a topology with more nodes, in a group of their own at each level."""
     num = topology.num_nodes + count
     if topology.num_levels == 1 and not topology.sides:
         return Topology(num)
@@ -248,7 +248,7 @@ def _groups(topology: Topology) -> IntArray:
     """Return the group of every node at each level, shape ``(L, N)``."""
     if topology.kind not in (TopologyKind.TREE, TopologyKind.BLOCK):
         raise ConfigError(
-            f"a {topology.kind.value} is of a whole, and has no nodes more or less; give another"
-            " system file"
+            f"a {topology.kind.value} has a fixed size: nodes cannot be added or removed; give"
+            " another system file"
         )
     return topology.levels

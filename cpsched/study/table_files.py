@@ -30,7 +30,7 @@ def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
     """
     Write the tables to a folder, all of them or none; return the files.
 
-    Equal runs give equal files, byte for byte, but for ``timing.*``.
+    Equal runs give equal files, byte for byte, except ``timing.*``.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def as_markdown(title: str, tables: Sequence[Titled]) -> str:
 
 
 def _heading(text: str) -> str:
-    """Return a text as Markdown that shows it as it is."""
+    """Return a text escaped for Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>#|!~&$])", r"\\\1", " ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""A study's tables: figures a run, means over its repetitions, and what it cost."""
+"""A study's tables: figures per run, means over repetitions, and cost."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Rows:
         least: Iterable[str] = (),
     ) -> Rows:
         """
-        Build a table of rows; what a row does not have is None, other columns are floats.
+        Build a table of rows; values missing in a row are None, other columns are floats.
 
-        ``least`` are columns that are there without a row, too.
+        ``least`` are columns that exist even without rows.
         """
         names = list(dict.fromkeys([*least, *(name for row in rows for name in row)]))
         whole = {name: kinds.get(name, float) for name in names}
@@ -89,10 +89,10 @@ class Tables:
     differences
         Every figure against the baseline's, with intervals.
     gains
-        For whom runs are better or worse than the baseline (:mod:`cpsched.study.gains`); no rows
-        where the study does not ask.
+        Who gains or loses against the baseline (:mod:`cpsched.study.gains`); no rows if the study
+        does not ask.
     timing
-        What the runs cost; the only table that differs between equal studies.
+        The cost of the runs; the only table that differs between equal studies.
     """
 
     results: Results
@@ -118,7 +118,7 @@ class Tables:
 
 def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> Tables:
     """
-    Return the tables of a study's folder, made of its run folders alone.
+    Return the tables of a study's folder, made from its run folders only.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def _group_rows(
 
 
 def _mean_count(counts: Sequence[Any]) -> int | float:
-    """Return a count that all repetitions have, or the mean: other seeds may be other jobs."""
+    """Return a count common to all repetitions, or the mean: other seeds may give other jobs."""
     return int(counts[0]) if len(set(counts)) == 1 else math.fsum(counts) / len(counts)
 
 

@@ -1,4 +1,6 @@
-"""Runs as workers get them: everything that determines one, and the folder's name made of it."""
+"""
+Runs as workers get them: everything that determines a run, and the folder name derived from it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class Task:
     identity
         Of the run, see :class:`~cpsched.simulation.identity.RunDescription`.
     labels
-        What the tables call its workload, system, dispatcher and predictor; and its seed.
+        The names of its workload, system, dispatcher and predictor in tables; and its seed.
     dispatcher, predictor
         Specifications.
     """
@@ -60,7 +62,7 @@ def tasks_of(study: Study) -> list[Task]:
     Raises
     ------
     ConfigError
-        If a file of the study cannot be read, or a run is there twice under two names.
+        If a file of the study cannot be read, or a run occurs twice under two names.
     """
     wanted = {(name, w.changes) for w in study.workloads for name in w.systems}
     machines = {one: system_source(*one) for one in sorted(wanted)}

@@ -1,11 +1,11 @@
 """
-A bootstrap over the weeks of a log: how much a mean depends on which weeks there were.
+A bootstrap over the weeks of a log: how much a mean depends on the weeks in the log.
 
-Weeks are drawn with replacement, as many as there are, and a mean is taken anew over the jobs
-submitted in the weeks drawn. Jobs of a week belong together, because they queue behind each
-other; jobs drawn one by one would make every interval too narrow. Two dispatchers are compared on
-the same draws. Intervals are percentiles of the draws [1]_, of few weeks farther out than 2.5 and
-97.5: draws of W weeks vary less than weeks do, and their tails are thinner than Student's [2]_.
+Weeks are drawn with replacement, as many as there are, and the mean is recomputed over the jobs
+submitted in the drawn weeks. Jobs of a week belong together, because they queue behind each other;
+jobs drawn one by one would make every interval too narrow. Two dispatchers are compared on the same
+draws. Intervals are percentiles of the draws [1]_. With few weeks these are farther out than 2.5
+and 97.5: draws of W weeks vary less than weeks do, and their tails are thinner than Student's [2]_.
 
 References
 ----------
@@ -40,7 +40,7 @@ FEWEST = 8
 @dataclass(frozen=True, slots=True, eq=False)
 class WeekSums:
     """
-    A value a job, added up by the week of the submit; W weeks.
+    One value per job, added up by the week of the submit; W weeks.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class WeekSums:
 
     @property
     def mean(self) -> float | None:
-        """The weighted mean over all weeks; None where nothing weighs anything."""
+        """The weighted mean over all weeks; None if the total weight is 0."""
         weight = float(self.weight.sum())
         return float(self.total.sum()) / weight if weight else None
 
@@ -78,7 +78,7 @@ class WeekSums:
         return WeekSums(one.total + two.total, one.weight + two.weight)
 
     def padded(self, weeks: int) -> WeekSums:
-        """Return the sums with weeks behind in which nothing is."""
+        """Return the sums with empty weeks appended."""
         more = (0, weeks - len(self.total))
         return WeekSums(np.pad(self.total, more), np.pad(self.weight, more))
 
@@ -95,11 +95,11 @@ def intervals(values: WeekSums, base: WeekSums) -> tuple[Estimate | None, Estima
     """
     Return the difference and the ratio of two means, with their intervals.
 
-    None where the log has fewer than eight weeks or a mean is over no weight; the ratio also where
-    a mean is 0 in some draw. Weeks in which no job counts are drawn like all others; the few draws
-    that consist of them alone are left out.
+    None if the log has fewer than eight weeks or a mean has no weight; no ratio either if a mean is
+    0 in some draw. Weeks without jobs are drawn like all others; the few draws of only such weeks
+    are left out.
     """
-    # Where jobs were left out or added the last weeks may have none.
+    # If jobs were left out or added, the last weeks may have none.
     weeks = max(len(values.total), len(base.total))
     values, base = values.padded(weeks), base.padded(weeks)
     mean, mean_base = values.mean, base.mean
@@ -117,7 +117,7 @@ def intervals(values: WeekSums, base: WeekSums) -> tuple[Estimate | None, Estima
 def _means(sums: WeekSums) -> FloatArray:
     """Return the mean in each draw, shape ``(DRAWS,)``; NaN where a draw has no job."""
     draws = _draws(len(sums.total))
-    # Sums of one order, whatever the number of threads: equal runs give equal tables.
+    # Sums in a fixed order, whatever the number of threads: equal runs give equal tables.
     total = np.einsum("dw,w->d", draws, sums.total)
     weight = np.einsum("dw,w->d", draws, sums.weight)
     found = np.full(len(draws), np.nan)

@@ -1,4 +1,4 @@
-"""One run, carried out by whichever process gets it."""
+"""One run, carried out by the process that gets it."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class Place:
     Attributes
     ----------
     folder
-        The campaign's, as the process sees it that began it.
+        The campaign's, as seen by the process that began it.
     token
-        A folder with this name is in its ``.work``: who finds it there shares the storage.
+        Name of a folder in its ``.work``: a process that finds it shares the storage.
     parent
-        Process that ends its workers when it dies, or None where it did not start them.
+        Process whose end stops its workers, or None if it did not start them.
     versions
         Of the libraries there, and of the source.
     formats
-        Output formats of which a run has files besides.
+        Extra output formats of a run.
     again
-        Keys of the runs that are made though they are there.
+        Keys of the runs to repeat although they exist.
     """
 
     folder: Path
@@ -82,12 +82,12 @@ class Place:
 @dataclass(frozen=True, kw_only=True)
 class Done:
     """
-    What came of a run.
+    The outcome of a run.
 
     Attributes
     ----------
     error, trace
-        One line, and where it was raised; None if the run is there.
+        One line, and the traceback; None if the run succeeded.
     files
         The run's files by name, if the worker could not write to the campaign's folder.
     """
@@ -106,14 +106,14 @@ def work_on(
     checkpoint: Checkpoint | None = None,
 ) -> Done:
     """
-    Carry a run out, and say what came of it; never raises what the run raises.
+    Carry out a run and return its outcome; errors of the run are never raised.
 
     Parameters
     ----------
     content
-        The log's file, where workers cannot read it themselves.
+        The log's file, if workers cannot read it themselves.
     checkpoint
-        Where the run keeps its state meanwhile.
+        Where the run saves its state.
     """
     if place.parent is not None and place.parent not in _guarded:
         _guarded.add(place.parent)
@@ -122,7 +122,7 @@ def work_on(
         try:
             return _carried_out(task, place, watch, content, checkpoint)
         except Exception as error:
-            # Whatever a dispatcher, a predictor or a library raises, the other runs go on.
+            # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
             reason = " ".join(str(error).split()) or type(error).__name__
             return Done(name=task.name, error=reason, trace=traceback.format_exc())
 
@@ -142,9 +142,9 @@ def _carried_out(
         return Done(name=task.name, files=files)
     again = task.key in place.again
     if not again and (place.runs / task.name / MARK).is_file():
-        # Another worker, taken for lost, has finished it after all.
+        # Another worker, assumed lost, has finished it after all.
         return Done(name=task.name)
-    # Nobody else writes here, not even a worker that was taken for lost with the same run.
+    # No other process writes here, not even a worker assumed lost with the same run.
     folder = place.work / f"{task.key}-{uuid4().hex}"
     folder.mkdir()
     try:
@@ -200,7 +200,7 @@ def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:
 
 
 def arguments_of(task: Task) -> dict[str, Any]:
-    """Return what ``run.json`` says of a run's place in its study, and of what made it."""
+    """Return what ``run.json`` says about a run's place in its study, and about how it was made."""
     made_of = task.made_of
     source = asdict(made_of.source)
     if "options" in source:
@@ -219,7 +219,7 @@ def arguments_of(task: Task) -> dict[str, Any]:
 
 
 def _check_versions(place: Place) -> None:
-    """Refuse to work with other libraries: the run would not be what its name says."""
+    """Refuse to work with other libraries: the run would not match its name."""
     here = versions_here()
     for library, version in place.versions:
         if here.get(library) != version:

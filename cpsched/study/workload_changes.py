@@ -1,4 +1,4 @@
-"""Changes to the jobs of a log: more of them, fewer of them, other requests."""
+"""Changes to the jobs of a log: more or fewer jobs, or other requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
 
 _DAY = 86400
-#: More than so many times the jobs of a log is taken for a typing error.
+#: A larger multiple of the jobs of a log is taken for a typing error.
 _MOST_LOAD = 100.0
 _MOMENTS = ("begin", "cancel", "deadline")
 
@@ -33,11 +33,11 @@ class ScaleLoad(Change):
     Parameters
     ----------
     factor
-        How many times as many.
+        Multiple of the number of jobs.
     how
-        ``copies``: jobs drawn at random come a second time, on another day of the same kind, so
-        that the rhythm of day and week stays; with a factor below 1 some are left out. ``times``:
-        all jobs, their submits closer together by the factor.
+        ``copies``: randomly drawn jobs are submitted a second time, on another day of the same
+        kind, which keeps the daily and weekly pattern; with a factor below 1 some are left out.
+        ``times``: all jobs, with submits closer together by the factor.
     seed
         Of the draw.
     """
@@ -83,7 +83,7 @@ class CapRequest(Change):
     time
         No job asks for more than this: ``H:MM:SS`` or ``D-HH:MM:SS``.
     factor
-        No job asks for more than so many times what it runs: users who know better.
+        No job asks for more than this multiple of its runtime: users with better estimates.
     """
 
     name: ClassVar[str] = "cap-request"
@@ -112,12 +112,12 @@ class CapRequest(Change):
 
 class _Some(Change):
     """
-    Some of the jobs of a log: those for which all that is given holds.
+    Some of the jobs of a log: those that meet all given conditions.
 
     Parameters
     ----------
     user, group, queue, partition, name, qos
-        What the log calls it; ``group`` is Slurm's account.
+        Names as in the log; ``group`` is Slurm's account.
     gpu
         Whether they ask for GPUs.
     """
@@ -153,7 +153,7 @@ class _Some(Change):
 
 
 class Drop(_Some):
-    """Without some jobs."""
+    """Leave out some jobs."""
 
     name: ClassVar[str] = "drop"
 
@@ -163,7 +163,7 @@ class Drop(_Some):
 
 
 class Keep(_Some):
-    """Some jobs alone."""
+    """Keep only some jobs."""
 
     name: ClassVar[str] = "keep"
 
@@ -183,7 +183,7 @@ def asks_for_gpus(workload: Workload) -> BoolArray:
 def _with_copies(workload: Workload, rows: list[IntArray], rng: np.random.Generator) -> Workload:
     """Return a workload with copies of rows, each on another day of the same kind."""
     span = int(workload.submit[-1] - workload.submit[0]) + 1
-    # Of a log of less than two weeks every day is like the others.
+    # In a log of less than two weeks all days count as the same kind.
     period = WEEK if span >= 2 * WEEK else _DAY
     periods = max(-(-span // period), 1)
     num, first = len(workload), int(workload.submit[0])
@@ -200,7 +200,7 @@ def _with_copies(workload: Workload, rows: list[IntArray], rng: np.random.Genera
         columns[name] = _shifted(columns[name], submit - workload.submit[row])
     named = zip(workload.job_id[row].tolist(), copy.tolist(), strict=True)
     ids = [f"{job_id}+{at}" if at else job_id for job_id, at in named]
-    # Nobody waits for a copy, and a copy for nobody.
+    # Copies have no dependencies, and no job depends on a copy.
     columns |= {
         "job_id": ids,
         "submit": submit,

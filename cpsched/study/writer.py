@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cpsched.simulation.simulate import Run
 
-#: When nodes were down; only where some were.
+#: When nodes were down; only if some were.
 OUTAGES = "outages.parquet"
 #: Of the layout of run folders; a reader refuses others.
 FORMAT = 2
@@ -47,9 +47,9 @@ def save_run(
     Parameters
     ----------
     arguments
-        What the caller was asked to do, for the record.
+        The caller's arguments, for the record.
     formats
-        Who writes files of their own into the folder besides, see registry group ``formats``.
+        Writers of extra files in the folder, see registry group ``formats``.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def save_run(
 def description(
     run: Run, summary: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what ``run.json`` says of a run, but for its files."""
+    """Return what ``run.json`` says about a run, except its files."""
     schedule = run.schedule
     return {
         "format": FORMAT,

@@ -42,7 +42,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     Raises
     ------
     ConfigError
-        If it is not TOML, or a key is unknown, missing or makes no sense.
+        If it is not TOML, or a key is unknown, missing or is invalid.
     """
     try:
         top = Section(read_toml(text), where, lines=Lines(text))

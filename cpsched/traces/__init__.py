@@ -78,8 +78,8 @@ def write(
     name = format or _named(path)
     if name is None:
         raise TraceError(
-            f"the name does not say a format that can be written; end it in {_endings()}"
-            " (.gz may follow where it is text), or say the format (convert: --to-format)",
+            f"the file name does not show a format that can be written; end it in {_endings()}"
+            " (.gz may follow for text), or give the format (convert: --to-format)",
             file=path,
         )
     writer = registry.load("traces", name).write

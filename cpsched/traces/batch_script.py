@@ -91,7 +91,7 @@ def _options(path: Path) -> Mapping[str, str]:
     except OSError as error:
         raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from None
     if not lines or not lines[0].startswith("#!"):
-        raise TraceError("must begin with #! and an interpreter, as sbatch wants it", file=path)
+        raise TraceError("must begin with #! and an interpreter, as sbatch requires", file=path)
     words = [
         word for number, line in _before_commands(lines) for word in _words(line, number, path)
     ]

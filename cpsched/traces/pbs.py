@@ -122,7 +122,7 @@ def _values(text: str, place: Place) -> dict[str, str]:
     for key, words in pairs:
         value = " ".join(words)
         if values.setdefault(key, value) != value:
-            raise place.error("the key is there twice with different values", key, value)
+            raise place.error("the key is given twice with different values", key, value)
     return values
 
 

@@ -187,7 +187,7 @@ class _Reading:
         self.listed += sum(map(len, ranges))
         if self.listed > _MOST_LISTED:
             raise LogTooLargeError(
-                f"lists more than {_MOST_LISTED} tasks that never started; cut it into parts",
+                f"lists more than {_MOST_LISTED} tasks that never started; split it",
                 file=self.path,
             )
         return [f"{match[1]}_{task}" for tasks in ranges for task in tasks]

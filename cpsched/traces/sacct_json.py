@@ -74,7 +74,7 @@ def _jobs(text: str, path: Path) -> Iterator[Row]:
         number += 1
         yield _row(job, place)
     if found is None:
-        raise TraceError(f"is not JSON: it ends or goes wrong after {number} jobs", file=path)
+        raise TraceError(f"is not JSON: it ends or breaks after {number} jobs", file=path)
 
 
 def _row(job: Mapping[str, Any], place: Place) -> Row:

@@ -56,7 +56,7 @@ def write(workload: Workload, path: Path) -> list[str]:
     """
     if workload.layout != "units":
         raise TraceError(
-            "sacct says how jobs lie on nodes, and this log only counts processors", file=path
+            "sacct records the nodes of jobs, but this log only counts processors", file=path
         )
     text = _Text(workload)
     columns = text.columns()

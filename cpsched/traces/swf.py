@@ -167,7 +167,7 @@ def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
         return None
     match = _UNIX_TIME.match(texts[0])
     if len(set(texts)) > 1:
-        raise TraceError("is there twice", file=path, field="header UnixStartTime", value=texts[1])
+        raise TraceError("is given twice", file=path, field="header UnixStartTime", value=texts[1])
     if not match or not -1 <= int(match[0]) <= MAX_TIME:
         raise TraceError(
             "must be seconds since 1970", file=path, field="header UnixStartTime", value=texts[0]

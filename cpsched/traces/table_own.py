@@ -143,7 +143,7 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     """
     ids = workload.job_id.tolist()
     if len(set(ids)) < len(ids) or "" in ids:
-        raise TraceError("a table needs a job_id for every job, each a different one")
+        raise TraceError("a table needs a unique job_id for every job")
     strings = (text for name in LABEL_COLUMNS for text in getattr(workload, name).values)
     if "\0" in "".join(chain(ids, strings)):
         raise TraceError("a table cannot hold a string with a NUL character")

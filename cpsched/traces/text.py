@@ -68,7 +68,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     Raises
     ------
     TraceError
-        If it cannot be opened or read, or the gzip is cut off or damaged.
+        If it cannot be opened or read, or the gzip file is truncated or damaged.
     """
     try:
         with path.open("rb") as file:
@@ -80,7 +80,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TraceError(f"the gzip is cut off or damaged ({error})", file=path) from error
+        raise TraceError(f"the gzip file is truncated or damaged ({error})", file=path) from error
     except OSError as error:
         raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from error
 

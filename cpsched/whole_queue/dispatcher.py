@@ -171,6 +171,6 @@ class WholeQueue(Dispatcher):
         return {"planned": planned.reshape(-1, 2), **self.arrivals.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._last = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
         self.arrivals.restore(state)

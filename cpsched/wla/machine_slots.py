@@ -63,13 +63,14 @@ class MachineSlots:
     Raises
     ------
     ConfigError
-        If the machine is a counted pool, which has no places.
+        If the machine is a counted pool, which has no individual nodes.
     """
 
     def __init__(self, system: System) -> None:
         if system.is_counted_pool:
             raise ConfigError(
-                "jobs are put on neighbouring nodes, and the machine is a counted pool, which has"
+                "jobs are placed on neighbouring nodes, but the machine is a counted pool, which"
+                " has"
                 ' none: give it nodes (processors = "whole-nodes" or "packed"), or use easy',
                 where=f"system {system.name}",
             )

@@ -1,1 +1,1 @@
-"""A live Slurm: a private one to try things on, what its queue looks like, and acting on it."""
+"""A live Slurm: a private one for tests, reading its queue, and acting on it."""

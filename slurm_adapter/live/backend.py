@@ -1,4 +1,4 @@
-"""What is asked of a live Slurm, and told to it; whoever can do that is a backend."""
+"""The interface of backends: queries to a live Slurm, and orders to it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class UnreachableError(CpschedError, ConnectionError):
-    """Slurm does not answer; it may later."""
+    """Slurm does not answer now."""
 
 
 class UnreadableError(CpschedError, ValueError):
-    """Slurm's answer is not what it is known to answer; names the field and the value."""
+    """Slurm's answer cannot be read; names the field and the value."""
 
 
 class NotAllowedError(CpschedError, PermissionError):
-    """Slurm does not let us do that."""
+    """Slurm does not permit the order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """Hold a job that has not started, with the nodes and bounds that its user asked for."""
+    """Hold a job that has not started, with the nodes and bounds of its own request."""
 
     job: str
     required: tuple[str, ...]
     nodes_min: int
     nodes_max: int
     at_once: bool = False
-    """Whether it may start at once; Slurm lets a job that was queued again wait for two minutes."""
+    """Whether it may start at once; Slurm makes a requeued job wait for two minutes."""
 
 
 class Backend(Protocol):
@@ -54,7 +54,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         ...
 
     def snapshot(self) -> Snapshot:
@@ -69,11 +69,11 @@ class Backend(Protocol):
         ...
 
     def ended(self, jobs: Iterable[str]) -> Mapping[str, LiveJob]:
-        """Return what became of jobs that are no longer in the queue, where Slurm still knows."""
+        """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
         ...
 
     def expected_starts(self) -> Mapping[str, int]:
-        """Return when Slurm expects waiting jobs to start, Unix seconds; only those it has said."""
+        """Return Slurm's expected starts of waiting jobs, Unix seconds; only jobs that have one."""
         ...
 
     def configuration(self) -> Mapping[str, str]:
@@ -92,14 +92,14 @@ class Backend(Protocol):
         Raises
         ------
         NotAllowedError
-            If Slurm does not let us.
+            If Slurm does not permit it.
         """
         ...
 
     def requeue(self, jobs: Sequence[str]) -> Mapping[str, str]:
-        """Take running jobs off their nodes and hold them in the queue; as :meth:`begin`."""
+        """Requeue running jobs and hold them; as :meth:`begin`."""
         ...
 
     def take_back(self, orders: Sequence[TakeBack]) -> Mapping[str, str]:
-        """Hold jobs and forget the nodes they were bound to; as :meth:`begin`."""
+        """Hold jobs and remove the nodes that they were bound to; as :meth:`begin`."""
         ...

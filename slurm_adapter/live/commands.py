@@ -40,23 +40,25 @@ RecordFolder = Annotated[
     Path | None,
     typer.Option(
         "--record",
-        help="Folder of a twin: how long jobs run, and how forecasts came out.",
+        help="Folder of a twin, for runtimes and the accuracy of past forecasts.",
         metavar="FOLDER",
     ),
 ]
 Scenarios = Annotated[
-    int, typer.Option("--scenarios", help="Futures to play.", min=2, max=1000, metavar="N")
+    int, typer.Option("--scenarios", help="Scenarios to simulate.", min=2, max=1000, metavar="N")
 ]
 
 
 def demo_command(
-    system: Annotated[str, typer.Option(help="Whose nodes and queues.")] = "eurora",
-    nodes: Annotated[int, typer.Option(min=1, help="How many of its nodes.", metavar="N")] = 16,
+    system: Annotated[str, typer.Option(help="System whose nodes and queues are used.")] = "eurora",
+    nodes: Annotated[
+        int, typer.Option(min=1, help="Number of its nodes to use.", metavar="N")
+    ] = 16,
     jobs: Annotated[
-        int, typer.Option(min=0, help="Jobs to submit; they are held.", metavar="N")
+        int, typer.Option(min=0, help="Number of held jobs to submit.", metavar="N")
     ] = 40,
     mean: Annotated[
-        float, typer.Option(min=1, help="How long a job runs in the mean.", metavar="SECONDS")
+        float, typer.Option(min=1, help="Mean runtime of a job.", metavar="SECONDS")
     ] = 30,
     seed: Seed = 0,
 ) -> None:
@@ -100,7 +102,7 @@ def plan_command(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a dispatcher would start now on a live Slurm; nothing is told to it."""
+    """Show what a dispatcher would start now on a live Slurm, without changing anything."""
     from slurm_adapter.live.plan import plan
 
     slurm = backend_of(backend, socket)
@@ -116,15 +118,17 @@ def run_command(
     system: SystemFile = None,
     dispatcher: Dispatcher = "easy",
     predictor: Predictor = "requested",
-    act: Annotated[bool, typer.Option("--act", help="Tell Slurm. Otherwise only say.")] = False,
+    act: Annotated[
+        bool, typer.Option("--act", help="Send orders to Slurm. Without it they are only printed.")
+    ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
-            "--state", help="Folder of the journal and of what is known; needed with --act."
+            "--state", help="Folder of the journal and the saved state; needed with --act."
         ),
     ] = None,
     mark: Annotated[
-        str, typer.Option(help="AdminComment or comment of the held jobs that are ours.")
+        str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
     ] = "cpsched",
     partition: Annotated[
         list[str] | None, typer.Option(help="Only jobs of this partition; repeat for several.")
@@ -136,25 +140,35 @@ def run_command(
         bool,
         typer.Option(
             "--requeue",
-            help="Let the dispatcher (try) queue running jobs again that it started, unless their"
-            " users said --no-requeue.",
+            help=(
+                "Let the dispatcher (try) requeue running jobs that it started, unless submitted"
+                " with --no-requeue."
+            ),
         ),
     ] = False,
-    starts: Annotated[int, typer.Option(min=1, help="Most starts a cycle.", metavar="N")] = 50,
+    starts: Annotated[
+        int, typer.Option(min=1, help="Largest number of starts per cycle.", metavar="N")
+    ] = 50,
     patience: Annotated[
         float,
-        typer.Option(min=1, help="Take back a job that does not run by then.", metavar="SECONDS"),
+        typer.Option(
+            min=1,
+            help="Withdraw the start of a job that does not run after this time.",
+            metavar="SECONDS",
+        ),
     ] = 8,
     slowest: Annotated[
         float,
-        typer.Option(min=0.1, help="Between looks while nothing happens.", metavar="SECONDS"),
+        typer.Option(
+            min=0.1, help="Longest time between polls while nothing happens.", metavar="SECONDS"
+        ),
     ] = 2,
     backend: BackendName = "scontrol",
     socket: Socket = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Decide for the jobs of a live Slurm that are held for it, until SIGTERM or Ctrl-C."""
+    """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
     from slurm_adapter.live.engine import Engine, Filter, Limits
     from slurm_adapter.live.mirror import Mirror
 
@@ -162,7 +176,7 @@ def run_command(
     machine = machine_of(system, slurm)
 
     def say(line: str) -> None:
-        """Print a line with the time at once: whoever reads it may read a pipe."""
+        """Print a line with the time, unbuffered, because the output may be a pipe."""
         echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}", err=as_json)
         sys.stdout.flush()
 
@@ -218,15 +232,14 @@ def _summary(counts: Counts) -> str:
     median = _median_latency(counts)
     shown = "" if median is None else f", median {median:.1f} s to run"
     return (
-        f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} told to start,"
+        f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} taken back, {counts.refused} refused,"
-        f" {counts.requeued} queued again"
+        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued"
     )
 
 
 def backend_of(name: str, socket: Path | None) -> Backend:
-    """Return the backend that options name."""
+    """Return the backend that the options select."""
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.slurmrestd import Slurmrestd
 
@@ -246,7 +259,7 @@ def machine_of(name: str | None, backend: Backend) -> System:
 
 
 def _table(plan: Plan) -> Iterator[str]:
-    """Yield the lines of a plan for people."""
+    """Yield the lines of a plan as a table."""
     from cpsched.cli.report import width
     from cpsched.systems.hostlist import compress
     from cpsched.tables import Column, Table

@@ -1,4 +1,4 @@
-"""A queue of jobs that do nothing, for a private Slurm with the nodes of Eurora."""
+"""A queue of sleeping jobs, for a private Slurm with the nodes of Eurora."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARTITIONS = ("debug", "parallel", "longpar")
 
 @dataclass(frozen=True, slots=True)
 class SleepingJob:
-    """A job: options of sbatch, and for how many seconds it sleeps."""
+    """A job: options of sbatch, and the seconds that it sleeps."""
 
     options: tuple[str, ...]
     seconds: float
@@ -33,7 +33,7 @@ def jobs(count: int, seed: int, *, mean: float, most_nodes: int = 8) -> Iterator
     Parameters
     ----------
     mean
-        How long a job sleeps in the mean, seconds; requested are whole minutes.
+        Mean sleeping time of a job, seconds; requested times are whole minutes.
     """
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     for number in range(count):

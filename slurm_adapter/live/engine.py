@@ -1,8 +1,8 @@
 """
-The loop on a live Slurm: read, decide, act, and see that each job runs where it was told.
+The loop on a live Slurm: read, decide, act, and check that each job runs where it should.
 
-What is told to Slurm is in the journal before it is told. So after a crash nothing is lost: a
-job that was told to start is found where it was told, or waiting to, or still held.
+Orders are written to the journal before they are sent to Slurm. So nothing is lost after a crash: a
+job that was ordered to start is running on its nodes, waiting to start, or still held.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ if TYPE_CHECKING:
     from slurm_adapter.live.mirror import Chosen, Mirror
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
-#: Why a released job waits, where waiting does not help.
+#: Reasons of a released job that waiting will not resolve.
 _HOPELESS = ("BadConstraints", "DependencyNeverSatisfied", "Dependency")
-#: Seconds for which a job that did not start is left alone, at first and at most; it doubles.
+#: Seconds before a job that did not start is tried again, at first and at most; it doubles.
 _REST, _LONGEST_REST = 5, 600
-#: Seconds between tries to reach Slurm, at first and at most; it doubles.
+#: Seconds between attempts to reach Slurm, at first and at most; it doubles.
 _RETRY, _LONGEST_RETRY = 1.0, 30.0
-#: Answers in a row that cannot be read before that is an error.
+#: Consecutive unreadable answers before this is an error.
 _MOST_UNREADABLE = 3
-#: Refusals of orders for one job before that is an error.
+#: Refused orders for one job before this is an error.
 _MOST_REFUSED = 5
-#: Saving takes one in so many seconds, at most; and that many seconds are between saves, at most.
+#: Saving takes at most this share of the time; and the longest time between saves, seconds.
 _SAVE_SHARE, _SAVE_EVERY = 100, 300
-#: Of so many jobs it is remembered how long an order took.
+#: Number of latest orders whose latency is kept.
 _LATENCIES = 10_000
 
 
 class WrongNodesError(CpschedError, RuntimeError):
-    """A job runs on other nodes than it was told."""
+    """A job runs on other nodes than ordered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """
-    Which held jobs are ours.
+    Which held jobs this engine schedules.
 
     Attributes
     ----------
     mark
-        What their AdminComment or comment is.
+        Their AdminComment or comment.
     partitions, users
         One of these; empty: any.
     """
@@ -67,7 +67,7 @@ class Filter:
     users: frozenset[str] = frozenset()
 
     def takes(self, job: LiveJob) -> bool:
-        """Say whether a job is ours, held or not."""
+        """Whether a job is ours, held or not."""
         return (
             not job.is_part
             and self.mark in (job.admin_comment, job.comment)
@@ -79,14 +79,14 @@ class Filter:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """
-    How far the loop goes, and how often.
+    Limits of the loop: starts and times.
 
     Attributes
     ----------
     starts
-        Most starts a cycle.
+        Largest number of starts per cycle.
     patience
-        Seconds within which a job that was told to start has to run.
+        Seconds within which a job that was ordered to start must run.
     fastest, slowest
         Seconds between cycles while things happen, and while nothing does.
     """
@@ -99,7 +99,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Counts:
-    """What has happened so far; ``latencies``: seconds from order to running, the last ones."""
+    """Event counts; ``latencies``: the last times from order to running, seconds."""
 
     ordered: int = 0
     ran: int = 0
@@ -113,22 +113,22 @@ class Counts:
 
 class Engine:
     """
-    Decides for a live Slurm.
+    Schedules a live Slurm.
 
     Parameters
     ----------
     backend
         The Slurm.
     make_mirror
-        Makes the mirror, given which jobs are ours.
+        Makes the mirror, given the filter of our jobs.
     folder
-        Where the journal and what is known are kept; None: nowhere, which is for dry runs.
+        Where the journal and the state are kept; None for dry runs.
     act
-        Whether Slurm is told. Otherwise what would be told is only said.
+        Whether orders are sent to Slurm. Otherwise they are only printed.
     ours, limits
-        Which jobs, and how many how fast.
+        Filter of the jobs, and limits.
     say
-        What is called with each line for people.
+        Called with each line of output.
     """
 
     def __init__(
@@ -149,14 +149,14 @@ class Engine:
         self._act, self._say = act, say
         self._folder = folder
         self._journal: Journal | None = None
-        #: Until when jobs that did not start are left alone, and how often they did not.
+        #: When jobs that did not start may be tried again, and how often they did not start.
         self._rests: dict[str, float] = {}
         self._failures: Counter[str] = Counter()
         self._refusals: Counter[str] = Counter()
         self._now = 0
         self._last: Snapshot | None = None
         self._saved_at, self._save_took = time.monotonic(), 0.0
-        #: Whether anything has happened since what is known was saved.
+        #: Whether anything has happened since the state was saved.
         self._unsaved = False
         self._began = time.time()
         self._shown: frozenset[Chosen] = frozenset()
@@ -165,7 +165,7 @@ class Engine:
         self.mirror = make_mirror(self.mine)
 
     def mine(self, job: LiveJob) -> bool:
-        """Say whether a waiting job is ours to start now."""
+        """Whether a waiting job is ours to start now."""
         return job.waits and job.held and self._ours.takes(job) and not self._is_resting(job.key)
 
     def _is_resting(self, key: str) -> bool:
@@ -174,7 +174,7 @@ class Engine:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """
-        Lock the folder, and take up what was known before.
+        Lock the folder, and load the saved state.
 
         Raises
         ------
@@ -200,13 +200,12 @@ class Engine:
 
     def run(self, stop: Event) -> None:
         """
-        Go on until told to stop.
+        Run until stopped.
 
         Raises
         ------
         CpschedError
-            If anything is wrong but that Slurm does not answer: then nothing is told to it any
-            more.
+            On any error other than an unreachable Slurm; no more orders are sent then.
         """
         wait, retry, unreadable = self._limits.fastest, _RETRY, 0
         while not stop.is_set():
@@ -239,15 +238,15 @@ class Engine:
         Returns
         -------
         bool
-            Whether anything has happened or is about to.
+            Whether anything has happened or is about to happen.
 
         Raises
         ------
         UnreachableError, UnreadableError
-            If Slurm does not answer, or not as it should.
+            If Slurm does not answer, or its answer cannot be read.
         CpschedError
-            If a job runs where it was not told, Slurm keeps refusing orders, or the dispatcher
-            breaks an invariant.
+            If a job runs on wrong nodes, Slurm keeps refusing orders, or the dispatcher breaks an
+            invariant.
         """
         self.counts.cycles += 1
         snapshot = self._backend.snapshot()
@@ -266,7 +265,7 @@ class Engine:
         if first:
             self._adopt(snapshot, back)
         if not (self._act or news):
-            # What would be told is what was said.
+            # In a dry run, orders count as printed.
             return False
         chosen = self.mirror.decide(snapshot.now, most=self._limits.starts)
         if self._act:
@@ -277,7 +276,7 @@ class Engine:
         return news or bool(chosen and self._act) or bool(self._pending())
 
     def _say_unfit(self) -> None:
-        """Say once which jobs of ours stay held because they cannot run here."""
+        """Report once which of our jobs stay held because they cannot run here."""
         known = self.mirror.known.items()
         unfit = {key: one.why for key, one in known if one.stage is Stage.UNFIT}
         for key in unfit.keys() - self._unfit:
@@ -285,14 +284,14 @@ class Engine:
         self._unfit = frozenset(unfit)
 
     def _pending(self) -> list[Order]:
-        """Return the orders that have not been seen carried out."""
+        """Return the orders that are not yet seen to be carried out."""
         journal = self._journal
         return [one for one in journal.orders.values() if not one.ran] if journal else []
 
     # --- orders ----------------------------------------------------------------------------------
 
     def _check_orders(self, snapshot: Snapshot, ended: Mapping[str, LiveJob]) -> set[str]:
-        """See what became of orders; return the jobs that were taken back."""
+        """Check the outcome of orders; return the jobs that were withdrawn."""
         journal = self._journal
         if journal is None:
             return set()
@@ -308,18 +307,20 @@ class Engine:
                 running.append(self._checked(order, job))
             elif job.waits and self._is_late(order, job, snapshot):
                 back.append(order)
-                reasons[key] = f"it {'ran and ' if order.ran else ''}waits: {job.reason or 'None'}"
+                reasons[key] = (
+                    f"it {'ran and ' if order.ran else ''}is waiting: {job.reason or 'None'}"
+                )
         self._note_running(running)
         journal.over(gone, "gone")
         self._take_back(back, reasons)
         return {order.job for order in back}
 
     def _checked(self, order: Order, job: LiveJob) -> Order:
-        """Return an order if its job runs where it was told."""
+        """Return an order if its job runs where it should."""
         if set(job.nodes) != set(order.nodes):
             self.counts.wrong += 1
             raise WrongNodesError(
-                f"job {job.key} runs on {','.join(job.nodes)}, it was told to run on"
+                f"job {job.key} runs on {','.join(job.nodes)}, but should run on"
                 f" {','.join(order.nodes)}"
             )
         return order
@@ -334,8 +335,8 @@ class Engine:
             self._say(f"job {order.job} runs on {','.join(order.nodes)} after {latency:.1f} s")
 
     def _is_late(self, order: Order, job: LiveJob, snapshot: Snapshot) -> bool:
-        """Say whether a waiting job that was told to start is to be taken back."""
-        # Held again, or never released; or it ran and is back in the queue.
+        """Whether the start of a waiting job must be withdrawn."""
+        # It is held again or was never released, or it ran and is back in the queue.
         if job.held or order.ran:
             return True
         is_closed = not snapshot.closed.isdisjoint(order.nodes)
@@ -355,7 +356,7 @@ class Engine:
                 for one in orders
             ]
         )
-        # A job that cannot be held any more has just started, or is gone: look again.
+        # A job that can no longer be held has just started or left: check again.
         done = [order.job for order in orders if order.job not in refused]
         self._journal.over(done, "back")
         for key in done:
@@ -366,16 +367,16 @@ class Engine:
                 continue
             self._rest(key)
             self.counts.taken_back += 1
-            self._say(f"job {key} is taken back: {reasons[key]}")
+            self._say(f"job {key} is withdrawn: {reasons[key]}")
 
     def _rest(self, key: str) -> None:
-        """Leave a job alone for a while; for longer each time."""
+        """Do not try a job for a while; for longer each time."""
         seconds = min(_REST * 2 ** self._failures[key], _LONGEST_REST)
         self._failures[key] += 1
         self._rests[key] = self._now + seconds
 
     def _requeue(self, snapshot: Snapshot) -> None:
-        """Tell the jobs to wait again that the dispatcher wants to; only what we have started."""
+        """Requeue the jobs that the dispatcher selects; only those that we started."""
         assert self._journal is not None
         wanted = self.mirror.requeues
         mine = [
@@ -385,17 +386,17 @@ class Engine:
             and self._ours.takes(snapshot.jobs[key])
             and key in self._journal.orders
         ]
-        refused = dict.fromkeys(set(wanted) - set(mine), "it was not started from here")
+        refused = dict.fromkeys(set(wanted) - set(mine), "this engine did not start it")
         if mine:
             self._journal.requeue(mine)
             refused |= self._backend.requeue(mine)
         for key in wanted:
             if key in refused:
                 self.mirror.stays(key)
-                self._say(f"job {key} is not queued again: {refused[key]}")
+                self._say(f"job {key} is not requeued: {refused[key]}")
             else:
                 self.counts.requeued += 1
-                self._say(f"job {key} is told to wait again")
+                self._say(f"job {key} is requeued")
 
     def _begin(self, chosen: Sequence[Chosen], snapshot: Snapshot) -> None:
         if not chosen:
@@ -421,11 +422,11 @@ class Engine:
         for order in orders:
             if order.job not in refused:
                 self._refusals.pop(order.job, None)
-                self._say(f"job {order.job} is told to start on {','.join(order.nodes)}")
+                self._say(f"job {order.job} is ordered to start on {','.join(order.nodes)}")
         self._take_refused([order for order in orders if order.job in refused], refused)
 
     def _take_refused(self, orders: Sequence[Order], refused: Mapping[str, str]) -> None:
-        """Let jobs wait on of which Slurm has refused to hear: most have just been cancelled."""
+        """Keep jobs waiting whose orders Slurm refused: most have just been cancelled."""
         assert self._journal is not None
         self._journal.over([order.job for order in orders], "back")
         for order in orders:
@@ -441,10 +442,10 @@ class Engine:
                 )
 
     def _show(self, chosen: Iterable[Chosen]) -> None:
-        """Say what would be told, where that is new; nothing of it comes about."""
+        """Print the orders that would be sent, if new; nothing is sent."""
         for key in self.mirror.requeues:
             self.mirror.stays(key)
-            self._say(f"job {key} would have to wait again")
+            self._say(f"job {key} would be requeued")
         chosen = frozenset(chosen)
         for one in sorted(chosen - self._shown, key=lambda one: one.key):
             self._say(f"job {one.key} would start on {','.join(one.nodes)}")
@@ -455,21 +456,23 @@ class Engine:
     # --- what was known before -------------------------------------------------------------------
 
     def _return_unordered(self) -> None:
-        """Let jobs wait that were about to be ordered when this was saved."""
+        """Return to the queue the jobs that were about to be ordered when the state was saved."""
         open_orders = self._journal.orders if self._journal else {}
         for key, known in list(self.mirror.known.items()):
             if known.stage is Stage.ORDERED and key not in open_orders:
                 self.mirror.returned(key, self._now)
 
     def _adopt(self, snapshot: Snapshot, back: set[str]) -> None:
-        """Take up orders given before this process began."""
+        """Adopt orders given before this process began."""
         for order in self._pending():
             job = snapshot.jobs.get(order.job)
             known = self.mirror.known.get(order.job)
             if job is not None and job.waits and order.job not in back:
                 if known is None or known.stage is not Stage.ORDERED:
                     self.mirror.adopt(order.job, job, order.nodes, self._now)
-                self._say(f"job {order.job} was told before to start on {','.join(order.nodes)}")
+                self._say(
+                    f"job {order.job} was already ordered to start on {','.join(order.nodes)}"
+                )
 
     def _load(self) -> None:
         assert self._folder is not None
@@ -478,10 +481,10 @@ class Engine:
             try:
                 self.mirror.load(path)
             except RunError as error:
-                self._say(f"what was known before is not used: {error}")
+                self._say(f"the saved state is not used: {error}")
 
     def _save_if_cheap(self) -> None:
-        """Save after what has happened, as often as that costs next to nothing."""
+        """Save after events, as often as the cost is negligible."""
         pause = min(_SAVE_SHARE * self._save_took, _SAVE_EVERY)
         if self._unsaved and time.monotonic() - self._saved_at >= pause:
             self._save()
@@ -506,13 +509,13 @@ def _same(old: Snapshot | None, new: Snapshot) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep every other process from the folder of a file."""
+    """Lock the folder of a file against other processes."""
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ConfigError("another engine runs with this folder", where=path.parent) from None
+            raise ConfigError("another engine is using this folder", where=path.parent) from None
         yield
     finally:
         os.close(file)

@@ -1,4 +1,4 @@
-"""Why a job of a live queue waits, as a dispatcher sees it, and as Slurm does."""
+"""Why a job of a live queue waits, according to a dispatcher and to Slurm."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def explain(
     snapshot: Snapshot, system: System, job: str, *, dispatcher: str, predictor: str = "requested"
 ) -> Explanation:
     """
-    Say why a waiting job of a live queue does not start now, or why it would.
+    Say why a waiting job of a live queue does not start now, or why it would start.
 
     Raises
     ------
     ConfigError
-        If the job does not wait, or can never run on the system.
+        If the job is not waiting, or can never run on the system.
     """
     mirror = Mirror(system, dispatcher, predictor, mine=may_start)
     mirror.follow(snapshot)
@@ -43,7 +43,7 @@ def explain(
 
 
 def slurms_view(snapshot: Snapshot, job: str, expected: int | None) -> dict[str, Any]:
-    """Return what Slurm says of a job itself."""
+    """Return Slurm's own view of a job."""
     there = snapshot.jobs.get(job)
     if there is None:
         raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")

@@ -24,7 +24,9 @@ def command(
     system: SystemFile = None,
     dispatcher: Annotated[
         str,
-        typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
+        typer.Option(
+            "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
+        ),
     ] = "slurm",
     predictor: Predictor = "requested",
     record: RecordFolder = None,

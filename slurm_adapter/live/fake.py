@@ -1,9 +1,9 @@
 """
-A Slurm that exists in memory, for trying what acts on one.
+An in-memory Slurm, to test code that acts on one.
 
-Jobs are in the states that a real Slurm has them in: held until they are released, then pending
-until the nodes they are bound to have room, running, completing, gone. It refuses what a real one
-refuses, and it raises on what it does not know. Its clock stands still until :meth:`advance`.
+Jobs have the states of a real Slurm: held until released, then pending until the nodes they are
+bound to have room, running, completing, gone. It refuses what a real one refuses, and raises on
+unknown input. Its clock moves only with :meth:`advance`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _INVALID_JOB = "Invalid job id specified"
 _INVALID_NODE = "Invalid node name specified"
 _NOT_NOW = "Requested operation is presently disabled"
-#: Seconds for which a job that is queued again has to wait.
+#: Seconds that a requeued job has to wait.
 _DELAY = 121
 _NOT_PENDING = "Job is no longer pending execution"
 
@@ -44,13 +44,13 @@ class FakeSlurm:
     now
         Unix seconds.
     completing
-        Seconds for which a job that has ended still holds its nodes.
+        Seconds for which an ended job still holds its nodes.
     reachable, allowed
-        Whether it answers, and whether it takes orders from us.
+        Whether it answers, and whether it accepts our orders.
     orders
         Every order it has carried out, in words.
     reserved
-        Reservations of nodes; no job starts that may run into one.
+        Reservations of nodes; no job starts that could run into one.
     """
 
     system: System
@@ -86,7 +86,7 @@ class FakeSlurm:
         return Snapshot(self.now, jobs, frozenset(closed), self.reserved)
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
-        """Return what became of jobs."""
+        """Return the outcomes of jobs."""
         self._answer()
         return {key: self._gone[key] for key in jobs if key in self._gone}
 
@@ -96,7 +96,7 @@ class FakeSlurm:
         return {}
 
     def configuration(self) -> dict[str, str]:
-        """Raise: its system is what it was made of."""
+        """Raise an error: a fake has only its system."""
         raise NotImplementedError("the fake has no configuration; use its system")
 
     def begin(self, orders: Sequence[Begin]) -> dict[str, str]:
@@ -121,7 +121,7 @@ class FakeSlurm:
         return refused
 
     def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
-        """Take running jobs off their nodes and hold them in the queue."""
+        """Requeue running jobs and hold them."""
         refused: dict[str, str] = {}
         for key in jobs:
             self._take_order()
@@ -134,7 +134,7 @@ class FakeSlurm:
         return refused
 
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
-        """Hold jobs and forget the nodes they were bound to."""
+        """Hold jobs and remove the nodes that they were bound to."""
         refused: dict[str, str] = {}
         for order in orders:
             self._take_order()
@@ -163,7 +163,7 @@ class FakeSlurm:
 
     def submit(self, *, seconds: float = math.inf, **asked: Any) -> str:
         """
-        Submit a job, held and marked unless something else is asked for; return its key.
+        Submit a job, by default held and marked; return its key.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class FakeSlurm:
         return job.key
 
     def advance(self, seconds: int = 1) -> None:
-        """Let time pass, second by second: jobs end, and released ones start."""
+        """Advance time second by second: jobs end, and released ones start."""
         for _ in range(seconds):
             self.now += 1
             for key, job in list(self._jobs.items()):
@@ -209,7 +209,7 @@ class FakeSlurm:
             self._end(key, "CANCELLED")
 
     def queue_again(self, key: str, **changed: Any) -> None:
-        """Put a running job back in the queue, as Slurm does itself: bound as it was."""
+        """Requeue a running job as Slurm does: bound to the same nodes."""
         self._give_back(self._jobs[key])
         self._jobs[key] = replace(
             self._jobs[key], state="PENDING", nodes=(), placed=(), start=MISSING, end=MISSING,
@@ -217,7 +217,7 @@ class FakeSlurm:
         )  # fmt: skip
 
     def shrink(self, key: str, nodes: Sequence[str]) -> None:
-        """Leave a running job some of its nodes."""
+        """Shrink a running job to some of its nodes."""
         job = self._jobs[key]
         kept = tuple(one for one in job.placed if one.node in nodes)
         self._give_back(replace(job, placed=tuple(one for one in job.placed if one not in kept)))
@@ -231,7 +231,7 @@ class FakeSlurm:
         self._jobs[key] = replace(self._jobs[key], **changed)
 
     def close(self, node: str, *, down: bool = False) -> None:
-        """Drain a node, or take it down: then its jobs are put back in the queue."""
+        """Drain a node, or set it down, which requeues its jobs."""
         if node not in self._free:
             raise KeyError(node)
         self._closed.add(node)

@@ -1,9 +1,8 @@
 """
 What ``squeue``, ``sinfo`` and ``scontrol`` print, as jobs and nodes.
 
-Names and comments are whatever users wrote: line ends and any separator may be in them. So every
-call chooses a separator that nobody can know before (:func:`separator`), and a record ends with
-it twice.
+Names and comments are user input and may contain line ends and any separator. So every call chooses
+an unpredictable separator (:func:`separator`), and a record ends with it twice.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.-]*)(?:[:=]([A-Za-z_][\w.-]*))?(
 
 
 def separator() -> str:
-    """Return a text that nobody can have put into a name."""
+    """Return an unpredictable text, which cannot be part of a name."""
     # Digits at its beginning would be the width of a field.
     return f"x{secrets.token_hex(8)}"
 
@@ -69,7 +68,7 @@ def records(text: str, fields: tuple[str, ...], mark: str) -> Iterator[dict[str,
     Raises
     ------
     UnreadableError
-        If a record has not as many fields.
+        If a record has a different number of fields.
     """
     *whole, rest = text.split(f"{mark}{mark}\n")
     if rest.strip():
@@ -179,7 +178,7 @@ def reservations_of(text: str) -> tuple[Reserved, ...]:
 
 
 class Details(NamedTuple):
-    """What ``scontrol -d -o show job`` tells of a job and ``squeue`` does not."""
+    """What ``scontrol -d -o show job`` shows about a job and ``squeue`` does not."""
 
     excluded: tuple[str, ...]
     placed: tuple[Placed, ...]
@@ -191,8 +190,8 @@ def details_of(text: str, job: LiveJob) -> Details:
     """
     Return the details in a job's line.
 
-    A name in the line may imitate fields: whoever does that harms his own job. What it holds on
-    each node is left out where it contradicts the nodes and cores that are known.
+    A job's name in the line may imitate fields, which harms only that job. What it holds on each
+    node is left out if it contradicts the known nodes and cores.
     """
     bounds, throttles = _BOUNDS.findall(text), _THROTTLE.findall(text)
     names = bounds[-1][1] if bounds else ""
@@ -235,7 +234,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def _num_ids(text: str) -> int:
-    """Return how many numbers are in ``0-3,8``."""
+    """Return the count of numbers in ``0-3,8``."""
     pairs = (part.partition("-") for part in text.split(",") if part)
     return sum(int(last or first) - int(first) + 1 for first, _, last in pairs)
 
@@ -249,6 +248,6 @@ def _memory(text: str) -> int:
 
 
 def _is_per_core(memory: int, cpus: int, tres: str) -> bool:
-    """Say whether memory is for each core: then it makes up the job's total."""
+    """Whether memory is per core: then it adds up to the job's total."""
     total = _TOTAL_MEMORY.search(tres)
     return bool(memory and total and amount(total[1].lower(), MEMORY) == memory * cpus)

@@ -1,9 +1,9 @@
 """
-Which jobs have been told to start where: written down, and on the disk, before they are told.
+Orders to start jobs, written to disk before they are sent.
 
-One JSON object a line, only ever appended: ``begin`` with the nodes and with what the job's user
-asked for, ``ran`` when the job has been seen on them, ``back`` when it has been taken back,
-``requeue`` before a running job is told to wait again, ``gone`` when it is in the queue no more.
+One JSON object a line, only ever appended: ``begin`` with the nodes and the job's own request,
+``ran`` when the job has been seen on them, ``back`` when the start was withdrawn,
+``requeue`` before a running job is requeued, ``gone`` when it has left the queue.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-#: Bytes from which on a journal is put aside, and a new one begun.
+#: Size in bytes from which a journal is set aside and a new one begun.
 _LARGE = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """
-    A job that was told to start.
+    A job that was ordered to start.
 
     Attributes
     ----------
     nodes
         Where.
     required, nodes_min, nodes_max
-        What its user asked for, to be put back if it is taken back.
+        The job's own request, restored if the start is withdrawn.
     at
         When, Unix time.
     ran
@@ -52,17 +52,17 @@ class Order:
 
 class Journal:
     """
-    Orders that are open, in memory and in a file.
+    Open orders, in memory and in a file.
 
     Parameters
     ----------
     path
-        The file; it is made if it is not there.
+        The file; it is created if missing.
 
     Attributes
     ----------
     orders
-        By job: those that are not ``back`` or ``gone``.
+        By job: those not ``back`` or ``gone``.
 
     Raises
     ------
@@ -90,7 +90,7 @@ class Journal:
         os.close(self._file)
 
     def begin(self, orders: Iterable[Order]) -> None:
-        """Write down that jobs are about to be told to start."""
+        """Record that jobs are about to be ordered to start."""
         lines = []
         for order in orders:
             self.orders[order.job] = order
@@ -99,7 +99,7 @@ class Journal:
         self._begin_anew_if_large()
 
     def ran(self, jobs: Iterable[str]) -> list[float]:
-        """Write down that jobs run where they were told; return for how long that took each."""
+        """Record that jobs run where ordered; return the latency of each."""
         now, lines, latencies = time.time(), [], []
         for job in jobs:
             order = self.orders[job]
@@ -110,11 +110,11 @@ class Journal:
         return latencies
 
     def requeue(self, jobs: Iterable[str]) -> None:
-        """Write down that running jobs are about to be told to wait again."""
+        """Record that running jobs are about to be requeued."""
         self._write([{"what": "requeue", "job": job, "at": time.time()} for job in jobs])
 
     def over(self, jobs: Iterable[str], what: str) -> None:
-        """Write down that orders are ``back`` or ``gone``."""
+        """Record that orders are ``back`` or ``gone``."""
         known = [job for job in jobs if self.orders.pop(job, None) is not None]
         self._write([{"what": what, "job": job, "at": time.time()} for job in known])
 
@@ -149,7 +149,7 @@ class Journal:
             if job in self.orders:
                 self.orders[job] = replace(self.orders[job], ran=True)
         elif what == "requeue":
-            # Whether it was carried out is seen in the queue.
+            # The queue shows whether it was carried out.
             pass
         elif what in ("back", "gone"):
             self.orders.pop(job, None)
@@ -157,7 +157,7 @@ class Journal:
             raise ValueError(f"what is {what!r}")
 
     def _begin_anew_if_large(self) -> None:
-        """Put a large journal aside, and begin another one with the orders that are open."""
+        """Set a large journal aside, and begin another one with the open orders."""
         if self._size <= _LARGE:
             return
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())

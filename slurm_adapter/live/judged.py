@@ -1,8 +1,8 @@
 """
 Forecasts of starts that were made on a live Slurm, and when the jobs really started.
 
-They lie in the folder of a twin (``forecasts.parquet``), so that they outlast whoever made them;
-what they say of the next forecasts is worked out anew from the file.
+They are in the folder of a twin (``forecasts.parquet``), so they outlast the process that made
+them; the correction of later forecasts is computed from the file.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob
 
-#: Forecasts that are kept: of jobs that have started, more than a calibration remembers; and of
-#: jobs that have not.
+#: Number of forecasts kept: of started jobs, more than a calibration remembers; and of other jobs.
 _SETTLED, _OPEN = 400, 400
 _SECONDS = pa.list_(pa.int64())
 SCHEMA = pa.schema(
@@ -66,7 +65,7 @@ class JudgedForecasts:
                 raise RunError(f"{self._path}: is not a file of forecasts: {error}") from None
 
     def calibration(self, dispatcher: str) -> Calibration:
-        """Return what forecasts under a dispatcher are corrected by."""
+        """Return the correction of forecasts under a dispatcher."""
         found = Calibration()
         settled = [row for row in self._rows if row["start"] != MISSING]
         for row in sorted(settled, key=_start):
@@ -75,7 +74,7 @@ class JudgedForecasts:
         return found
 
     def are_new(self, jobs: Sequence[LiveJob], most: int) -> list[LiveJob]:
-        """Return the jobs, the last ones and at most so many, of which there is no forecast."""
+        """Return the last jobs without a forecast, at most this many."""
         known = {(row["job"], row["submit"]) for row in self._rows}
         room = _OPEN - sum(row["start"] == MISSING for row in self._rows)
         new = [job for job in jobs if (job.key, job.submit) not in known]
@@ -88,7 +87,7 @@ class JudgedForecasts:
         Parameters
         ----------
         raw
-            What the scenarios said of them.
+            Their forecasts from the scenarios.
         epoch
             Unix time of its second 0.
         """
@@ -109,7 +108,7 @@ class JudgedForecasts:
         self._save()
 
     def settle(self, record: Record) -> None:
-        """Note which jobs have started since, and forget those that never will."""
+        """Record which jobs have started since, and drop those that never will."""
         waiting = [row for row in self._rows if row["start"] == MISSING]
         still = {
             (key, row["submit"]) for key, row in record.open.items() if row["state"] == "PENDING"

@@ -29,7 +29,7 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """
     yield "|".join(_COLUMNS)
     for row in rows:
-        # What users wrote could be taken for a column.
+        # User input could be mistaken for a column.
         yield "|".join(" ".join(value.replace("|", " ").split()) for value in _values(row))
 
 
@@ -97,7 +97,7 @@ def _text(amounts: Mapping[str, str]) -> str:
 
 
 def _command(row: Mapping[str, Any]) -> str:
-    """Return the options that no column has, as of the command that submitted the job."""
+    """Return the options that no column holds, as in the job's submit command."""
     words = ["sbatch"]
     words += [f"--{name}" for name in ("exclusive", "contiguous") if row[name]]
     if row["nice"]:

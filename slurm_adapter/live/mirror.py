@@ -1,4 +1,4 @@
-"""A live queue followed from snapshot to snapshot in a cluster of ours."""
+"""A cluster that follows a live queue from snapshot to snapshot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STATUS = {
     "CANCELLED": Status.CANCELLED,
     "PREEMPTED": Status.PREEMPTED,
 }
-#: What a waiting job asks for: if any of it changes, the job is asked about anew.
+#: What a waiting job asks for: if any of it changes, the job is entered again.
 _ASKED = tuple(
     item.name
     for item in fields(LiveJob)
@@ -46,26 +46,26 @@ _ASKED = tuple(
 )
 
 
-#: With more jobs than this, and so many times as many as are not over, those are forgotten.
+#: Ended jobs are dropped with more jobs than this, and this many times the number of open ones.
 MOST_ROWS, _ROWS_A_JOB = 20_000, 4
 
-#: So many seconds before a reservation jobs have to end: they start a little after the order.
+#: Seconds before a reservation by which jobs must end: they start a little after the order.
 _MARGIN = 60
 
 
 class Stage(StrEnum):
-    """Where a job is, as far as the mirror goes."""
+    """The stage of a job in the mirror."""
 
     HELD = "held"
-    """It waits for its begin or for other jobs."""
+    """It waits for its begin time or for other jobs."""
     WAITING = "waiting"
     ORDERED = "ordered"
-    """It holds its nodes here, and has not been seen running there."""
+    """It holds its nodes here, but has not been seen running there."""
     RUNNING = "running"
     LEAVING = "leaving"
-    """It runs, and has been told to wait again."""
+    """It runs, and its requeue has been ordered."""
     LEFT = "left"
-    """It has been taken back, and waits as soon as that is seen."""
+    """Its start has been withdrawn, and it waits once this is seen."""
     UNFIT = "unfit"
     """It can never run on the system, or asks for what is not modelled."""
 
@@ -73,12 +73,12 @@ class Stage(StrEnum):
 @dataclass(slots=True)
 class Known:
     """
-    What is known of a job.
+    What is known about a job.
 
     Attributes
     ----------
     row
-        Its handle; -1 where it has none.
+        Its handle; -1 if it has none.
     why
         Why it is unfit.
     """
@@ -91,7 +91,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A job that is to start, and on which nodes."""
+    """A job to start, and its nodes."""
 
     key: str
     nodes: tuple[str, ...]
@@ -101,7 +101,7 @@ class Mirror:
     """
     Keeps a cluster in step with a live Slurm.
 
-    Jobs of which ``mine`` says that we decide wait here. All others appear when they run.
+    Waiting jobs selected by ``mine`` wait here. All others appear when they run.
 
     Parameters
     ----------
@@ -112,16 +112,16 @@ class Mirror:
     mine
         Whether a waiting job is ours to start.
     may_requeue
-        Whether the dispatcher may queue running jobs again that it has started.
+        Whether the dispatcher may requeue running jobs that it has started.
 
     Attributes
     ----------
     known
-        Every job that is in the queue, or holds nodes, and has a place here.
+        Every job that is in the queue or holds nodes, with its stage here.
     planned
-        When the dispatcher plans waiting jobs to start, Unix seconds; where it plans.
+        Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
     requeues
-        The jobs that the last decision wants to wait again.
+        The jobs that the last decision requeues.
     """
 
     def __init__(
@@ -145,17 +145,17 @@ class Mirror:
         self._cluster: Cluster | None = None
         self._epoch = 0
         self.known: dict[str, Known] = {}
-        #: When the dispatcher plans waiting jobs to start, Unix seconds; where it plans.
+        #: Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
         self.planned: dict[str, int] = {}
         self.requeues: list[str] = []
-        #: When jobs were taken back that have been told to wait again.
+        #: When jobs whose requeue was ordered were withdrawn.
         self._left_at: dict[str, int] = {}
-        #: Jobs that were not started though the dispatcher wanted to: ask again.
+        #: Jobs that were not started although the dispatcher selected them: call it again.
         self._left = False
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster; there is one from the first snapshot on."""
+        """The cluster; it exists from the first snapshot on."""
         assert self._cluster is not None
         return self._cluster
 
@@ -168,12 +168,12 @@ class Mirror:
 
     def follow(self, snapshot: Snapshot, ended: Mapping[str, LiveJob] | None = None) -> None:
         """
-        Take note of everything that differs from the last snapshot.
+        Record everything that differs from the last snapshot.
 
         Parameters
         ----------
         ended
-            What became of jobs that are gone, where that is known.
+            Outcomes of jobs that have left, if known.
         """
         if self._cluster is None:
             times = [job.submit for job in snapshot.jobs.values()]
@@ -192,7 +192,7 @@ class Mirror:
         self._keep_reserved(snapshot.reserved)
 
     def gone(self, snapshot: Snapshot) -> list[str]:
-        """Return the jobs that held nodes and are not in a snapshot any more."""
+        """Return the jobs that held nodes and are no longer in a snapshot."""
         stages = (Stage.RUNNING, Stage.ORDERED, Stage.LEAVING, Stage.LEFT)
         return [
             key
@@ -209,17 +209,17 @@ class Mirror:
         self._epoch = epoch
 
     def _is_large(self) -> bool:
-        """Say whether by far most jobs here are over, and all others can be entered again."""
+        """Whether by far most jobs here have ended, and all others can be entered again."""
         rows = self.cluster.machine.store.size
         ordered = any(known.stage is Stage.ORDERED for known in self.known.values())
         return rows > max(MOST_ROWS, _ROWS_A_JOB * len(self.known)) and not ordered
 
     def _begin_anew(self) -> None:
         """
-        Forget the jobs that are over: a new cluster, with what the predictor has learnt.
+        Drop the ended jobs: a new cluster, with what the predictor has learnt.
 
-        The jobs in the queue and on nodes are entered again, each when it came. What a dispatcher
-        remembers of single jobs is not kept: they have other handles then.
+        The jobs in the queue and on nodes are entered again, each at its submit. A dispatcher's
+        state about single jobs is not kept, because their handles change.
         """
         for known in self.known.values():
             self._leave(known, self.cluster.now)
@@ -235,7 +235,7 @@ class Mirror:
         return max(unix - self._epoch, self.cluster.now)
 
     def _keep_reserved(self, reserved: tuple[Reserved, ...]) -> None:
-        """Let no job start that may run into a reservation."""
+        """Start no job that could run into a reservation."""
         if reserved == self._reserved:
             return
         rows = [
@@ -270,7 +270,7 @@ class Mirror:
                 self._leave(known, second)
 
     def _leave(self, known: Known, now: int) -> None:
-        """Take a job that has not ended out of the cluster; nothing is learnt of it."""
+        """Remove a job that has not ended from the cluster; nothing is learnt from it."""
         if known.row >= 0:
             if self.cluster.machine.is_in(known.row, c.RUNNING):
                 self.cluster.failed(known.row, now)
@@ -278,7 +278,7 @@ class Mirror:
             known.row = -1
 
     def _follow_known(self, job: LiveJob, snapshot: Snapshot) -> int | None:
-        """Take note of what became of a job; return when it enters, if it has to (again)."""
+        """Record the fate of a job; return when it enters, if it has to (again)."""
         known = self.known.get(job.key)
         if known is None:
             if job.holds or self._mine(job):
@@ -301,14 +301,14 @@ class Mirror:
             return None
         mine = self._mine(job)
         if known.stage is Stage.RUNNING or not mine or _asked(old) != _asked(job):
-            # Queued again, released by somebody else, or changed.
+            # Requeued, released by someone else, or changed.
             self._drop(known, now)
             return job.submit if mine else None
         self._wake(known, snapshot, now)
         return None
 
     def _take_in(self, known: Known, snapshot: Snapshot, now: int) -> None:
-        """Let a job wait again, with what is known of it, when it is as its user submitted it."""
+        """Return a job to the queue once it is as its user submitted it."""
         if snapshot.now > self._left_at.get(known.job.key, 0) and is_ready(known.job, snapshot):
             self.cluster.requeue(known.row, now)
             known.stage = Stage.WAITING
@@ -319,7 +319,7 @@ class Mirror:
         del self.known[known.job.key]
 
     def _wake(self, known: Known, snapshot: Snapshot, now: int) -> None:
-        """Let a job into the queue that waited for its begin or for other jobs."""
+        """Enter into the queue a job that waited for its begin time or for other jobs."""
         if known.stage is Stage.HELD and is_ready(known.job, snapshot):
             self.cluster.release(known.row, now)
             known.stage = Stage.WAITING
@@ -349,15 +349,15 @@ class Mirror:
     # --- what jobs hold --------------------------------------------------------------------------
 
     def _run(self, job: LiveJob, now: int) -> int:
-        """Enter a job that runs, with what it holds; return its handle, -1 if that is nothing."""
+        """Enter a running job, with what it holds; return its handle, -1 if it holds nothing."""
         everywhere = _placed(job)
         if any(self._node_of.get(one.node) in self._closed for one in everywhere):
-            # What runs on a closed node goes on; it is closed again when all has entered.
+            # Jobs on a closed node continue; it is closed again when all have entered.
             self._set_closed(frozenset(), now)
         placed = self._within_free(everywhere)
         kinds = self.system.resources
         if _total(placed, kinds) != _total(everywhere, kinds):
-            # What runs there for sure counts before what was told to.
+            # Jobs seen running take precedence over ordered ones.
             self._displace({one.node for one in everywhere}, now)
             placed = self._within_free(everywhere)
         if not placed:
@@ -370,7 +370,7 @@ class Mirror:
         return row
 
     def _displace(self, nodes: set[str], now: int) -> None:
-        """Take jobs off nodes on which they have not been seen running."""
+        """Remove jobs from nodes on which they have not been seen running."""
         places = {self._node_of[name] for name in nodes if name in self._node_of}
         for known in self.known.values():
             if known.stage is Stage.ORDERED and known.row >= 0:
@@ -379,7 +379,7 @@ class Mirror:
                     self._leave(known, now)
 
     def _within_free(self, placed: Sequence[Placed]) -> list[Placed]:
-        """Return what a job holds, no more than is free here, on nodes of the system."""
+        """Return what a job holds on nodes of the system, limited to what is free here."""
         found = []
         free, kinds = self.cluster.machine.free, self.system.resources
         for one in placed:
@@ -407,7 +407,7 @@ class Mirror:
         )
 
     def _confirm(self, known: Known) -> bool:
-        """Take note that a waiting or ordered job runs; say whether it does as it was to."""
+        """Record that a waiting or ordered job runs; return whether it runs as ordered."""
         if known.stage is not Stage.ORDERED or known.row < 0:
             return False
         mine = self.cluster.machine.allocation(known.row)
@@ -426,7 +426,7 @@ class Mirror:
 
     def decide(self, now: int, *, most: int | None = None) -> list[Chosen]:
         """
-        Ask the dispatcher, and let what it starts hold its nodes here.
+        Call the dispatcher, and give its starts their nodes here.
 
         Parameters
         ----------
@@ -459,7 +459,7 @@ class Mirror:
                 break
             known = self.known[key_of[start.handle]]
             if not self._start(start, second, first=not number):
-                # Those before it lie a little differently from what was decided.
+                # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
             known.stage = Stage.ORDERED
@@ -469,7 +469,7 @@ class Mirror:
         return chosen
 
     def _note_requeues(self, decision: Decision, key_of: Mapping[int, str]) -> None:
-        """Take note of the jobs that are to wait again; they hold their nodes until they do."""
+        """Record the jobs to requeue; they hold their nodes until then."""
         for action in decision.actions:
             if isinstance(action, Requeue):
                 known = self.known[key_of[action.handle]]
@@ -483,12 +483,12 @@ class Mirror:
                 )
 
     def stays(self, key: str) -> None:
-        """Say that a job that was to wait again runs on."""
+        """Record that a job to be requeued keeps running."""
         if key in self.known and self.known[key].stage is Stage.LEAVING:
             self.known[key].stage = Stage.RUNNING
 
     def _start(self, start: Start, now: int, *, first: bool) -> bool:
-        """Start a job on its nodes as Slurm will fill them; say whether there is room."""
+        """Start a job on its nodes as Slurm will fill them; return whether there is room."""
         machine = self.cluster.machine
         shape = machine.store.shapes[machine.store.columns.item(start.handle, c.SHAPE)]
         filled = as_slurm_fills(start.allocation, shape, machine.free)
@@ -501,7 +501,7 @@ class Mirror:
         return True
 
     def returned(self, key: str, now: int) -> None:
-        """Say that a job was taken back that did not start, or that was to wait again."""
+        """Record that a job's start was withdrawn, or that it was requeued."""
         known = self.known[key]
         if known.stage is Stage.LEAVING:
             known.stage = Stage.LEFT
@@ -510,14 +510,14 @@ class Mirror:
         if known.stage is not Stage.ORDERED:
             return
         if known.row < 0:
-            # It enters anew with the next snapshot.
+            # It enters again with the next snapshot.
             del self.known[key]
         else:
             self.cluster.failed(known.row, self._second(now))
             known.stage = Stage.WAITING
 
     def adopt(self, key: str, job: LiveJob, nodes: Sequence[str], now: int) -> None:
-        """Say that a job has been ordered to nodes before, and has not been seen running."""
+        """Record that a job was ordered to nodes earlier, and has not been seen running."""
         known = self.known.pop(key, None)
         if known is not None:
             self._leave(known, self._second(now))
@@ -529,7 +529,7 @@ class Mirror:
     # --- saving ----------------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write everything that a mirror made in the same way needs to go on, or nothing."""
+        """Write everything that an equal mirror needs to continue, or nothing."""
         if self._cluster is None:
             return
         saved = {
@@ -543,7 +543,7 @@ class Mirror:
 
     def load(self, path: Path) -> None:
         """
-        Take up what :meth:`save` wrote.
+        Load what :meth:`save` wrote.
 
         Raises
         ------
@@ -571,10 +571,10 @@ class Mirror:
 
 def is_ready(job: LiveJob, snapshot: Snapshot) -> bool:
     """
-    Say whether a held job may start: its begin has come, and what it waits for has happened.
+    Whether a held job may start: its begin time has come, and its dependencies are met.
 
-    Slurm itself looks at dependencies of held jobs only when they are released. Then it keeps
-    the job back if another one has failed that should not have.
+    Slurm itself checks dependencies of held jobs only when they are released. Then it holds the job
+    back if a job that should have succeeded has failed.
     """
     if job.eligible != MISSING and job.eligible > snapshot.now:
         return False
@@ -582,7 +582,7 @@ def is_ready(job: LiveJob, snapshot: Snapshot) -> bool:
 
 
 def _dependencies(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a job waits for: the word, and the jobs' key or array."""
+    """Yield the dependencies of a job: the type, and the job's key or array."""
     if "singleton" in text:
         yield "singleton", ""
     for word, number, task in _WAITS_FOR.findall(text):
@@ -613,12 +613,12 @@ def _held(job: LiveJob) -> tuple[object, ...]:
 
 
 def _placed(job: LiveJob) -> Sequence[Placed]:
-    """Return what a job holds on each node, estimated where Slurm does not say."""
+    """Return what a job holds on each node, estimated if Slurm does not say."""
     return job.placed or _estimate(job)
 
 
 def _estimate(job: LiveJob) -> list[Placed]:
-    """Share a job's cores out evenly over its nodes."""
+    """Distribute a job's cores evenly over its nodes."""
     if not job.nodes:
         return []
     gres = gres_of(job.gres_per_node)
@@ -631,7 +631,7 @@ def _estimate(job: LiveJob) -> list[Placed]:
 
 
 def _plain(job: LiveJob) -> dict[str, Any]:
-    """Return a job as JSON can hold it."""
+    """Return a job as JSON types."""
     found = {item.name: getattr(job, item.name) for item in fields(job)}
     found["placed"] = [[one.node, one.cores, one.mem, dict(one.gres)] for one in job.placed]
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}

@@ -1,4 +1,4 @@
-"""How Slurm shares the units of a job out over the nodes it is bound to."""
+"""How Slurm distributes the units of a job over the nodes it is bound to."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> Allocation:
     """
-    Return an allocation on the same nodes with the units where Slurm puts them.
+    Return an allocation on the same nodes with the units as Slurm places them.
 
-    Bound to nodes, ``select/cons_tres`` fills the first with as many cores as are free there but
-    for one that it leaves for each of the others, then the second, and so on (tried on 22.05).
-    The allocation comes back as it is where that is not possible, where units are to be even, and
-    where the job takes whole nodes.
+    Bound to nodes, ``select/cons_tres`` fills the first with as many free cores as possible while
+    leaving one for each of the others, then the second, and so on (tested on 22.05). The allocation
+    is returned unchanged if that is not possible, if units must be even, or if the job takes whole
+    nodes.
 
     Parameters
     ----------
@@ -44,6 +44,6 @@ def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> A
         left -= int(units[at])
     if left or (units < 1).any():
         return allocation
-    # What a job holds beside its units, which may be more than it needs at least.
+    # What a job holds besides its units, which may be more than its minimum.
     beside = allocation.amount - allocation.units[:, None] * request
     return Allocation(allocation.node, units, units[:, None] * request + beside)

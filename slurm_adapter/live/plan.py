@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
-#: Of the JSON of a plan; changes only add to it.
+#: Schema of a plan's JSON; changes only add to it.
 SCHEMA = "cpsched.slurm.plan/1"
-#: Slurm knows no expected waits of queues; where all are equal their value changes nothing.
+#: Slurm has no expected waits of queues; if all are equal, their value changes nothing.
 EXPECTED_WAIT = 3600
-#: Why jobs are held that their users or operators hold.
+#: Reasons of jobs held by users or operators.
 _HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
 
@@ -39,7 +39,7 @@ class PlannedJob:
         When the dispatcher plans it to start, and when Slurm expects it to; Unix seconds, None
         where they do not say.
     why
-        Why it cannot start, where it never can or waits for something else than room.
+        Why it cannot start, if it never can or waits for something other than room.
     """
 
     job: LiveJob
@@ -91,7 +91,7 @@ def system_of(backend: Backend) -> System:
     Raises
     ------
     ConfigError
-        If what it says makes no sense.
+        If the description is invalid.
     UnreachableError
         If Slurm does not answer.
     """
@@ -111,9 +111,9 @@ def plan(
     backend: Backend, system: System, dispatcher: str, predictor: str = "requested", seed: int = 0
 ) -> Plan:
     """
-    Return what a dispatcher would start now of all jobs that wait and nobody holds.
+    Return what a dispatcher would start now among all waiting jobs that are not held.
 
-    Jobs held for cpsched count as waiting. Nothing is told to Slurm.
+    Jobs held for cpsched count as waiting. No orders are sent to Slurm.
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
@@ -148,7 +148,7 @@ def _planned(
             why = known.why
             if known.stage is Stage.HELD:
                 begins = known.job.eligible > snapshot.now
-                why = "waits for its begin" if begins else f"waits for {known.job.dependency}"
+                why = "waits for its begin time" if begins else f"waits for {known.job.dependency}"
             yield PlannedJob(
                 job=known.job,
                 nodes=chosen.get(key, ()),

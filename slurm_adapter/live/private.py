@@ -1,10 +1,10 @@
 """
 A private Slurm on one machine: controller, a slurmd per node, and slurmdbd if a site has accounts.
 
-Everything is below one folder, listens on the loopback address only, and runs as the user who
-starts it; root is needed only for jobs of several users. What makes the cluster private (ports,
-paths, authentication) is added to the site's own slurm.conf here. Nodes are emulated: they have as
-many cores and GPUs as the site says, whatever the machine has.
+Everything is below one folder, listens on the loopback address only, and runs as its starting user;
+root is needed only for jobs of several users. What makes the cluster private (ports, paths,
+authentication) is added to the site's own slurm.conf here. Nodes are emulated: they have as many
+cores and GPUs as the site says, whatever the machine has.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class PrivateSlurm:
         longest = max(len(str(spool / node / f"{node}{_STEP}")) for node in self.nodes)
         if longest > _LONGEST_SOCKET:
             raise ConfigError(
-                f"is {longest - _LONGEST_SOCKET} characters too long for Slurm's sockets in it",
+                f"is {longest - _LONGEST_SOCKET} characters too long for Slurm's sockets",
                 where=self.folder,
             )
         if self.site.accounts is not None:
@@ -236,7 +236,7 @@ class PrivateSlurm:
             self._daemons.remove(daemon)
 
     def start_rest(self) -> Path:
-        """Start slurmrestd on a unix socket; return the socket's path."""
+        """Start slurmrestd on a Unix socket; return the socket's path."""
         lacking = missing(rest=True)
         if lacking is not None:
             raise ConfigError(lacking)

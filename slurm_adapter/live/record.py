@@ -1,9 +1,9 @@
 """
-What was seen of a Slurm, as a folder of Parquet: every job that came by, and nodes out of service.
+The record of a Slurm as a folder of Parquet files: all jobs seen, and nodes out of service.
 
-Jobs that are gone are in ``jobs-000001.parquet`` and so on, which are never written again; the rest
-is in ``open.parquet``, which takes the place of the one before at every change. So a folder is
-whole whenever it is read, and memory holds the jobs of the queue and at most a part of those gone.
+Jobs that have left are in ``jobs-000001.parquet`` and so on, which are never rewritten; the rest is
+in ``open.parquet``, which is replaced at every change. So a folder is always consistent when read,
+and memory holds the jobs of the queue and at most one part of those that have left.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 #: Jobs in one file.
 _PART = 500
-#: Unseen jobs that Slurm is asked about at once, the last ones.
+#: Most unseen jobs that Slurm is asked about at once, the last ones.
 _MOST_ASKED = 5000
 _TYPES = {"int": pa.int64(), "bool": pa.bool_(), "str": pa.string()}
-#: Columns of a job: what Slurm has of it, lists with commas between. Then what it holds in all;
-#: when it was first and last seen; and whether it is gone, and its end is known.
+#: Columns of a job: Slurm's values, lists separated by commas. Then what it holds in total; when it
+#: was first and last seen; and whether it has left, and its end is known.
 _LEFT_OUT = ("placed", "comment", "restartable")
 _KEPT = tuple(one.name for one in fields(LiveJob) if one.name not in _LEFT_OUT)
 _LISTS = tuple(
@@ -61,10 +61,10 @@ _GAPS = pa.schema([("since", pa.int64()), ("until", pa.int64())])
 
 
 class Source(Protocol):
-    """Who knows what became of jobs."""
+    """A source of job outcomes."""
 
     def ended(self, jobs: Iterable[str]) -> Mapping[str, LiveJob]:
-        """Return jobs that are no longer in the queue, where that is known."""
+        """Return jobs that have left the queue, if known."""
         ...
 
 
@@ -75,9 +75,9 @@ class Record:
     Parameters
     ----------
     folder
-        Where it is; it is made if it is not there.
+        Where it is; created if missing.
     patience
-        Seconds without a snapshot after which jobs may have come and gone unseen.
+        Seconds without a snapshot after which jobs may have been missed.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Record:
         #: Jobs in the queue or on nodes, by key.
         self.open: dict[str, Row] = {}
         self._gone: list[Row] = []
-        #: Since when nodes are closed.
+        #: Times since when nodes are closed.
         self._closed: dict[str, int] = {}
         self._parts = 0
         self._saved = MISSING
@@ -101,7 +101,7 @@ class Record:
         if (folder / "open.parquet").exists():
             self._take_up()
         elif any(folder.iterdir()):
-            raise RunError(f"{folder}: has files that are not of a twin; name another folder")
+            raise RunError(f"{folder}: has files that do not belong to a twin; name another folder")
 
     def _take_up(self) -> None:
         try:
@@ -123,12 +123,12 @@ class Record:
 
     def see(self, snapshot: Snapshot, source: Source) -> bool:
         """
-        Take up a snapshot; say whether anything has changed.
+        Add a snapshot; return whether anything has changed.
 
         Parameters
         ----------
         source
-            Asked about the jobs that are gone.
+            Asked about the jobs that have left.
         """
         now = snapshot.now
         if self.now != MISSING and now - self.now > self._patience:
@@ -144,7 +144,7 @@ class Record:
             self.open[key] = row
         changed |= self._nodes(snapshot)
         self.now = now
-        # That nothing has happened is worth knowing, too.
+        # An uneventful interval is recorded, too.
         if changed or now - self._saved > self._patience // 2:
             self._save()
         return changed
@@ -166,7 +166,9 @@ class Record:
         return True
 
     def _jobs_missed(self, snapshot: Snapshot, source: Source) -> bool:
-        """Take up jobs that came and went since the last snapshot: later ones have come."""
+        """
+        Add jobs that were submitted and left since the last snapshot: later ones have been seen.
+        """
         numbers = {job.number for job in snapshot.jobs.values()}
         last = max(numbers, default=0)
         first = self._highest + 1 if self._highest else last
@@ -178,7 +180,7 @@ class Record:
         return bool(found)
 
     def _close(self, row: Row, now: int, state: str) -> None:
-        """Note that a job is gone."""
+        """Record that a job has left."""
         end = row["end"]
         known = row["state"] not in ("RUNNING", "PENDING") and end != MISSING
         row |= {"state": state, "gone": True, "end_known": known}
@@ -205,7 +207,7 @@ class Record:
         return True
 
     def _save(self) -> None:
-        """Write what has changed."""
+        """Write the changes."""
         while len(self._gone) >= _PART:
             self._parts += 1
             self._write(f"jobs-{self._parts:06}", SCHEMA, self._gone[:_PART])
@@ -233,21 +235,21 @@ class Record:
         return self._read(f"jobs-{number:06}", SCHEMA)
 
     def jobs(self) -> Iterator[Row]:
-        """Yield all jobs seen, those gone first."""
+        """Yield all jobs seen, those that have left first."""
         for number in range(1, self._parts + 1):
             yield from self._rows_of_part(number)
         yield from self._gone
         yield from self.open.values()
 
     def recent(self) -> Iterator[Row]:
-        """Yield the jobs in the queue or on nodes, and the last ones that are gone."""
+        """Yield the jobs in the queue or on nodes, and the last ones that have left."""
         if self._parts:
             yield from self._rows_of_part(self._parts)
         yield from self._gone
         yield from self.open.values()
 
     def gaps(self) -> list[tuple[int, int]]:
-        """Return from when to when nothing was seen, Unix seconds."""
+        """Return the intervals without a record, Unix seconds."""
         return [(row["since"], row["until"]) for row in self._read("gaps", _GAPS)]
 
     def outages(self) -> list[tuple[str, int, int]]:
@@ -290,12 +292,12 @@ def _identity(row: Row) -> tuple[Any, ...]:
 
 
 def _is_another(before: Row, job: LiveJob) -> bool:
-    """Say whether a job is not the one seen before: submitted anew, or queued again."""
+    """Whether a job is not the one seen before: submitted again, or requeued."""
     began = before["start"] != MISSING and before["state"] != "PENDING"
     return before["submit"] != job.submit or (began and job.waits)
 
 
 def _differs(before: Row, row: Row) -> bool:
-    """Say whether more than the moment differs; why a job waits is not worth a file."""
+    """Whether more than the time differs; a changed waiting reason is not worth a write."""
     passing = ("last_seen", "reason")
     return any(before[name] != value for name, value in row.items() if name not in passing)

@@ -1,10 +1,10 @@
 """
-What a live job asks for, as jobs of ours.
+A live job's request in our form.
 
 The rules are those of accounting (:mod:`cpsched.traces.sacct_request`), which
 :func:`cpsched.traces.sacct_request.shape` follows. Beyond them: a task of several cores does not
-span nodes; ``--ntasks-per-node`` spreads tasks evenly; nodes that a job must or must not have are
-part of its constraint.
+span nodes; ``--ntasks-per-node`` spreads tasks evenly; required and excluded nodes are part of a
+job's constraint.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpsched.traces.collect import Shape
     from slurm_adapter.live.snapshot import LiveJob, Placed
 
-#: What Slurm plans with where there is no limit of time, seconds.
+#: Slurm's planning time for jobs without a time limit, seconds.
 YEAR = 365 * 86400
 _QUEUE = Path("queue")
 _COUNT = re.compile(r"(?:^|[:=])([0-9]+)$")
@@ -41,17 +41,17 @@ _COUNT = re.compile(r"(?:^|[:=])([0-9]+)$")
 
 def shape_of(job: LiveJob, *, memory: bool) -> Shape:
     """
-    Return how a waiting job is to lie on nodes.
+    Return the shape of a waiting job's request.
 
     Parameters
     ----------
     memory
-        Whether jobs use up memory.
+        Whether jobs consume memory.
 
     Raises
     ------
     TraceError
-        If what it asks for cannot be read.
+        If its request cannot be read.
     InfeasibleRequestError
         If it asks for what is not modelled.
     """
@@ -84,7 +84,7 @@ def shape_of(job: LiveJob, *, memory: bool) -> Shape:
 
 
 def _gres_on_node(job: LiveJob) -> Iterable[str]:
-    """Yield generic resources for each node: what is for tasks or the job is shared out."""
+    """Yield generic resources per node: amounts per task or per job are divided."""
     if job.gres_per_node:
         yield job.gres_per_node
     for text, times in ((job.gres_per_job, 1), (job.gres_per_task, job.tasks)):
@@ -96,12 +96,12 @@ def _gres_on_node(job: LiveJob) -> Iterable[str]:
 
 
 def _constraint(job: LiveJob) -> str:
-    """Return features and nodes that a job must and must not have."""
+    """Return required and excluded features and nodes of a job."""
     parts = [job.features] if job.features else []
     if job.required:
         if len(job.required) < job.nodes_max:
             raise InfeasibleRequestError(
-                job.key, f"must have {len(job.required)} of its nodes, which is not modelled"
+                job.key, f"requires {len(job.required)} of its nodes, which is not modelled"
             )
         parts.append("|".join(job.required))
     parts += (f"^{name}" for name in job.excluded)
@@ -109,12 +109,12 @@ def _constraint(job: LiveJob) -> str:
 
 
 def consumes_memory(system: System) -> bool:
-    """Say whether jobs use up memory on a system."""
+    """Whether jobs consume memory on a system."""
     return system.log.memory is not MemoryMapping.IGNORED and "mem" in system.resources
 
 
 def requested_time(job: LiveJob) -> int:
-    """Return a job's limit in seconds; a year where it has none."""
+    """Return a job's time limit in seconds; a year if it has none."""
     return YEAR if job.time_limit == MISSING else max(job.time_limit, 1)
 
 
@@ -185,12 +185,12 @@ def workload_of(jobs: Sequence[LiveJob], *, memory: bool) -> Workload:
     Parameters
     ----------
     memory
-        Whether jobs use up memory.
+        Whether jobs consume memory.
 
     Raises
     ------
     TraceError
-        If there are none, or what one asks for cannot be read.
+        If there are none, or a request cannot be read.
     InfeasibleRequestError
         If one asks for what is not modelled.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from slurm_adapter.live.backend import Begin, TakeBack
 
-#: Seconds after which a command that has not answered is given up.
+#: Seconds to wait for a command's answer.
 _PATIENCE = 30
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -72,13 +72,13 @@ class Scontrol:
         return Snapshot(now, in_order(self._detailed(jobs)), closed_nodes(nodes, mark), reserved)
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
-        """Return what became of jobs that are no longer in the queue, where Slurm still knows."""
+        """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
         wanted = [key for key in jobs if _KEY.fullmatch(key)]
         found: dict[str, LiveJob] = {}
         for first in range(0, len(wanted), _AT_ONCE):
             part = wanted[first : first + _AT_ONCE]
             mark = separator()
-            # Of jobs that are all unknown it says that the first is invalid.
+            # If all jobs are unknown, it says that the first is invalid.
             text = self._run(
                 *("squeue", "-h", "-a", "-r", "-t", "all", "-j", ",".join(part)),
                 *("-O", format_of(JOB_FIELDS, mark)),
@@ -112,7 +112,7 @@ class Scontrol:
             f" NumNodes={len(order.nodes)}-{len(order.nodes)}"
             for order in orders
         }
-        # A job that is released without being bound would start anywhere.
+        # A job released without being bound would start on any nodes.
         refused = self._each(bound)
         released = [job for job in bound if job not in refused]
         if released:
@@ -120,11 +120,11 @@ class Scontrol:
         return refused
 
     def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
-        """Take running jobs off their nodes and hold them in the queue."""
+        """Requeue running jobs and hold them."""
         return self._each({job: f"requeuehold {_key(job)}" for job in jobs})
 
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
-        """Hold jobs and forget the nodes they were bound to."""
+        """Hold jobs and remove the nodes that they were bound to."""
         return self._each(
             {
                 order.job: f"hold {_key(order.job)}\nupdate JobId={order.job}"
@@ -135,14 +135,14 @@ class Scontrol:
         )
 
     def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
-        """Give commands to one scontrol; only if there are complaints one by one to see whose."""
+        """Send commands to one scontrol; after complaints one by one, to find the job."""
         if not commands or not self._order("\n".join(commands.values())):
             return {}
         complaints = {job: self._order(command) for job, command in commands.items()}
         return {job: complaint for job, complaint in complaints.items() if complaint}
 
     def _order(self, commands: str) -> str:
-        """Give commands to scontrol; return its complaints."""
+        """Send commands to scontrol; return its complaints."""
         done = self._process(("scontrol",), given=f"{commands}\nquit\n")
         # Warnings come with success.
         complaint = " ".join(done.stderr.split()) if done.returncode else ""
@@ -152,7 +152,7 @@ class Scontrol:
         return complaint
 
     def _detailed(self, jobs: list[LiveJob]) -> list[LiveJob]:
-        """Return jobs with what squeue does not tell; asked about once while nothing changes."""
+        """Return jobs with what squeue does not show; queried once while nothing changes."""
         about = {job.key: (job.key, job.state, job.start, job.cpus) for job in jobs}
         new = [job for job in jobs if about[job.key] not in self._details]
         lines = self._show(new)
@@ -167,12 +167,11 @@ class Scontrol:
 
     def _show(self, jobs: list[LiveJob]) -> dict[str, str]:
         """Return the line of ``scontrol -d -o show job`` of each job, where there is one."""
-        # Tasks of an array that have not been split off have one record together.
+        # Tasks of an array that have not been split off share one record.
         numbers = dict.fromkeys(job.number for job in jobs)
         if not numbers:
             return {}
-        # It repeats each command, and so what nobody can have put into a name; it knows no such
-        # command, and goes on.
+        # scontrol echoes each unknown command, here an unpredictable mark, and continues.
         mark = separator()
         commands = "".join(f"{mark}{number}\nshow job {number}\n" for number in numbers)
         text = self._process(("scontrol", "-d", "-o"), given=f"{commands}quit\n").stdout
@@ -216,14 +215,14 @@ class Scontrol:
 
 
 def _key(text: str) -> str:
-    """Return a job's key; nothing else goes into a command."""
+    """Return a job's key; nothing else is accepted in a command."""
     if not _KEY.fullmatch(text):
-        raise UnreadableError(f"{text!r} is not the number of a job")
+        raise UnreadableError(f"{text!r} is not a job number")
     return text
 
 
 def _required(nodes: Sequence[str]) -> str:
     wrong = next((name for name in nodes if not _NODE.fullmatch(name)), None)
     if wrong is not None:
-        raise UnreadableError(f"{wrong!r} is not the name of a node")
+        raise UnreadableError(f"{wrong!r} is not a node name")
     return f"ReqNodeList={','.join(nodes)}"

@@ -16,20 +16,22 @@ def command(
     system: SystemFile = None,
     dispatcher: Annotated[
         str,
-        typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
+        typer.Option(
+            "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
+        ),
     ] = "slurm",
     twin: Annotated[
         Path | None,
-        typer.Option(help="Folder of a twin: how long jobs run, and what it found."),
+        typer.Option(help="Folder of a twin, for runtimes and findings."),
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="On 127.0.0.1.")] = 8642,
     every: Annotated[
-        int, typer.Option(min=1, help="Seconds between two looks.", metavar="SECONDS")
+        int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
     ] = 30,
     backend: BackendName = "scontrol",
     socket: Socket = None,
 ) -> None:
-    """Show the queue with forecasts and reasons as a web page, on this machine and to read only."""
+    """Show the queue with forecasts and reasons as a read-only web page on this machine."""
     from cpsched.spec import build
     from slurm_adapter.live.page.app import serve
     from slurm_adapter.live.page.watch import Watch

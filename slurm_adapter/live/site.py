@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.types import IntArray
 
-#: Whatever is submitted is held, and marked: users cannot set an AdminComment themselves. Jobs
-#: that were submitted held are left to their users.
+#: All submitted jobs are held and marked; users cannot set an AdminComment themselves. Jobs
+#: submitted as held are left to their users.
 HOLD_ALL = """\
 function slurm_job_submit(job_desc, part_list, submit_uid)
    if job_desc.priority ~= 0 then
@@ -31,7 +31,7 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
 end
 return slurm.SUCCESS
 """
-#: What a site decides where the jobs are started from outside.
+#: A site's settings if jobs are started from outside.
 FROM_OUTSIDE = """\
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
@@ -40,7 +40,7 @@ SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000
 KillWait=2
 """
-#: Everything but the nodes' own cores, memory and features is a generic resource.
+#: Everything except the nodes' cores, memory and features is a generic resource.
 _OWN_KINDS = ("core", "mem")
 #: A generic resource of this name has files; others are counted.
 _GPU = "gpu"
@@ -49,7 +49,7 @@ _GPU = "gpu"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """
-    What a site decides: nodes, partitions, priorities, scheduling.
+    A site's configuration: nodes, partitions, priorities, scheduling.
 
     Attributes
     ----------
@@ -92,11 +92,11 @@ def site_of(
     Parameters
     ----------
     nodes
-        How many nodes; of each kind its share, at least one. None: all.
+        Number of nodes; of each kind its share, at least one. None: all.
     parameters
         Lines of slurm.conf for what is neither nodes nor partitions.
     hold
-        Whether every job that is submitted is held, and marked with the AdminComment ``cpsched``.
+        Whether every submitted job is held, and marked with the AdminComment ``cpsched``.
     """
     chosen = np.arange(system.num_nodes) if nodes is None else _share(system, nodes)
     generic = [kind for kind in system.resources if kind not in _OWN_KINDS]
@@ -121,7 +121,7 @@ def site_of(
 
 
 def _share(system: System, count: int) -> IntArray:
-    """Return so many nodes, of every kind its share and at least one, in their order."""
+    """Return some nodes, of every kind its share and at least one, in their order."""
     kinds = _alike(system, np.arange(system.num_nodes))
     wanted = [max(len(members) * count // system.num_nodes, 1) for members in kinds]
     wanted[int(np.argmax(wanted))] += count - sum(wanted)
@@ -129,7 +129,7 @@ def _share(system: System, count: int) -> IntArray:
 
 
 def _alike(system: System, nodes: IntArray) -> list[list[int]]:
-    """Return the nodes that are equal in everything but their names."""
+    """Return the nodes that differ only in name."""
     found: dict[object, list[int]] = {}
     for node in nodes.tolist():
         kind = (

@@ -1,7 +1,7 @@
 """
-``slurmrestd`` over its unix socket as a backend.
+``slurmrestd`` over its Unix socket as a backend.
 
-Tried on Slurm 22.05 (``v0.0.38``). From 23.02 on numbers may come as ``{"set": true, "infinite":
+Tested on Slurm 22.05 (``v0.0.38``). From 23.02 on numbers may come as ``{"set": true, "infinite":
 false, "number": 4}``, states as lists, and a job's nodes are ``job_resources.nodes.allocation``
 (OpenAPI pages of slurmrestd 23.11 to 25.05): these are read, too.
 """
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _PATIENCE = 30
 _VERSION = re.compile(r"/slurm/(v0\.0\.([0-9]+))/jobs")
-#: The versions whose fields are known; v0.0.40 is of Slurm 23.11, v0.0.43 of 25.05.
+#: The supported versions; v0.0.40 belongs to Slurm 23.11, v0.0.43 to 25.05.
 _NEWEST = 43
-#: From this version on a job is changed by other names.
+#: From this version on, updates of a job use other names.
 _RENAMED = 40
 _KB = 1024
 _ALL = re.compile(r"([0-9]+)(?:-([0-9]+)(?::([0-9]+))?)?")
@@ -39,7 +39,7 @@ _NOT_ALLOWED = re.compile(r"(?i)permission|access denied|unauthorized|authentica
 
 
 class _Connection(http.client.HTTPConnection):
-    """HTTP over a unix socket."""
+    """HTTP over a Unix socket."""
 
     def __init__(self, path: Path) -> None:
         super().__init__("localhost", timeout=_PATIENCE)
@@ -53,14 +53,14 @@ class _Connection(http.client.HTTPConnection):
 
 class Slurmrestd:
     """
-    A slurmrestd that listens on a unix socket and knows who asks by the socket.
+    A slurmrestd that listens on a Unix socket and authenticates by the socket.
 
     Parameters
     ----------
     path
         The socket.
     environment
-        Of ``scontrol show config``, which slurmrestd has nothing of.
+        For ``scontrol show config``, which slurmrestd does not offer.
     """
 
     name = "slurmrestd"
@@ -72,7 +72,7 @@ class Slurmrestd:
         self._version: tuple[str, int] | None = None
 
     def close(self) -> None:
-        """Close the connection; the next question opens another."""
+        """Close the connection; the next request opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -99,7 +99,7 @@ class Slurmrestd:
         return tuple(sorted(found, key=lambda one: (one.start, one.end, one.nodes)))
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
-        """Return what became of jobs that are no longer in the queue, where Slurm still knows."""
+        """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
         wanted = set(jobs)
         return {job.key: job for job in self._jobs() if job.key in wanted} if wanted else {}
 
@@ -124,11 +124,13 @@ class Slurmrestd:
         )  # fmt: skip
 
     def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
-        """Take running jobs off their nodes and hold them; by scontrol, for slurmrestd cannot."""
+        """
+        Take running jobs off their nodes and hold them; by scontrol, because slurmrestd cannot.
+        """
         return self._commands.requeue(jobs)
 
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
-        """Hold jobs and forget the nodes they were bound to."""
+        """Hold jobs and remove the nodes that they were bound to."""
         begin = "now" if self._at()[1] < _RENAMED else int(time.time())
         refused = self._change({order.job: {"hold": True} for order in orders})
         return refused | self._change(
@@ -150,7 +152,7 @@ class Slurmrestd:
         for job, change in changes.items():
             status, answer = self._ask("POST", f"/slurm/{self._at()[0]}/job/{job}", change)
             errors = [str(one.get("description") or one) for one in answer.get("errors") or ()]
-            # 22.05 says of every task of an array that it failed, and does it.
+            # 22.05 reports a failure for every task of an array, but carries it out.
             errors = [one for one in errors if "job array update" not in one]
             complaint = " ".join("; ".join(errors).split()) or ("" if status < 400 else str(status))
             if _NOT_ALLOWED.search(complaint):
@@ -172,7 +174,7 @@ class Slurmrestd:
             raise UnreadableError(f"jobs of slurmrestd: {error!r:.200}") from None
 
     def _at(self) -> tuple[str, int]:
-        """Return the newest version of the interface that both sides know."""
+        """Return the newest version of the interface that both sides support."""
         if self._version is None:
             for page in ("/openapi/v3", "/openapi"):
                 status, answer = self._ask("GET", page)
@@ -183,7 +185,7 @@ class Slurmrestd:
                     self._version = (found[max(known)], max(known))
                     break
             else:
-                raise UnreadableError(f"{self._path}: slurmrestd offers no version that is known")
+                raise UnreadableError(f"{self._path}: slurmrestd offers no known version")
         return self._version
 
     def _get(self, what: str) -> dict[str, Any]:
@@ -206,7 +208,7 @@ class Slurmrestd:
                 break
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                # A connection that was closed while nobody used it; orders are not given twice.
+                # The connection was closed while idle; orders are not sent twice.
                 if fresh or method != "GET":
                     raise UnreachableError(f"{self._path}: {error}") from None
         try:
@@ -225,7 +227,7 @@ def jobs_of(record: Mapping[str, Any], *, planned: bool = False) -> Iterator[Liv
     Parameters
     ----------
     planned
-        Whether the start of a waiting job is that which Slurm plans.
+        Whether the start of a waiting job is Slurm's planned one.
     """
     state = _words(record.get("job_state"))[0]
     number = _number(record["job_id"])
@@ -330,14 +332,14 @@ def _values(items: Any) -> Iterable[Any]:
 
 
 def _number(value: Any) -> int:
-    """Return a number; 0 where it is not set or has no bound."""
+    """Return a number; 0 if it is not set or unlimited."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else 0
     return int(value or 0)
 
 
 def _is_endless(record: Mapping[str, Any]) -> bool:
-    """Say whether a priority is without bound, which is not 0."""
+    """Whether a priority is unlimited, which is not 0."""
     priority = record.get("priority")
     return isinstance(priority, dict) and bool(priority.get("infinite"))
 
@@ -347,7 +349,7 @@ def _words(value: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a text; '' for what Slurm writes where there is nothing."""
+    """Return a text; '' for Slurm's placeholders of missing values."""
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value or "")
     return "" if text in ("None", "(null)", "N/A") else text
 

@@ -1,4 +1,4 @@
-"""A live Slurm at one moment: its jobs and nodes, in plain words whatever told of them."""
+"""A live Slurm at one time: its jobs and nodes, independent of the backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOLDING = frozenset(
     ("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT")
 )
 PENDING = "PENDING"
-#: States of nodes, or flags on them, in which nothing starts there.
+#: Node states, or flags, in which no job starts.
 _CLOSED = frozenset(
     (
         *("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "MAINT", "UNKNOWN"),
@@ -39,16 +39,16 @@ class Placed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveJob:
     """
-    A job as Slurm has it now.
+    A job in its current state.
 
     Attributes
     ----------
     key
-        What orders call it: ``7``, or ``12_3`` for a task of an array.
+        Its name in orders: ``7``, or ``12_3`` for a task of an array.
     array, array_limit
         The array that it is a task of, '' for none; the most tasks that may run at once, 0: any.
     restartable
-        Whether its user lets it be queued again.
+        Whether its user allows a requeue.
     is_part
         Whether it is a component of a heterogeneous job.
     state
@@ -68,9 +68,9 @@ class LiveJob:
     gres_per_node, gres_per_job, gres_per_task
         As Slurm writes them (``gres:gpu:2``), '' for none.
     required, excluded
-        Nodes that it must and must not have.
+        Required and excluded nodes.
     nodes, placed
-        The nodes that it holds; and how much on each, where that is known.
+        The nodes that it holds; and how much on each, if known.
     """
 
     key: str
@@ -130,7 +130,7 @@ class LiveJob:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """Nodes that a reservation keeps from other jobs, Unix seconds ``[start, end)``."""
+    """Nodes that a reservation blocks for other jobs, Unix seconds ``[start, end)``."""
 
     nodes: tuple[str, ...]
     start: int
@@ -147,7 +147,7 @@ class Snapshot:
     now
         Unix seconds.
     jobs
-        By key, in the order of their submits: those that wait or hold nodes.
+        By key, in submit order: those that wait or hold nodes.
     closed
         Nodes on which nothing may start.
     reserved
@@ -161,9 +161,9 @@ class Snapshot:
 
 
 def is_closed(state: str) -> bool:
-    """Say whether nothing starts on a node in a state such as ``mixed+drain`` or ``down*``."""
-    # What follows a state and is not a letter says more of it: it does not answer, is rebooted,
-    # ...; with a + alone jobs are completing, with a - Slurm plans to use it.
+    """Whether no job starts on a node in a state such as ``mixed+drain`` or ``down*``."""
+    # Non-letters after a state qualify it: not responding, rebooting, ...; a single + means
+    # completing jobs, a - that Slurm plans to use it.
     words = [word for word in state.upper().split("+") if word]
     marked = any(not word.replace("_", "").isalpha() for word in words)
     names = {"".join(mark for mark in word if mark.isalpha() or mark == "_") for word in words}

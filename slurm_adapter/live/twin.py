@@ -1,9 +1,9 @@
 """
-A twin: it follows a Slurm, and says what other dispatchers would have made of the same jobs.
+A twin: it follows a Slurm, and reports what other dispatchers would have done with the same jobs.
 
-It reads and never acts. What it has seen is a :class:`~slurm_adapter.live.record.Record`; each week
-of it becomes a log, on which ``cpsched compare`` runs the dispatchers beside the site's own policy,
-in a process of its own, so that nothing is missed meanwhile.
+It is read-only. Its record is a :class:`~slurm_adapter.live.record.Record`; each week becomes a
+log, on which ``cpsched compare`` runs the dispatchers and the site's own policy, in a separate
+process, so that nothing is missed meanwhile.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from slurm_adapter.live.snapshot import Snapshot
 
 _DAY = 86400
-#: Jobs of so many days before a week are simulated with it, so that it does not begin empty.
+#: Days before a week that are simulated with it, so that the machine is not empty at its start.
 _BEFORE = 3
-#: Seconds between two tries while Slurm does not answer, at most.
+#: Longest time between attempts while Slurm does not answer, seconds.
 _LONGEST_PAUSE = 300
 
 
@@ -46,18 +46,18 @@ class Twin:
     Attributes
     ----------
     record
-        What it has seen.
+        The record so far.
     system
         Name or file of the machine.
     baseline
         Dispatcher that stands for the site's own policy.
     dispatchers
-        Those that are compared with it.
+        Those compared with it.
     interval
         Seconds between two snapshots.
     forecasts
-        Seconds between forecasts under the baseline, which are judged when the jobs have started
-        and correct what ``cpsched slurm when`` says; 0: none are made.
+        Seconds between forecasts under the baseline, which are scored when the jobs have started
+        and correct ``cpsched slurm when``; 0: none are made.
     """
 
     record: Record
@@ -76,12 +76,12 @@ class Twin:
 
     def follow(self, backend: Backend, stop: Callable[[float], bool]) -> None:
         """
-        Follow until told to stop.
+        Follow until stopped.
 
         Parameters
         ----------
         stop
-            Waits so many seconds; True: stop.
+            Waits for a number of seconds; True: stop.
         """
         pause = float(self.interval)
         while True:
@@ -101,7 +101,7 @@ class Twin:
             process.terminate()
 
     def judge(self, snapshot: Snapshot) -> None:
-        """See what became of forecasts, and now and then make new ones."""
+        """Score forecasts, and make new ones at intervals."""
         if not self.forecasts:
             return
         self._judged.settle(self.record)
@@ -117,11 +117,11 @@ class Twin:
                 record=self.record,
             )
         except CpschedError as error:
-            # What is seen counts for more.
+            # Recording has priority.
             self.say(f"no forecasts: {error}")
 
     def _statements(self, now: int) -> None:
-        """Begin the statement of the last week that is over, if there is none; tell of others."""
+        """Begin the statement of the last complete week, if missing; report finished ones."""
         for week, process in list(self._running.items()):
             if process.poll() is not None:
                 del self._running[week]
@@ -141,12 +141,12 @@ class Twin:
 
     def begin_statement(self, name: str, start: int, end: int) -> subprocess.Popen[bytes]:
         """
-        Let a process of its own write a statement.
+        Start a process that writes a statement.
 
         Parameters
         ----------
         start, end
-            Of the jobs submitted in ``[start, end)``, Unix seconds.
+            Statement of the jobs submitted in ``[start, end)``, Unix seconds.
         """
         folder = self.record.folder / "weeks"
         command = self.prepare(name, start, end)
@@ -157,12 +157,12 @@ class Twin:
             return subprocess.Popen(command, stdout=told, stderr=wrong)  # noqa: S603
 
     def prepare(self, name: str, start: int, end: int) -> list[str]:
-        """Write the log of some time, and return the command that compares dispatchers on it."""
+        """Write the log of an interval, and return the command that compares dispatchers on it."""
         folder = self.record.folder / "weeks" / name
         folder.mkdir(parents=True, exist_ok=True)
         rows = [row for row in self.record.jobs() if start - _BEFORE * _DAY <= row["submit"] < end]
         if not any(row["submit"] >= start and row["start"] != MISSING for row in rows):
-            raise RunError(f"{self.record.folder}: no job has started that was submitted in {name}")
+            raise RunError(f"{self.record.folder}: no job submitted in {name} has started")
         rows.sort(key=lambda row: (row["submit"], row["number"]))
         log = folder / "log.sacct"
         log.write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
@@ -188,17 +188,17 @@ class Twin:
         yield f"{counted(len(rows), 'job')}, {len(began):,} of them started"
         if waits:
             mean = duration(sum(waits) / len(waits))
-            yield f"as it was: mean wait {mean}, longest {duration(waits[-1])}"
+            yield f"recorded: mean wait {mean}, longest {duration(waits[-1])}"
         unknown = sum(row["gone"] and not row["end_known"] for row in rows)
         if unknown:
-            yield f"of {counted(unknown, 'job')} the end is only known to the next snapshot"
+            yield f"the end of {counted(unknown, 'job')} is known only to within a snapshot"
         missed = [
             min(until, end) - max(since, start)
             for since, until in self.record.gaps()
             if since < end and until > start
         ]
         if missed:
-            yield f"nothing was seen for {duration(sum(missed))}: jobs may be missing"
+            yield f"there is no record for {duration(sum(missed))}: jobs may be missing"
 
 
 def first_seen(record: Record) -> int | None:
@@ -207,13 +207,13 @@ def first_seen(record: Record) -> int | None:
 
 
 def monday(now: int) -> int:
-    """Return when the week of a moment began, Unix seconds (UTC)."""
+    """Return when the week of a time began, Unix seconds (UTC)."""
     date = datetime.fromtimestamp(now, UTC)
     midnight = date.replace(hour=0, minute=0, second=0, microsecond=0)
     return int((midnight - timedelta(days=date.weekday())).timestamp())
 
 
 def name_of(start: int) -> str:
-    """Return what a week is called: ``2026-W47``."""
+    """Return the name of a week: ``2026-W47``."""
     year, week, _ = datetime.fromtimestamp(start, UTC).isocalendar()
     return f"{year}-W{week:02}"

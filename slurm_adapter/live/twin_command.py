@@ -1,4 +1,4 @@
-"""``cpsched slurm twin``: follow a Slurm, and say what other dispatchers would have gained."""
+"""``cpsched slurm twin``: follow a Slurm, and report what other dispatchers would have gained."""
 
 from __future__ import annotations
 
@@ -18,27 +18,37 @@ from slurm_adapter.live.commands import BackendName, Socket, backend_of, stopped
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="What it has seen; it goes on where it was.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder of the record; an existing one is continued."
+        ),
     ],
     system: SystemName,
     baseline: Annotated[
         str,
         typer.Option(
-            help="What stands for the site's own policy: slurm:policy=FILE of cpsched slurm import."
+            help=(
+                "Dispatcher that stands for the site's own policy: slurm:policy=FILE from cpsched"
+                " slurm import."
+            )
         ),
     ] = "easy",
     dispatcher: Annotated[
         list[str] | None,
-        typer.Option("--dispatcher", "-d", help="To compare with it; repeat for several."),
+        typer.Option(
+            "--dispatcher",
+            "-d",
+            help="Dispatcher to compare with the baseline; repeat for several.",
+        ),
     ] = None,
     every: Annotated[
-        int, typer.Option(min=1, help="Seconds between two looks.", metavar="SECONDS")
+        int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
     ] = 30,
     forecasts: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Seconds between forecasts under the baseline, to be judged; 0: none.",
+            help="Seconds between forecasts under the baseline, which are scored later; 0: none.",
             metavar="SECONDS",
         ),
     ] = 600,
@@ -47,7 +57,7 @@ def command(
         typer.Option(
             min=1,
             max=366,
-            help="Do not follow: write the statement of the last so many days.",
+            help="Do not follow: write the statement of the last DAYS days.",
             metavar="DAYS",
         ),
     ] = None,
@@ -56,16 +66,16 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """
-    Follow a live Slurm, reading only, and state each week what other dispatchers would have gained.
+    Follow a live Slurm read-only, and report each week what other dispatchers would have gained.
 
-    It survives being stopped: call it again with the same folder.
+    It may be stopped: start it again with the same folder.
     """
     from cpsched import systems
     from cpsched.spec import build
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.twin import Twin
 
-    # What is wrong with names shall be known now, not after a week.
+    # Wrong names must be reported now, not after a week.
     systems.load(system)
     names = dispatcher or ["rollout"]
     for name in (baseline, *names):

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
-#: Jobs of so many days may come again, no more than the last ones.
+#: Days of jobs that may be repeated, and the most jobs, the last ones.
 _DAYS, _MOST_PAST = 7, 5000
 _PAST = "past-"
-#: What our own jobs are held for, in their AdminComment.
+#: The mark of our own held jobs, in their AdminComment.
 _OURS = "cpsched"
 
 
@@ -47,7 +47,7 @@ def when(
     scenarios: int = 20,
 ) -> Answer:
     """
-    Say when waiting jobs of a live queue will start.
+    Forecast when waiting jobs of a live queue will start.
 
     Jobs that their users hold are left out.
 
@@ -56,18 +56,18 @@ def when(
     dispatcher
         Specification; a site's own is ``slurm:policy=FILE``.
     job
-        Key of one job; None: all that wait.
+        Key of one job; None: all waiting jobs.
     by
-        Unix time for which the chance to have started is wanted.
+        Unix time by which the probability of a start is wanted.
     record
-        What a twin has seen: runtimes are drawn from those of its jobs, its days may come again,
-        and the forecasts that it made under this dispatcher correct these. Without one every job
-        is likely to run for as long as it asks for, and no other comes.
+        Record of a twin: runtimes are drawn from its jobs, its days are repeated, and its forecasts
+        under this dispatcher correct these. Without one, every job is assumed to use its requested
+        time, and no new jobs arrive.
 
     Raises
     ------
     ConfigError
-        If the job does not wait, or can never run on the system; or if none waits.
+        If the job is not waiting, or can never run on the system; or if none is waiting.
     """
     mirror, present, forecaster = _seen(snapshot, system, dispatcher, record, scenarios)
     calibration = Calibration() if record is None else past_forecasts(record, dispatcher)
@@ -75,7 +75,7 @@ def when(
     if job is None:
         handles = present.in_state(c.WAITING, c.HELD)
         if not len(handles):
-            raise ConfigError("no job waits")
+            raise ConfigError("no job is waiting")
         starts = forecaster.forecast(present, handles)
     else:
         row = row_of(mirror, snapshot, job)
@@ -95,7 +95,7 @@ def when(
 
 
 def past_forecasts(record: Record, dispatcher: str) -> Calibration:
-    """Return what the forecasts in a twin's folder say of the next ones."""
+    """Return the correction from the forecasts in a twin's folder."""
     return JudgedForecasts(record.folder).calibration(dispatcher)
 
 
@@ -110,7 +110,7 @@ def forecast_new(
     scenarios: int = 20,
 ) -> int:
     """
-    Forecast waiting jobs that have not been forecast yet, to be judged later.
+    Forecast waiting jobs without a forecast, to be scored later.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def row_of(mirror: Mirror, snapshot: Snapshot, key: str) -> int:
         what = "is not in the queue" if there is None else f"is {there.state}"
         if there is not None and there.held:
             what = "is held"
-        raise ConfigError(f"job {brief(key)} does not wait to start: it {what}", key="JOB")
+        raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
     if known.row < 0:
         raise ConfigError(f"job {brief(key)} can never run on this system: {known.why}", key="JOB")
     return known.row

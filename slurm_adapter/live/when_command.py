@@ -24,16 +24,19 @@ from slurm_adapter.live.commands import (
 
 def command(
     job: Annotated[
-        str | None, typer.Argument(metavar="[JOB]", help="One job; by default all that wait.")
+        str | None,
+        typer.Argument(metavar="[JOB]", help="Id of one job; by default all waiting jobs."),
     ] = None,
     system: SystemFile = None,
     dispatcher: Annotated[
         str,
-        typer.Option("--dispatcher", "-d", help="Who decides: slurm:policy=FILE for Slurm itself."),
+        typer.Option(
+            "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
+        ),
     ] = "slurm",
     by: Annotated[
         str | None,
-        typer.Option("--by", help="Say how likely jobs are to have started then: a date (UTC)."),
+        typer.Option("--by", help="Print the probability that jobs start by this date (UTC)."),
     ] = None,
     record: RecordFolder = None,
     scenarios: Scenarios = 20,
@@ -41,7 +44,7 @@ def command(
     socket: Socket = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say when waiting jobs of a live Slurm will start, and what would start one earlier."""
+    """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
     from cpsched.spec import build

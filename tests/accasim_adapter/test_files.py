@@ -137,7 +137,7 @@ def test_lines_that_lie_are_named(tmp_path, two_nodes, old, new, message):
 def test_what_is_not_in_the_file_must_be_right(tmp_path, two_nodes):
     """Resources, zone, a file that is there, jobs that fit."""
     path = _schedule(tmp_path, LINE.format(**GOOD))
-    with pytest.raises(ConfigError, match="has 2 amounts, and 1 are named"):
+    with pytest.raises(ConfigError, match="has 2 amounts, but 1 are named"):
         read_schedule(path, two_nodes, resources=["core"])
     with pytest.raises(ConfigError, match="'Mars' is not a time zone"):
         read_schedule(path, two_nodes, zone="Mars")
@@ -293,7 +293,7 @@ def test_processors_of_two_cores_take_two(tmp_path):
         ({"groups": {"a": {"core": -1}}}, "groups.a.core: is -1, must be a whole number"),
         ({"groups": {"a": {"core": True}}}, "groups.a.core: is True"),
         ({"groups": {"a": 3}}, "groups.a: is 3, must be an object"),
-        ({"groups": {"a": {"mem": 1}}}, "groups: no group has any core"),
+        ({"groups": {"a": {"mem": 1}}}, "groups: no group has cores"),
         ({"resources": {"c": 1}}, "resources.c: no such group; there are: a, b"),
         ({"resources": {"a": 0}}, "resources.a: is 0, must be 1 to"),
         ({"resources": {}}, "resources: 0 nodes in all"),

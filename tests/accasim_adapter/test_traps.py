@@ -257,7 +257,7 @@ def test_jobs_that_wait_for_ever_are_an_error_and_no_endless_loop(world):
     made, _ = world(Lazy())
     a, later = Job("a"), Job("b")
     assert made.scheduling_method(0, [a], _all(a, later))[0] == [(None, "a", [])]
-    with pytest.raises(DispatchError, match="lazy leaves 1 jobs waiting for ever"):
+    with pytest.raises(DispatchError, match="lazy leaves 1 jobs waiting forever"):
         made.scheduling_method(1, [a], _all(a))
 
 
@@ -352,7 +352,7 @@ def test_expected_waits_by_queue(world):
     jobs = [Job("a", queue="short"), Job("b", queue=7), Job("c", queue=-1)]
     made.scheduling_method(0, jobs, _all(*jobs))
     assert made.cluster.machine.store.columns[:3, 7].tolist() == [60, 3600, 3600]
-    with pytest.raises(ConfigError, match="the system names expected waits already"):
+    with pytest.raises(ConfigError, match="the system already has expected waits"):
         world("prb", system=machine((2,), (2,)), expected_wait=60)
 
 

@@ -327,7 +327,7 @@ def test_a_short_solve_still_looks_for_winners():
         ("aucsched1:scale=log", "scale is 'log', must be one of"),
         ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
         ("aucsched1:beta=sums", "no such option"),
-        ("aucsched3:faithful=yes,beta=sums", "faithful=yes takes the printed one"),
+        ("aucsched3:faithful=yes,beta=sums", "faithful=yes uses the printed one"),
         ("aucsched1:faithful=maybe", "'maybe' is not yes or no"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_dispatcher_for_other_jobs_is_named(cpsched):
     """On a log of rigid jobs that cannot be restarted these do as those that they ask."""
     several = (*SIMULATE, "-d", "try:dispatcher=easy", "-d", "malleable")
     _, out, _ = cpsched(*several)
-    assert "no job of log may be restarted, and try:dispatcher=easy is for such jobs" in out
+    assert "no job of log may be restarted, but try:dispatcher=easy is for such jobs" in out
     assert "no job of log may change its size, and malleable is for such jobs" in out
     _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
     assert "is for such jobs" not in out
@@ -143,7 +143,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     before = (_only(files / "out") / "timing.json").read_bytes()
     code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "out")
     assert code == 0
-    assert "Already done: 1 of 2; --overwrite makes them again" in out
+    assert "Already done: 1 of 2; --overwrite repeats them" in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == ["log-four-easy-backfill-sjf-requested-s0", "log-four-fifo-requested-s0"]
     code, out, _ = cpsched("verify", "out")
@@ -239,8 +239,9 @@ def test_part_of_a_log(files, cpsched):
         (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("workload", "convert", "log.swf", "log.xyz"),
-            "log.xyz: the name does not say a format that can be written; end it in .csv, .parquet,"
-            " .sacct, .swf (.gz may follow where it is text), or say the format (convert: --to-format)",
+            "log.xyz: the file name does not show a format that can be written; end it in .csv,"
+            " .parquet,"
+            " .sacct, .swf (.gz may follow for text), or give the format (convert: --to-format)",
         ),
         (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: cannot be read"),
     ],

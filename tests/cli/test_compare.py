@@ -46,7 +46,9 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     sentences = told.splitlines()
     assert any(" the mean bounded slowdown " in line for line in sentences)
     assert any("the longest wait " in line for line in sentences)
-    assert any(line.startswith("One run each, so there are no intervals") for line in sentences)
+    assert any(
+        line.startswith("Each was run once, so there are no intervals") for line in sentences
+    )
     assert files_made == "Report: out/report.html\n"
     assert (files / "out" / "report.html").stat().st_size > 10_000
     summary = (files / "out" / "tables" / "summary.csv").read_bytes()
@@ -134,13 +136,22 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
             (*QUICK, "--allocator", "x"),
             "allocator: no allocator is called 'x'; there are: balanced",
         ),
-        (("compare", "study.toml", "--out", "o", "--allocator", "frugal"), "--allocator: is for a"),
+        (
+            ("compare", "study.toml", "--out", "o", "--allocator", "frugal"),
+            "--allocator: applies to a",
+        ),
         ((*QUICK, "--baseline", "prb"), "baseline.dispatcher: is 'prb', must be one of: easy"),
-        ((*QUICK, "--jitter", "3"), "jitter: is 3, and seed 0 moves no job"),
+        ((*QUICK, "--jitter", "3"), "jitter: is 3, but seed 0 moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
-        ((*QUICK, "-j", "2", "--scheduler", "tcp://x:1"), "--jobs: is for this machine"),
-        (("compare", "study.toml", "--out", "o", "-d", "fifo"), "--dispatcher: is for a job log"),
-        (("compare", "study.toml", "--out", "o", "--skip-bad-lines"), "--skip-bad-lines: is for"),
+        ((*QUICK, "-j", "2", "--scheduler", "tcp://x:1"), "--jobs: applies to this machine"),
+        (
+            ("compare", "study.toml", "--out", "o", "-d", "fifo"),
+            "--dispatcher: applies to a job log",
+        ),
+        (
+            ("compare", "study.toml", "--out", "o", "--skip-bad-lines"),
+            "--skip-bad-lines: applies to",
+        ),
         (("compare", "study.toml", "--out", "log.swf"), "log.swf is a file; name a folder"),
     ],
 )

@@ -53,7 +53,8 @@ def test_a_log_is_written_shown_and_replayed(files, cpsched, out):
     code, shown, _ = cpsched("negotiation", "replay", "n.jsonl")
     assert code == 0
     assert shown == (
-        f"{len(lines)} messages in {len(numbers)} transactions: both sides answer the same\n"
+        f"{len(lines)} messages in {len(numbers)} transactions: both sides give the recorded"
+        " answers\n"
     )
 
 
@@ -105,8 +106,8 @@ def test_transactions_and_messages_as_data(files, cpsched):
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        (("-d", "easy"), "--log-negotiation: a log is of one run, these are 2"),
-        (("--checkpoint", "c"), "--log-negotiation: a log cannot go on from a checkpoint"),
+        (("-d", "easy"), "--log-negotiation: a log covers one run, but these are 2"),
+        (("--checkpoint", "c"), "--log-negotiation: a log cannot continue from a checkpoint"),
     ],
 )
 def test_what_cannot_be_logged(files, cpsched, more, reason):
@@ -134,7 +135,7 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
     (files / "n.jsonl").unlink()
     code, _, err = logged(cpsched, "--out", "runs")
     assert code == 2
-    assert "the run is there already, and was not made again: add --overwrite" in err
+    assert "the run exists already and was not repeated: add --overwrite" in err
     assert not (files / "n.jsonl").exists()
     assert logged(cpsched, "--out", "runs", "--overwrite")[0] == 0
 

@@ -14,7 +14,8 @@ def files(four_cores):
     """A folder with a log and a system in it, and we are there."""
     lines = ["; UnixStartTime: 1000000000"]
     lines += [
-        f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 {1 + job % 3} 1 -1 1 -1 -1 -1"
+        f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 {1 + job % 3} 1 -1 1 -1"
+        " -1 -1"
         for job in range(1, 31)
     ]
     (four_cores / LOG).write_text("\n".join(lines) + "\n")
@@ -72,7 +73,7 @@ def test_together_they_are_one(files, cpsched):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "says nothing that is otherwise"),
+        ((), "changes nothing"),
         (("--drop", "user=9"), "no job of the log has the user '9'"),
         (("--set", "backfil=sjf"), "no such option"),
         (("--add-nodes", "group=gpu,count=1"), "there is no node group 'gpu'"),

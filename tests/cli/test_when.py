@@ -24,7 +24,7 @@ def test_all_jobs_that_wait(files, cpsched):
     code, out, err = cpsched(*QUICK, "--judged", "0")
     assert (code, err) == (0, "")
     assert out.startswith("3 jobs waiting at 300 s (2001-09-09 01:51:40)")
-    assert "20 futures under easy" in out
+    assert "20 scenarios under easy" in out
 
 
 def test_one_job_as_json(files, cpsched):

@@ -87,7 +87,7 @@ def test_a_state_without_what_was_learnt_is_refused(eurora):
         Simulator(eurora, build("dispatchers", spec), build("predictors", "requested"))
         for spec in ("easy", "easy:priority=urgency")
     )
-    with pytest.raises(RunError, match="dispatcher easy cannot be taken up: KeyError: 'history'"):
+    with pytest.raises(RunError, match="dispatcher easy cannot be restored: KeyError: 'history'"):
         learns.restore(plain.state())
 
 

@@ -56,7 +56,7 @@ def test_places_are_kept_or_refused(dispatcher, kind):
     """All jobs run, no rule is broken; or one line says what cannot be kept."""
     system = of(TORUS if kind == "box" else BLOCKS)
     if dispatcher in REFUSE:
-        with pytest.raises(ConfigError, match=f"^{dispatcher} cannot keep jobs in segments, under"):
+        with pytest.raises(ConfigError, match=f"^{dispatcher} cannot place jobs with segments,"):
             run(workload(kind), system, dispatcher)
         return
     schedule = run(workload(kind), system, dispatcher).schedule

@@ -196,12 +196,12 @@ def test_a_dispatcher_that_only_decides_keeps_the_contract():
         (Nameless, checks.check_answers_in_kind, "has no name"),
         (SaysNothing, checks.check_answers_in_kind, "decide gives NoneType"),
         (TakesTwice, checks.check_schedules_are_valid, "job .* is given"),
-        (Lazy, checks.check_schedules_are_valid, "waiting for ever"),
+        (Lazy, checks.check_schedules_are_valid, "waiting forever"),
         (Remembers, checks.check_same_seed_same_schedule, "differ after reset: job"),
         (Forgets, checks.check_survives_saving, "differ after save and load: job"),
-        (SavesObjects, checks.check_survives_saving, "no array, number or string"),
+        (SavesObjects, checks.check_survives_saving, "not an array, number or string"),
         (Writes, checks.check_leaves_its_input_alone, "decide changes the view: job table"),
-        (Promises, check_keeps_promises, "was promised second"),
+        (Promises, check_keeps_promises, "was planned for second"),
         (Prb, check_keeps_promises, "never plans a start"),
         (RanksTwice, checks.check_describes_itself, "ranking names a row twice"),
         (ConsidersAll, checks.check_describes_itself, "considered names a row that does not wait"),
@@ -227,7 +227,7 @@ def test_knowing_the_future_is_found_out(monkeypatch):
 
     monkeypatch.setattr(checks, "Simulator", telling)
     monkeypatch.setattr(checks, "truth_for_test", None, raising=False)
-    with pytest.raises(CheckError, match="depend on what happens later|waiting for ever"):
+    with pytest.raises(CheckError, match="depend on what happens later|waiting forever"):
         checks.check_knows_no_future(Knows)
 
 

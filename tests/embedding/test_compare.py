@@ -170,7 +170,7 @@ def test_runs_that_cannot_be_compared_are_said_in_one_line(tmp_path):
     run = simulate(four_jobs(), four_cores())
     with pytest.raises(RunError, match="no runs to compare"):
         compare_runs([])
-    with pytest.raises(TypeError, match="run 0 is a str, must be what simulate returns"):
+    with pytest.raises(TypeError, match="run 0 is a str, must be a result of simulate"):
         compare_runs(["easy"])
     with pytest.raises(RunError, match="are both few jobs / four / easy / requested"):
         compare_runs([run, run])

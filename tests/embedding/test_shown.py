@@ -174,5 +174,8 @@ def test_the_usual_names_can_be_taken_from_the_package():
     assert all(getattr(cpsched, name) is getattr(api, name) for name in cpsched.__all__)
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = cpsched.simulat
-    code = "import cpsched, sys; assert 'numpy' not in sys.modules and 'cpsched.api' not in sys.modules"
+    code = (
+        "import cpsched, sys; assert 'numpy' not in sys.modules and 'cpsched.api' not in"
+        " sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -292,7 +292,7 @@ def test_what_cannot_be_is_an_error():
     with pytest.raises(DispatchError, match="job 3 is cancelled, but it is not waiting"):
         cluster.cancel(3, 0)
     job = cluster.submit(_request(), 5)
-    with pytest.raises(ConfigError, match="it is 5 already, and is told to be 4"):
+    with pytest.raises(ConfigError, match="the time is already 5, but 4 was given"):
         cluster.decide(4)
     with pytest.raises(DispatchError, match="kills kills job 0, but it is not running"):
         cluster.decide(5)

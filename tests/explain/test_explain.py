@@ -256,14 +256,15 @@ def test_not_asked_since_it_came():
     about = ask(workload, machine((4,)), "B", 7, dispatch_interval=10)
     assert (about.state, about.waiting, about.next_decision) == (JobState.WAITING, None, 10)
     assert about.summary == (
-        "job B does not start at 0 s: the dispatcher has not been asked since the job was submitted; it is"
+        "job B does not start at 0 s: the dispatcher has not been called since the job was"
+        " submitted; it is"
         " at 10 s, at the earliest"
     )
 
 
 def test_events_without_a_decision_behind_the_last_one():
     """
-    A ends at 3, and no job waits then: the dispatcher is not asked.
+    A ends at 3, and no job is waiting then: the dispatcher is not asked.
 
     The last decision by 5 is that of 1, although 3 lay before it when it was made.
     """
@@ -384,10 +385,10 @@ def test_several_jobs_of_one_id():
 def test_ids_that_are_not_there_and_times_too_early():
     workload = jobs((0, 1, 3), (5, 1, 3), job_id=["1001", "1002"])
     with pytest.raises(
-        ConfigError, match=r"no job of the 2 read has the id 1003\. Near it: 1001|2"
+        ConfigError, match=r"none of the 2 jobs read has the id 1003\. Near it: 1001|2"
     ):
         ask(workload, machine((4,)), "1003", 6)
-    with pytest.raises(ConfigError, match="job 1002 is submitted at second 5 only"):
+    with pytest.raises(ConfigError, match="job 1002 is not submitted until second 5"):
         ask(workload, machine((4,)), "1002", 4)
     tasks = jobs((0, 1, 3), (0, 1, 3), job_id=["5_1", "5_2"], array=["5", "5"])
     with pytest.raises(ConfigError, match=r"5 is an array of 2 tasks.*: 5_1, 5_2$"):

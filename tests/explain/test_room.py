@@ -37,17 +37,17 @@ def room_of(system, free, *row, **columns):
         (
             [[3], [1]],
             {"request": [[2]], "units": 2},
-            "4 core are free, but node by node for 1 of its 2 units",
+            "4 core are free, but node by node only for 1 of its 2 units",
         ),
         (
             [[3], [3]],
             {"exclusive": [True]},
-            "it shares no node, and the 0 idle nodes it may use hold 0 of its 4 units",
+            "it needs whole nodes, and the 0 idle nodes it may use hold 0 of its 4 units",
         ),
         (
             [[4], [0]],
             {"nodes_min": [2]},
-            "it needs 2 nodes at least, 1 have room for a unit",
+            "it needs at least 2 nodes, but only 1 have room for a unit",
         ),
         (
             [[3], [1]],

@@ -439,8 +439,8 @@ def test_the_busiest_second_is_the_first_at_which_most_is_in_use():
 @pytest.mark.parametrize(
     ("topology", "titles"),
     [
-        (Topology(8), ["nodes under x", "places under x"]),
-        (Topology(8, sides=(4, 2)), ["nodes under x", "places under x", "torus under x"]),
+        (Topology(8), ["nodes under x", "placement under x"]),
+        (Topology(8, sides=(4, 2)), ["nodes under x", "placement under x", "torus under x"]),
     ],
 )
 def test_the_charts_of_a_schedule(topology, titles):
@@ -449,4 +449,4 @@ def test_the_charts_of_a_schedule(topology, titles):
     found = list(draw_schedule("w on s", "x", schedule, Window(0, 60), ["svg", "png"]))
     assert [one.title for one in found] == titles
     assert all(one.content["png"].startswith(b"\x89PNG") for one in found)
-    assert "one colour a job" in found[1].caption
+    assert "one colour per job" in found[1].caption

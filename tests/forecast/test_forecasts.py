@@ -157,7 +157,7 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     assert all(one.earlier > 0 for one in answer.advice)
     shown = text(answer, 100)
     assert "Job 2 of c asks for 2 units" in shown
-    assert "no earlier forecast has been judged" in shown
+    assert "no earlier forecast has been scored" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
 
 
@@ -177,7 +177,7 @@ def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
     ("more", "words"),
     [
         ({"job": "9"}, "no job submitted by then has the id 9"),
-        ({"job": "0"}, "job 0 does not wait then: it started at second 0"),
+        ({"job": "0"}, "job 0 is not waiting then: it started at second 0"),
         ({"job": "1", "by": 2}, "must be after 2, the moment asked about"),
     ],
 )
@@ -191,7 +191,7 @@ def test_what_cannot_be_answered_is_said(more, words):
 def test_nobody_waits():
     """An empty queue has no forecast."""
     fitted = fit(jobs((0, 1, 10)), machine([1]))
-    with pytest.raises(ConfigError, match="no job waits then"):
+    with pytest.raises(ConfigError, match="no job is waiting then"):
         when(fitted, time=2, judged=0)
 
 

@@ -218,10 +218,13 @@ def test_an_unknown_workload_names_those_there_are() -> None:
     ("options", "message"),
     [
         ({"max_cores": 4}, "max_cores: 4 is not between 8 and 8192"),
-        ({"shares": "0,0,0,0,1"}, "shares: jobs of type E want 3 GPUs a node, the machine has 2"),
-        ({"gpus": 0}, "shares: jobs of type C want 1 GPUs a node, the machine has 0"),
-        ({"cores_per_node": "16"}, "cores_per_node: a job of type B would want 16 cores of a node"),
-        ({"cores_per_gpu": "5"}, "cores_per_gpu: a job of type D would want 10 cores of a node"),
+        (
+            {"shares": "0,0,0,0,1"},
+            "shares: jobs of type E ask for 3 GPUs per node, but the machine has 2",
+        ),
+        ({"gpus": 0}, "shares: jobs of type C ask for 1 GPUs per node, but the machine has 0"),
+        ({"cores_per_node": "16"}, "cores_per_node: a job of type B would need 16 cores of a node"),
+        ({"cores_per_gpu": "5"}, "cores_per_gpu: a job of type D would need 10 cores of a node"),
         ({"max_cores": 1032}, "max_cores: a job of type C with 1032 cores, 1 on a node, would"),
     ],
 )

@@ -122,7 +122,7 @@ def test_as_printed_a_job_that_cannot_start_keeps_the_others_from_it():
     workload = jobs((0, 3, 10), (3, 4, 10), (3, 1, 10))
     system = machine((4,))
     assert starts(workload, system, "ipsched") == [0, 15, 3]
-    with pytest.raises(checks.DispatchError, match="leaves 2 jobs waiting for ever"):
+    with pytest.raises(checks.DispatchError, match="leaves 2 jobs waiting forever"):
         starts(workload, system, "ipsched:node_bounds=printed")
 
 

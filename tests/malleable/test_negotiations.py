@@ -341,7 +341,7 @@ def test_the_batch_side_believes_no_impossible_offer(offer, reason):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (OfferResponse(2, accepted=True, jobs=()), "offer 2 is answered, the last one was 1"),
+        (OfferResponse(2, accepted=True, jobs=()), "offer 2 was answered, but the last one was 1"),
         (OfferResponse(1, False, ()), "offer 1 is rejected, but it was the last one"),
         (
             OfferResponse(1, True, (ForwardedJob(waiting(10, 2, 6), 8, 5, 6),)),
@@ -349,7 +349,7 @@ def test_the_batch_side_believes_no_impossible_offer(offer, reason):
         ),
         (
             OfferResponse(1, True, (ForwardedJob(waiting(1, 2, 6), 2, 2, 6),)),
-            "job 1 is forwarded, and runs already",
+            "job 1 is forwarded, but already runs",
         ),
     ],
 )

@@ -303,7 +303,7 @@ class KeepsNamesOfCodes(Bad):
         (ChangesOutcome, checks.check_leaves_its_input_alone, "observe changes the outcome"),
         (WritesWhenCancelled, checks.check_leaves_its_input_alone, "on_cancel changes the job"),
         (Unsaved, checks.check_survives_saving, "differ after save and load: .* the first is job"),
-        (SavesObjects, checks.check_survives_saving, "no array, number or string"),
+        (SavesObjects, checks.check_survives_saving, "not an array, number or string"),
         (LosesCounts, checks.check_survives_saving, "stats differ after save and load"),
         (Hoards, checks.check_memory_is_bounded, "memory is not bounded"),
         (HoardsInItsClass, checks.check_memory_is_bounded, "memory is not bounded"),

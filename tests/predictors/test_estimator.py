@@ -94,7 +94,10 @@ class Wrong:
     [
         (object(), "estimator: object has no method 'fit', must be a regressor or classifier"),
         (StandardScaler(), "estimator: StandardScaler has no method 'predict'"),
-        (LinearRegression, r"estimator: is the class LinearRegression, must be made: Linear.*\(\)"),
+        (
+            LinearRegression,
+            r"estimator: is the class LinearRegression, must be an instance: Linear.*\(\)",
+        ),
         (Wrong(lambda rows: rows), r"Wrong: predict gives an array of shape \(1, 72\), must be"),
         (Wrong(lambda rows: rows[:, 0] * np.nan), "Wrong: predict gives nan, must be finite"),
         (Wrong(lambda rows: ["x"]), "Wrong: predict fails: could not convert string"),

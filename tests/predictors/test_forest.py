@@ -152,5 +152,5 @@ def test_a_set_asks_every_forest():
 )
 def test_what_is_no_forest_is_refused(name, value):
     """So that walking a loaded one ends, within its arrays."""
-    with pytest.raises(ValueError, match="no forest over 1 features"):
+    with pytest.raises(ValueError, match="not a forest over 1 features"):
         Forest.restore({**small().state(), name: value}, 1)

@@ -246,7 +246,7 @@ def test_coverage_follows_a_quantile():
         ("gbm-log:trees=0", "trees is 0, must be from 1 to 10000"),
         ("gbm-log:refit=0", "refit is 0.0 days, must be more than 0"),
         ("gbm-log:backend=magic", "backend is 'magic', must be one of auto, sklearn, lightgbm"),
-        ("stack:frozen=yes", "frozen needs a model"),
+        ("stack:frozen=yes", "frozen needs a trained model"),
         ("linear:rate=0", "rate is 0.0, must be more than 0"),
         ("linear:loss=squared", "loss is 'squared', must be one of share, paper"),
     ],

@@ -180,7 +180,7 @@ def test_missing_parts_are_named(model, part):
 def test_trees_that_never_end_are_refused(model):
     """A node that is its own child."""
     rewritten(model, lambda arrays: arrays["models/00/left"].fill(0))
-    refuse(model, "no forest")
+    refuse(model, "not a forest")
 
 
 def test_shapes_that_do_not_fit_are_refused(model):
@@ -399,7 +399,7 @@ def test_a_model_is_used_with_the_options_it_was_trained_with(tmp_path):
     fitted, path = sample(), tmp_path / "model"
     spec = f"gbm-log:prefix=3,{SMALL}"
     save(str(path), train(fitted, starts_of(fitted), spec), fitted, spec)
-    with pytest.raises(ConfigError, match="was trained with prefix=3, and is to be used with pre"):
+    with pytest.raises(ConfigError, match="was trained with prefix=3, but is used with pre"):
         build("predictors", f"gbm-log:model={path},{SMALL}").reset(fitted.system, 0)
     build("predictors", with_models(str(path))).reset(fitted.system, 0)
     spec = "linear:loss=paper,start=60"

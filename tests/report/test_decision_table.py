@@ -55,7 +55,7 @@ def test_a_wall_clock_limit_is_said_above():
     _, _, decisions, timing = SOLVER
     row = ("cph-0", "requested", {**decisions, "wall_limit_hits": 2}, timing)
     assert decision_table([row]).caption == (
-        "cph-0 is not repeatable: a wall-clock limit ended 2 solver calls"
+        "cph-0 is not repeatable: a wall-clock limit stopped 2 solver calls"
     )
 
 

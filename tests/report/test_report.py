@@ -125,7 +125,9 @@ def test_what_is_the_same_under_all_is_said_once():
         ]
         return _other_ends(SimpleNamespace(runs=runs))
 
-    assert said(7, 7) == ["Under every dispatcher: 7 cut at the requested time (in the figures)."]
+    assert said(7, 7) == [
+        "Under every dispatcher: 7 killed at the requested time (in the figures)."
+    ]
     assert said(0, 0) == []
     assert [line.partition(":")[0] for line in said(7, 0, 8)] == ["Under d0 p", "Under d2 p"]
 

@@ -111,7 +111,7 @@ def test_runtime_models_of_other_sizes(model: str, end: int):
 
 @pytest.mark.parametrize("model", ["gpu-scaling", "locality"])
 def test_models_of_rigid_jobs_refuse_others(model: str):
-    with pytest.raises(ConfigError, match=f"job 0 may have other sizes .* {model} is of rigid"):
+    with pytest.raises(ConfigError, match=f"job 0 may run at other sizes .* {model} is for rigid"):
         run(malleable((0, 2, 100)), FOUR, "fifo", runtime_model=model)
 
 

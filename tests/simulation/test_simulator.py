@@ -413,7 +413,7 @@ def test_what_does_not_run_cannot_be_killed():
 def test_a_dispatcher_that_never_starts_anything_is_found_out():
     """Nothing runs and nothing will come: two jobs would wait for ever."""
     dispatcher = Scripted(lambda view: Decision())
-    with pytest.raises(DispatchError, match="scripted leaves 2 jobs waiting for ever"):
+    with pytest.raises(DispatchError, match="scripted leaves 2 jobs waiting forever"):
         run(jobs((0, 1, 5), (1, 1, 5)), machine((2,)), dispatcher)
 
 
@@ -471,7 +471,7 @@ class Asks(Dispatcher):
 def test_no_wake_up_is_lost(interval, wakes, asked):
     """Neither to a tick of the grid, nor to another wake-up."""
     dispatcher = Asks(wakes)
-    with pytest.raises(DispatchError, match="asks leaves 2 jobs waiting for ever"):
+    with pytest.raises(DispatchError, match="asks leaves 2 jobs waiting forever"):
         run(jobs((0, 1, 5), (10, 1, 5)), machine((1,)), dispatcher, dispatch_interval=interval)
     assert dispatcher.asked == asked
 

@@ -140,7 +140,7 @@ def test_what_is_not_modelled_is_named(campus: Site) -> None:
         "resources that are not used up (no_consume): nvme",
         "licences comsol@lic1",
     ]
-    assert campus.notes == ["unknown keys, passed over: SiteNotes"]
+    assert campus.notes == ["unknown keys, ignored: SiteNotes"]
 
 
 def test_qos_that_are_only_named_have_no_limits(tmp_path: Path) -> None:
@@ -195,7 +195,10 @@ def test_reservations_of_scontrol(tmp_path: Path) -> None:
             "NodeName=a\nPartitionName=p Nodes=a MaxTime=ever\n",
             r"slurm\.conf:2: MaxTime: 'ever' is",
         ),
-        ("NodeName=a\nPartitionName=p\nPartitionName=q,p\n", r"slurm\.conf:3: .*'p' is on another"),
+        (
+            "NodeName=a\nPartitionName=p\nPartitionName=q,p\n",
+            r"slurm\.conf:3: .*'p' is also on another",
+        ),
         (
             "NodeName=a\nPartitionName=p Nodes=a MinNodes=2 MaxNodes=1\n",
             r":2: MaxNodes: '1' is less",

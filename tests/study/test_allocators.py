@@ -51,7 +51,7 @@ def test_an_unknown_allocator_is_one_line(read):
 
 def test_two_dispatchers_that_become_the_same_are_refused(read):
     named = '["easy", "easy:allocator=best-fit"]'
-    with pytest.raises(ConfigError, match="'easy:allocator=best-fit' is there twice, as a run"):
+    with pytest.raises(ConfigError, match="'easy:allocator=best-fit' is given twice, as a run"):
         read(TOP.format(dispatchers=named, allocator="best-fit"))
 
 
@@ -65,7 +65,7 @@ def test_a_mixture_of_allocators_is_said():
     assert unequal([]) is None
     assert unequal([*runs, ("rollouts", "rollout:seed=1", "consolidate")]) == (
         "allocators differ: consolidate (rollouts), first-fit (EASY, prb); set allocator=... to"
-        " compare dispatchers alone"
+        " compare only dispatchers"
     )
 
 

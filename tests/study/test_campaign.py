@@ -176,7 +176,7 @@ def test_a_log_that_changes_under_the_campaign_is_an_error(place, study, monkeyp
     one = replace(study, seeds=(9,))
     outcome = carry_out(one, place / "out")
     assert len(outcome.failed) == 4
-    assert "is not the file it was when the campaign began" in outcome.failed[0].error
+    assert "has changed since the campaign began" in outcome.failed[0].error
 
 
 def test_a_folder_that_is_something_else_is_left_alone(place, study):
@@ -280,7 +280,8 @@ def swf_lines(num_jobs: int) -> list[str]:
     for job in range(1, num_jobs + 1):
         runtime, size = 20 + job * 37 % 90, 1 + job * 7 % 4
         lines.append(
-            f"{job} {job * 35} -1 {runtime} {size} -1 -1 {size} {2 * runtime} -1 1 1 1 -1 1 -1 -1 -1\n"
+            f"{job} {job * 35} -1 {runtime} {size} -1 -1 {size} {2 * runtime} -1 1 1 1 -1 1 -1 -1"
+            " -1\n"
         )
     return lines
 
@@ -317,7 +318,7 @@ def test_a_killed_process_is_not_the_end(place, study, always):
     assert len(list((place / "out" / "runs").iterdir())) == 12 - len(failed)
     if always:
         assert [name.rpartition("-")[0] for name in failed] == ["few-four-fifo-actual-s2"]
-        assert "killed, perhaps out of memory" in outcome.failed[0].error
+        assert "killed, perhaps because it ran out of memory" in outcome.failed[0].error
     else:
         assert failed == []
 

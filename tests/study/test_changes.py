@@ -202,5 +202,5 @@ def test_a_change_that_leaves_no_job_is_refused() -> None:
 
 
 def test_a_torus_stays_as_it_is() -> None:
-    with pytest.raises(ConfigError, match="a torus is of a whole"):
+    with pytest.raises(ConfigError, match="a torus has a fixed size"):
         changed_system(site("[topology]\nsides = [2, 3]\n"), ["add-nodes:group=thin,count=1"])

@@ -61,9 +61,9 @@ def test_the_first_sentence_has_the_gain_and_its_price():
         "rollout cuts the mean bounded slowdown by 50 % against easy (10.00 instead of 20.00), but"
         " the longest wait is 25 % longer (5 h instead of 4 h).",
         "With it the mean wait is 50 % shorter (30 min).",
-        "One run each, so there are no intervals and the differences may be noise: repeat with"
+        "Each was run once, so there are no intervals and the differences may be noise: repeat with"
         " several seeds to see.",
-        "No run here lowers it without making the longest wait longer.",
+        "No run lowers it without a longer longest wait.",
     ]
 
 
@@ -87,7 +87,7 @@ def test_what_intervals_bear_out_and_what_not():
     sure[1] |= {"verdict": HIGHER}
     text = "\n".join(said(sure))
     assert (
-        "Beyond chance by every 95 % interval: the longest wait (×1.20, 1.15 to 1.25) and"
+        "Significant by every 95 % interval: the longest wait (×1.20, 1.15 to 1.25) and"
         " the mean bounded slowdown (×0.50, 0.45 to 0.55)." in text
     )
     assert "too short" not in text
@@ -114,7 +114,7 @@ def test_nothing_better_is_said():
         "Nothing lowers the mean bounded slowdown of easy (20.00); b comes closest with 20.05, and"
         " the longest wait stays at 4 h."
     )
-    assert "fifo is worse than the baseline in both." in lines
+    assert "fifo is worse than the baseline in both figures." in lines
     first, *_ = said(against("fifo", 30.0, 28_800.0))
     assert "fifo comes closest with 30.00 instead of 20.00 (50 % more), and the longest" in first
 
@@ -122,7 +122,7 @@ def test_nothing_better_is_said():
 def test_who_knows_the_runtimes_is_left_out():
     lines = said(against("oracle", 1.0, 1.0), against("sjf", 15.0, 14_400.0), knowing={"oracle"})
     assert lines[0].startswith("sjf cuts ")
-    assert lines[-1] == "Runs that were told the actual runtimes are left out of this finding."
+    assert lines[-1] == "Runs that know the actual runtimes are left out of this finding."
     assert said(against("oracle", 1.0, 1.0), knowing={"oracle"})[0].startswith("oracle cuts ")
 
 
@@ -184,7 +184,7 @@ def of_scenarios(**values):
 
 
 @pytest.mark.parametrize(("wait", "begins"), [
-    (999.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s) by as much as 1 %."),
+    (999.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s) by 1 % or more."),
     (500.0, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of 16 min 40 s"),
     (1100.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
 ])  # fmt: skip
@@ -235,8 +235,8 @@ def test_it_is_of_the_runs_that_were_carried_out(place):
     first, *others = conclusions(make_tables(place / "out"))
     assert "longest wait" in first
     assert "FIFO" in first
-    assert any(line.startswith("One run each") for line in others)
-    assert others[-1].startswith("Runs that were told the actual runtimes")
+    assert any(line.startswith("Each was run once") for line in others)
+    assert others[-1].startswith("Runs that know the actual runtimes")
 
 
 def test_the_demo_has_all_that_it_should_show():

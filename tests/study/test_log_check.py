@@ -51,7 +51,7 @@ def test_what_the_files_do_not_have_is_counted_in_one_line(columns, words: str) 
 
 def test_whether_jobs_can_be_preempted_is_said() -> None:
     (line,) = said(PREEMPTS)
-    assert line.startswith("Nobody is preempted")
+    assert line.startswith("No job is preempted")
     (line,) = said(PREEMPTS, restartable=[True, False])
     assert line.startswith("Preemption: 1 of 2 jobs may be requeued")
     assert "1 may not" in line

@@ -38,7 +38,7 @@ def test_a_table_for_people():
     assert _of_places({}) == {}
     assert _placement("log on pool", [dict(WHO)]) == []
     (titled,) = _placement("log on nodes", [{**WHO, **_of_places(FOUND)}])
-    assert titled.title == "where jobs lie"
+    assert titled.title == "placement of jobs"
     assert titled.table.caption == "allocator: best-fit"
     headers = [column.header for column in titled.table.columns]
     assert "fragmentation" in headers

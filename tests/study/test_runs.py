@@ -197,7 +197,7 @@ def test_a_file_of_another_run_is_found(simulated, tmp_path):
     path = tmp_path / "r" / "workload.parquet"
     pq.write_table(pq.read_table(path), path, compression="none")
     (found,) = contradictions(load_run(tmp_path / "r"))
-    assert found.startswith("workload.parquet: it is not as it was written")
+    assert found.startswith("workload.parquet: it was changed after it was written")
 
 
 @pytest.mark.parametrize("name", sorted(FILES - {"run.json"}))
@@ -270,16 +270,16 @@ def _json(name, **changes):
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (_plus_one("jobs.parquet", "wait"), "jobs.parquet: column wait is not what follows"),
-        (_plus_one("jobs.parquet", "submit"), "jobs.parquet: column submit is not what follows"),
+        (_plus_one("jobs.parquet", "wait"), "jobs.parquet: column wait does not follow"),
+        (_plus_one("jobs.parquet", "submit"), "jobs.parquet: column submit does not follow"),
         (_without("jobs.parquet", "nodes"), "jobs.parquet: column nodes is missing"),
         (
             _plus_one("queue.parquet", "waiting"),
-            "queue.parquet: column waiting is not what follows",
+            "queue.parquet: column waiting does not follow",
         ),
         (_without("queue.parquet", "time"), "queue.parquet: column time is missing"),
-        (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s is not what follows"),
-        (_json("run.json", counts={}), "run.json: counts are not what follows"),
+        (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s does not follow"),
+        (_json("run.json", counts={}), "run.json: counts do not follow"),
         (_json("run.json", workload={"digest": "0"}), "run.json: the workload is not the one"),
         (_json("run.json", system=None), "run.json: the system is not the one"),
     ],
@@ -300,7 +300,7 @@ def test_a_run_of_before_contradicts_nothing(simulated, tmp_path):
     del summary["response_by_area_s"]
     (tmp_path / "r" / "metrics.json").write_text(json.dumps(summary))
     (found,) = contradictions(load_run(tmp_path / "r"))
-    assert found.startswith("metrics.json: it is not as it was written")
+    assert found.startswith("metrics.json: it was changed after it was written")
     _json("run.json", files=digests_of(tmp_path / "r"))(tmp_path / "r")
     assert contradictions(load_run(tmp_path / "r")) == []
 
@@ -317,7 +317,7 @@ def test_a_run_of_before_contradicts_nothing(simulated, tmp_path):
             "settings.overrun is 'x', 'kill' or 'extend' is expected",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),
-        ("system.json", '{"nodes": 1}', "a value in it is not of the kind it should be ("),
+        ("system.json", '{"nodes": 1}', "a value in it has the wrong type ("),
         ("system.json", "\udcff", "it is not UTF-8 text (byte 1)"),
         ("metrics.json", "nonsense", "it is not JSON (line 1, column 1: Expecting value)"),
     ],

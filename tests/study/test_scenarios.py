@@ -112,7 +112,7 @@ def test_words_that_make_no_sense(words: str, message: str) -> None:
 
 
 def test_a_scenario_needs_something_that_is_otherwise() -> None:
-    with pytest.raises(ConfigError, match="says nothing"):
+    with pytest.raises(ConfigError, match="changes nothing"):
         scenario([], "empty")
     with pytest.raises(ConfigError, match="has one dispatcher"):
         scenario(["dispatcher easy", "dispatcher fifo"])
@@ -210,7 +210,7 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
     tables = make_tables(folder / "out")
     assert conclusions(tables) == [
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
-        "No intervals, which take eight days: small differences may be chance.",
+        "There are no intervals, which need eight days of log: small differences may be chance.",
     ]
     (whom,) = (one.table for one in who_gains(tables) if one.title.startswith(GAINS))
     assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
@@ -223,7 +223,10 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder: Path) -> None
     assert {row["simulated"] for row in tables.summary.rows()} == {240, 264}
     whole = next(row for row in tables.gains.rows() if row["kind"] == "all")
     assert whole["jobs"] == int((traces.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
-    assert "Of jobs submitted from 345600 on; tables of whole runs have all." in conclusions(tables)
+    assert (
+        "Only jobs submitted from 345600 on are compared; tables of whole runs include all."
+        in conclusions(tables)
+    )
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
@@ -281,9 +284,9 @@ def test_a_baseline_may_be_of_another_system(folder: Path) -> None:
 
 def test_two_scenarios_of_one_name_are_refused(folder: Path) -> None:
     two = [scenario(["drop user=u1"], "x"), scenario(["drop user=u2"], "x")]
-    with pytest.raises(ConfigError, match="two scenarios of this name"):
+    with pytest.raises(ConfigError, match="two scenarios have this name"):
         what_if(study(folder), two, folder)
-    with pytest.raises(ConfigError, match="set is for the baseline's dispatcher"):
+    with pytest.raises(ConfigError, match="set applies to the baseline's dispatcher"):
         what_if(study(folder), [scenario(["dispatcher fifo", "set backfill=sjf"], "x")], folder)
     with pytest.raises(ConfigError, match="needs --policy"):
         what_if(study(folder), [scenario(["set qos.a.Priority=4"], "x")], folder)

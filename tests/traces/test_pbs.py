@@ -155,7 +155,7 @@ BAD_RECORDS = {
     "long type": (GOOD.replace(";E;", ";END;"), "is not an accounting record"),
     "cut off after the id": (HEAD[:-1], "is not an accounting record"),
     "words before the first key": (HEAD + "hello " + RUN, "field message = 'hello': key=value"),
-    "contradicting key": (GOOD + " user=root", "field user = 'root': the key is there twice"),
+    "contradicting key": (GOOD + " user=root", "field user = 'root': the key is given twice"),
     "no submit": (GOOD.replace("ctime=100", ""), "so its submit time is unknown"),
     "no end": (GOOD.replace("end=250", ""), "has neither end nor resources_used.walltime"),
     "ends before it starts": (GOOD.replace("end=250", "end=149"), "field end = 149: is before"),

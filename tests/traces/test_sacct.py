@@ -490,7 +490,7 @@ def test_json_of_later_releases_is_read(log) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"jobs": [', "is not JSON: it ends or goes wrong after 0 jobs"),
+        ('{"jobs": [', "is not JSON: it ends or breaks after 0 jobs"),
         ('{"jobs": [{"job_id": 5, "time"', r"is not JSON \(.*\(jobs\[0\]\)"),
         ('{"jobs": [' + '{"time":' * 100_000, "is not JSON"),
         ('{"jobs": 5}', "has no list of jobs"),

@@ -193,7 +193,7 @@ def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path) -> None:
     path = tmp_path / "a.swf.gz"
     lines = "\n".join(with_field(1, str(number)) for number in range(5000))
     path.write_bytes(gzip.compress(lines.encode())[:-100])
-    with pytest.raises(TraceError, match="the gzip is cut off or damaged"):
+    with pytest.raises(TraceError, match="the gzip file is truncated or damaged"):
         traces.read(path, skip_bad_lines=True)
 
 
@@ -205,7 +205,7 @@ def test_a_header_with_an_impossible_epoch_is_an_error(log, text: str) -> None:
 
 
 def test_two_epochs_are_an_error(log) -> None:
-    with pytest.raises(TraceError, match="field header UnixStartTime = '2': is there twice"):
+    with pytest.raises(TraceError, match="field header UnixStartTime = '2': is given twice"):
         traces.read(log("a.swf", f"; UnixStartTime: 1\n; UnixStartTime: 2\n{GOOD}\n"))
 
 

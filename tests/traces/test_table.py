@@ -382,8 +382,8 @@ def test_the_same_workload_gives_the_same_bytes(logs, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"job_id": ["1", "1"]}, "a table needs a job_id for every job, each a different one"),
-        ({"job_id": ["1", ""]}, "a table needs a job_id for every job"),
+        ({"job_id": ["1", "1"]}, "a table needs a unique job_id for every job"),
+        ({"job_id": ["1", ""]}, "a table needs a unique job_id for every job"),
         ({"user": ["a\0b", None]}, "cannot hold a string with a NUL"),
         ({"user": ["\ud800", None]}, "surrogates not allowed"),
     ],

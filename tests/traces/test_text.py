@@ -168,7 +168,7 @@ def test_a_gzip_cut_off_anywhere_is_an_error(tmp_path, cut: int) -> None:
     whole = gzip.compress(b"".join(b"%d\n" % number for number in range(5000)))
     path = tmp_path / "a.gz"
     path.write_bytes(whole[:cut])
-    with pytest.raises(TraceError, match=r"a\.gz: the gzip is cut off or damaged"):
+    with pytest.raises(TraceError, match=r"a\.gz: the gzip file is truncated or damaged"):
         list(text.lines(path))
 
 
@@ -177,7 +177,7 @@ def test_a_damaged_gzip_is_an_error(tmp_path) -> None:
     whole[len(whole) // 2] ^= 0xFF
     path = tmp_path / "a.gz"
     path.write_bytes(whole)
-    with pytest.raises(TraceError, match="the gzip is cut off or damaged"):
+    with pytest.raises(TraceError, match="the gzip file is truncated or damaged"):
         list(text.lines(path))
 
 

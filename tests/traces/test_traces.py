@@ -85,7 +85,9 @@ def test_the_name_says_what_to_write(logs, tmp_path, name: str) -> None:
 
 def test_writing_needs_a_format_that_can_be_written(logs, tmp_path) -> None:
     workload = traces.read(logs / "small.swf")
-    with pytest.raises(TraceError, match="the name does not say a format that can be written"):
+    with pytest.raises(
+        TraceError, match="the file name does not show a format that can be written"
+    ):
         traces.write(workload, tmp_path / "jobs")
     with pytest.raises(TraceError, match="the format 'pbs' can only be read"):
         traces.write(workload, tmp_path / "jobs.acct")

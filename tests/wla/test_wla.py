@@ -268,6 +268,6 @@ def test_a_node_that_nobody_shown_holds_is_not_free():
 
 
 def test_a_pool_is_refused():
-    with pytest.raises(ConfigError, match="system four: jobs are put on neighbouring") as error:
+    with pytest.raises(ConfigError, match="system four: jobs are placed on neighbouring") as error:
         line((0, 1, 1), system=pooled(parse(FOUR_CORES, where="four")))
     assert "\n" not in str(error.value)

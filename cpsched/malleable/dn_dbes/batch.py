@@ -62,7 +62,7 @@ class BatchSide:
         Raises
         ------
         DispatchError
-            If the message makes no sense now.
+            If the message is invalid now.
         """
         match message:
             case Queue():

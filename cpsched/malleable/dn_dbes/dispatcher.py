@@ -238,7 +238,7 @@ class DnDbes(Dispatcher):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
         self._waited, self._ran = set(state["waited"].tolist()), set(state["ran"].tolist())
         self._blocks = {int(running): int(job) for running, job in state["blocks"].tolist()}
         self._slots, self._step = int(state["slots"]), int(state["step"])

@@ -51,7 +51,7 @@ class RuntimeSide:
         Raises
         ------
         DispatchError
-            If the message makes no sense now.
+            If the message is invalid now.
         """
         match message:
             case NegotiationStart():
@@ -114,7 +114,7 @@ class RuntimeSide:
     def _answer(self, response: OfferResponse) -> Offer | StatusReport:
         if response.attempt != self._attempt:
             raise DispatchError(
-                f"offer {response.attempt} is answered, the last one was {self._attempt}"
+                f"offer {response.attempt} was answered, but the last one was {self._attempt}"
             )
         self._check(response.jobs)
         if not response.accepted and self._attempt >= self._settings.attempts:
@@ -153,7 +153,7 @@ class RuntimeSide:
         running = {job.job for job in self._machine.running}
         for details, units, least, most in jobs:
             if details.job in running:
-                raise DispatchError(f"job {details.job} is forwarded, and runs already")
+                raise DispatchError(f"job {details.job} is forwarded, but already runs")
             low, high = details.units_min, details.units_max
             if not low <= least <= most <= high or (units and not low <= units <= high):
                 raise DispatchError(

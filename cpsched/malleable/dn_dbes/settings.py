@@ -43,7 +43,7 @@ class NegotiationSettings:
     Raises
     ------
     ConfigError
-        If a value makes no sense.
+        If a value is invalid.
     """
 
     attempts: int = 6

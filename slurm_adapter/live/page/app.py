@@ -1,4 +1,4 @@
-"""The page's web application: four addresses, all of them to read."""
+"""The page's web application: four read-only addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).resolve().parent
 _FILES = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-#: Nothing from elsewhere, nowhere to send anything, in nobody's frame.
+#: Loads nothing from elsewhere, sends nothing, and cannot be framed.
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline';"
@@ -35,7 +35,7 @@ def application(watch: Watch, hosts: tuple[str, ...] = ("localhost", "127.0.0.1"
     Parameters
     ----------
     hosts
-        The names under which it may be asked; others could be a trick of a page elsewhere.
+        The accepted host names; others could be an attack from another page.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the page shows: the queue with forecasts, made anew every while in a thread of its own."""
+"""What the page shows: the queue with forecasts, refreshed regularly in its own thread."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ SCHEMA = "cpsched.live/1"
 
 class Watch:
     """
-    Looks at a Slurm now and then.
+    Polls a Slurm regularly.
 
     Parameters
     ----------
     dispatcher
-        Under which jobs are forecast.
+        The dispatcher of the forecasts.
     twin
-        Folder of a twin, or None: how long jobs run, and what its statements say.
+        Folder of a twin, or None, for runtimes and statements.
     interval
-        Seconds between two looks.
+        Seconds between polls.
     """
 
     def __init__(
@@ -48,15 +48,15 @@ class Watch:
         self._twin, self._interval = twin, interval
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
-        #: What was last seen, as plain JSON types; replaced as a whole.
+        #: The last state, as plain JSON types; replaced as a whole.
         self.document: Mapping[str, Any] = {"schema": SCHEMA, "now": None, "error": "starting"}
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin polling."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop polling."""
         self._stop.set()
         self._thread.join()
 
@@ -66,7 +66,7 @@ class Watch:
             self._stop.wait(self._interval)
 
     def look(self) -> None:
-        """Look once; what goes wrong is shown, beside what was last seen."""
+        """Poll once; errors are shown together with the last state."""
         try:
             self.document = self._seen()
         except CpschedError as error:
@@ -105,7 +105,7 @@ class Watch:
         try:
             answer = when(snapshot, self._system, dispatcher=self._dispatcher, record=record)
         except ConfigError:
-            # Nobody waits.
+            # No job is waiting.
             return {}
         epoch = answer.epoch or 0
         return {one.job: _in_unix(one, epoch) for one in answer.jobs}

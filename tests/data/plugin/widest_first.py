@@ -6,7 +6,7 @@ from cpsched.api import Dispatcher, Prediction, RuntimePredictor, make_allocator
 
 
 class WidestFirst(Dispatcher):
-    """The jobs with the most units first; skip what does not fit."""
+    """Start the jobs with the most units first; skip what does not fit."""
 
     name = "widest-first"
 

@@ -303,7 +303,7 @@ def test_nothing_is_queued_again_unless_that_is_allowed(slurm, tmp_path):
             engine.cycle()
             slurm.advance()
     assert slurm.snapshot().jobs[other].state == "RUNNING"
-    assert f"job {other} is not queued again: it was not started from here" in engine.said
+    assert f"job {other} is not requeued: this engine did not start it" in engine.said
 
 
 def test_a_try_is_found_where_it_is_after_a_crash(slurm, tmp_path):
@@ -354,7 +354,7 @@ def test_a_job_on_wrong_nodes_stops_it(slurm, make, monkeypatch):
         slurm.change("1", required=("node060",))
         slurm.advance()
         submit(slurm)
-        with pytest.raises(WrongNodesError, match="runs on node060, it was told to run on node001"):
+        with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
             engine.cycle()
     assert len(slurm.orders) == 1
 

@@ -38,7 +38,7 @@ def test_a_plan_has_every_waiting_job_that_nobody_holds():
     assert jobs[short].nodes == ("node064",)
     assert jobs[pair].planned == slurm.snapshot().jobs[wide].end
     assert jobs[pair].nodes == ()
-    assert jobs[begins].why == "waits for its begin"
+    assert jobs[begins].why == "waits for its begin time"
     assert "node" in jobs[never].why
     document = json.loads(json.dumps(found.document()))
     assert document["schema"] == "cpsched.slurm.plan/1"

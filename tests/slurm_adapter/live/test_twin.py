@@ -205,7 +205,7 @@ def test_a_statement_compares_dispatchers_on_what_was_seen(slurm, tmp_path):
     assert process.wait(120) == 0, (tmp_path / "twin/weeks/test.err").read_text()
     told = (tmp_path / "twin/weeks/test.txt").read_text()
     assert "240 jobs, 240 of them started" in told
-    assert "as it was: mean wait" in told
+    assert "recorded: mean wait" in told
     assert "easy" in told
     assert "fifo" in told
 
@@ -242,7 +242,7 @@ def test_the_command_prints_results_as_data(slurm, tmp_path, cpsched):
 def test_a_folder_with_something_else_is_refused(tmp_path):
     """Nothing is written into it."""
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(RunError, match="files that are not of a twin"):
+    with pytest.raises(RunError, match="files that do not belong to a twin"):
         Record(tmp_path)
     other = tmp_path / "broken"
     other.mkdir()
