@@ -167,8 +167,8 @@ def _how_sure(one: Compared, repeat: str) -> str:
     verdicts = {str(row["verdict"]) for row in rows.values()}
     if all(verdict in (UNKNOWN, EQUAL) for verdict in verdicts):
         return (
-            "Each was run once, so there are no intervals and the differences may be noise: repeat with"
-            f" {repeat} to see."
+            "Each was run once, so there are no intervals and the differences may be noise:"
+            f" repeat with {repeat} to see."
         )
     clear = {name: row for name, row in rows.items() if _is_clear(row)}
     unclear = [f"the {BY_COLUMN[name].title}" for name in rows if name not in clear]
