@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
 _LEAST_SHARE = 1e-9
-#: Estimates are judged by so many jobs that ended last, older ones fading out.
+#: Estimates are judged by this many of the last ended jobs, with older ones fading out.
 _JUDGED = 200
 #: Runtimes that differ by more than a factor of twenty count as if they differed by that.
 _MOST_CHANGE = 3.0
@@ -152,8 +152,8 @@ class RuntimeHistory:
             for handle in ended:
                 start, *facts = known.pop(handle)
                 ran = max(view.now - start, 1)
-                # A start that failed, or was cut short, is not an end: the job waits again. One
-                # that was to last so long and no longer has told all there was to learn.
+                # A start that failed, or was cut short, is not an end: the job waits again. A start
+                # with a fixed maximum length gives no more information.
                 if handle not in failed or np.log(ran) >= facts[likely.TRAIT]:
                     self.learn(facts, ran)
         if len(known) < len(handles):

@@ -1,4 +1,4 @@
-"""Likely runtimes: what the user's jobs, and jobs alike, ran."""
+"""Likely runtimes: the runtimes of the user's jobs and of similar jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LikelyRuntimes:
     Parameters
     ----------
     limit
-        Users remembered; who has gone longest without an end is forgotten first.
+        Users remembered; the one longest without an ended job is forgotten first.
     """
 
     def __init__(self, limit: int) -> None:

@@ -25,7 +25,7 @@ class Last(RuntimePredictor):
     Parameters
     ----------
     limit
-        Users remembered; the one that has gone longest without an end is forgotten first.
+        Users remembered; the one longest without an ended job is forgotten first.
 
     Notes
     -----

@@ -54,7 +54,7 @@ class RecentRuntimes:
         return json.dumps(list(self._values.items()), separators=(",", ":"))
 
     def load(self, text: str) -> None:
-        """Take up what :meth:`dump` gave."""
+        """Restore what :meth:`dump` returned."""
         self._values.clear()
         for key, runtimes in json.loads(text):
             self._values[frozen(key)] = tuple(int(runtime) for runtime in runtimes)

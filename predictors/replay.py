@@ -112,7 +112,7 @@ def starts_of(
 
 class Replay:
     """
-    Shows a predictor a log in the order in which things became known.
+    Presents a log to a predictor in the order in which facts became known.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class UserHistory(RuntimePredictor):
     """
-    Predicts the runtime of the user's newest finished job that is most alike (D in the papers).
+    Predicts the runtime of the user's newest finished job that is most similar (D in the papers).
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class UserHistory(RuntimePredictor):
     memory
         Whether the profile includes memory; in the paper it does not.
     limit
-        Keys each rule remembers; the one that has gone longest without an end is forgotten first.
+        Keys each rule remembers; the one longest without an ended job is forgotten first.
 
     Notes
     -----
@@ -55,7 +55,7 @@ class UserHistory(RuntimePredictor):
         self._used = [0] * len(self._history.rules)
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return what the first matching rule says of each job."""
+        """Return the prediction of the first matching rule for each job."""
         answers = []
         for job in self._reader.read(jobs):
             rule, runtimes = self._history.match(job)
@@ -85,7 +85,7 @@ class UserHistory(RuntimePredictor):
 
 class UserHistoryPlus(UserHistory):
     """
-    Predicts the median runtime of the user's last three finished jobs that are most alike.
+    Predicts the median runtime of the user's last three most similar finished jobs.
 
     Parameters
     ----------

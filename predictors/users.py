@@ -102,7 +102,7 @@ class UserRecords:
         return record
 
     def clear(self) -> None:
-        """Forget everybody."""
+        """Forget all users."""
         self._users.clear()
 
     def forget_times(self) -> None:
@@ -120,7 +120,7 @@ class UserRecords:
         )
 
     def load(self, text: str) -> None:
-        """Take up what :meth:`dump` gave."""
+        """Restore what :meth:`dump` returned."""
         self._users.clear()
         for user, values in json.loads(text):
             record = self._users[user] = UserRecord()

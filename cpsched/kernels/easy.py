@@ -69,7 +69,7 @@ from cpsched.model.columns import (
 NOW, THEN = np.int64(0), np.int64(1)
 _SEGMENTS = np.int64(2)
 
-#: So many running jobs are looked at first, those that end first.
+#: At first this many running jobs are considered, those that end first.
 _FIRST_ENDS = 16
 
 
@@ -110,9 +110,9 @@ def _mark_starts(begins, num_nodes, log, used):
 @inner
 def _profile_now(now, work, runs, cols, running, arena_node, arena_amount, log, used):
     """
-    Return the profile of two segments in which what is free stays so.
+    Return the profile of two segments in which free capacity stays free.
 
-    Its groups are alike in what runs of some running jobs, and in what the log says starts.
+    Within a group, nodes have the same running jobs and the same starts in the log.
     """
     num_nodes, num_kinds = work.shape
     begins = runs.copy()
@@ -173,7 +173,7 @@ def _first_second(
             second = min(second, np.int64(ends[j]))
         before = total
         while True:
-            # Who ends next by this second: a running job, or one that starts now.
+            # The next job to end by this second: a running one, or one that starts now.
             done = -1
             step = 1
             if i < len(running) and max(cols[running[i], EXPECTED_END], now + 1) <= second:
@@ -314,7 +314,9 @@ def _may_fit_beside(state, row, shape, units):
 
 @inner
 def _choose_beside(machine, state, row, request, profile, used):
-    """Place a job on what is free throughout; what fits is found anew after another start."""
+    """
+    Place a job on capacity that is free throughout; the room is computed again after another start.
+    """
     table, shape = state.job_classes, request.shape
     nothing = np.empty((0, 3), dtype=np.int64)
     known = table[shape, BESIDE_PASS] == state.head[PASS] and table[shape, BESIDE_LOG] == used
@@ -397,8 +399,8 @@ def easy_pass(
     """
     Start jobs from the head of the queue on, reserve for the first that does not fit, backfill.
 
-    A job that could not be placed even if all that runs had ended (nodes are down) is passed over
-    as if it were not in the queue.
+    A job that could not be placed even if all that runs had ended (nodes are down) is skipped as if
+    it were not in the queue.
 
     Parameters
     ----------

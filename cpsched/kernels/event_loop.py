@@ -3,7 +3,7 @@ The simulator's event loop, compiled whole for dispatchers that are one pass ove
 
 What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo`` and ``easy``
 with the same kernels and without Python in between: jobs end, jobs arrive, a pass says what starts,
-``claim`` checks and takes it. It stops where arrays have to grow, and goes on with the same ones.
+``claim`` checks and takes it. It stops when arrays have to grow, and then continues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: that the machine refuses.
 IDLE, PAUSED, CLASSES_FULL, NO_ROOM, REFUSED = range(5)
 
-#: What changes from call to call besides arrays, one record of it.
+#: The scalars that change from call to call, as one record.
 COUNTERS = np.dtype(
     [
         (name, np.int64)
@@ -60,7 +60,7 @@ _CLOCK = np.int32(time.CLOCK_MONOTONIC)
 
 
 class Log(NamedTuple):
-    """What the log says of the jobs; int64, shape ``(A,)``, ``rows`` as the store takes them."""
+    """The log's data on the jobs; int64, shape ``(A,)``, ``rows`` as the store takes them."""
 
     submit: IntArray
     runtime: IntArray
@@ -314,7 +314,7 @@ def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record
     """
     Simulate under ``easy``, queue and backfilling in the order of submission.
 
-    Jobs run as the log says, are killed at their requested time, and nothing is held.
+    Jobs run as in the log, are killed at their requested time, and none is held.
 
     Parameters
     ----------
@@ -323,11 +323,11 @@ def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record
     counters
         One record of :data:`COUNTERS`; changed.
     limit
-        So many decisions; it stops between two seconds.
+        Number of decisions; it stops between two seconds.
     until
         Second before which it stops.
     packed
-        What a pass has decided and is still to be carried out; of length 0 otherwise.
+        Decisions of a pass that are still to be carried out; of length 0 otherwise.
 
     Returns
     -------

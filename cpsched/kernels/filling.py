@@ -1,5 +1,5 @@
 """
-How many units of a job go on each node, given an order of nodes and how many each could take.
+The number of units of a job on each node, given an order of nodes and the room on each.
 
 Placements are arrays of pieces, see :mod:`cpsched.kernels.placing`.
 """
@@ -182,10 +182,10 @@ def _take_run(caps, units, nodes_min, nodes_max, even, takes):
 @inner
 def fill_with_lookahead(size, request, caps, order, count, pieces):
     """
-    Take each node in order beside which the roomiest behind it can still hold what is left.
+    Take each node in order if the roomiest nodes after it can still hold the rest.
 
     That is the first placement in order of preference among all that keep the bounds on the
-    number of nodes. Of equal nodes none is passed over before one that is taken, nor given less.
+    number of nodes. Of equal nodes, none is skipped before one that is taken, nor gets less.
     """
     num_nodes = 0
     for i in range(count):
@@ -205,7 +205,7 @@ def fill_with_lookahead(size, request, caps, order, count, pieces):
 @inner
 def _look_ahead(caps, units, nodes_min, nodes_max, takes):
     """
-    Do so for single nodes, in order of preference.
+    The same for single nodes, in order of preference.
 
     ``inside`` nodes behind the present one, as many as may be used besides and the roomiest of
     them, hold ``best`` units; they are those up to place ``edge`` by room that are still behind.
@@ -246,7 +246,7 @@ def _look_ahead(caps, units, nodes_min, nodes_max, takes):
                 inside += 1
         others, last, fewer = best, edge, inside
         if inside == nodes_max - used:
-            # If this node is taken, one fewer may be used besides.
+            # If this node is taken, one fewer of the others may be used.
             while not behind[last]:
                 last -= 1
             others -= caps[by_room[last]]
@@ -285,7 +285,7 @@ def fill_in_order(groups, request, caps, order, count, even, run, num_nodes, pie
 
 @inner
 def fill_loosely(groups, request, caps, order, count, pieces):
-    """Do so for a job whose units may lie on nodes in any way."""
+    """The same for a job whose units may be distributed in any way."""
     size = groups.size
     k = fill_greedily(size, request, caps, order, count, pieces)
     if k > 0 or request.nodes_max >= request.units:

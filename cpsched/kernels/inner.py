@@ -33,8 +33,8 @@ def leaf(function: Callable[..., Any]) -> Callable[..., Any]:
     Compile an inner function that neither makes nor returns arrays, without counting references.
 
     numba counts a reference whenever an array is taken out of a tuple or sliced, with atomic
-    instructions: more than half the time of a pass. What makes an array, hands one back, or calls
-    a function that does must be :func:`inner`: here its memory would never be given back, or
+    instructions: more than half the time of a pass. A function that makes or returns an array, or
+    calls one that does, must be :func:`inner`: here its memory would never be freed, or freed
     twice. Views of its arguments are safe.
     """
     compiled: Callable[..., Any] = njit(**AS_A_PART, **WITHOUT_COUNTS)(function)

@@ -134,7 +134,7 @@ def _take_out(cols, running, count, row):
 
 @kernel
 def forget_end(cols, running, count, row):
-    """Take a job out of the ``count`` running ones."""
+    """Remove a job from the ``count`` running ones."""
     _take_out(cols, running, count, row)
 
 
@@ -182,7 +182,7 @@ def claim(
 
 @kernel
 def release(cols, row, free, arena_node, arena_amount, running, count):
-    """Give back what a running job holds, and take it out of the running ones."""
+    """Release what a running job holds, and remove it from the running ones."""
     first = cols[row, ALLOC_FIRST]
     held = cols[row, ALLOC_COUNT]
     for k in range(first, first + held):

@@ -1,8 +1,8 @@
 """
-How long jobs are likely to run, by how long jobs like them ran.
+Likely runtimes of jobs, from the runtimes of similar jobs.
 
-A job's likely runtimes are a weighted sample of at most :data:`SAMPLES`: what the jobs that ended
-last and are most like it ran, and what was predicted of it as a distribution.
+A job's likely runtimes are a weighted sample of at most :data:`SAMPLES`: the runtimes of the most
+similar recently ended jobs, and its predicted distribution.
 """
 
 from __future__ import annotations

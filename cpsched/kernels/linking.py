@@ -1,4 +1,4 @@
-"""numba's compiler, but for its last step: code that is linked into callers and nowhere else."""
+"""numba's compiler without its last step: code that is linked into callers and nowhere else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Part(JITCodeLibrary):
     """The code of a function to be linked into its callers, and nowhere else."""
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the callers, who inline it and optimise the whole."""
+        """Skipped: callers inline the code and optimise the whole."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -37,7 +37,7 @@ class _LowerPart(NativeLowering):
         super().run_pass(state)
         lowered = state["cr"]
         description = lowered.fndesc
-        # A function without an address: it tells the overloads apart and is never called.
+        # A function without an address: it distinguishes overloads and is never called.
         handle = _dynfunc.make_function(
             description.lookup_module(),
             description.qualname.split(".")[-1],
@@ -53,7 +53,7 @@ class _LowerPart(NativeLowering):
 
 
 class _PartCompiler(CompilerBase):
-    """numba's compiler, but for the last step."""
+    """numba's compiler without the last step."""
 
     def define_pipelines(self) -> list[Any]:
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)

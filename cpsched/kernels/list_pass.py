@@ -35,16 +35,16 @@ from cpsched.model.columns import SHAPE, SHAPE_CONTIGUOUS, SHAPE_SPLIT, UNITS
 @leaf
 def _fill_first(work, capacity, eligible, shapes, runs, request, counts, log, used):
     """
-    Log nodes and units of a job that is filled along the line; return the log's length.
+    Log nodes and units of a job that fills nodes in order; return the log's length.
 
     As :func:`cpsched.kernels.filling.fill_in_order` does, on runs of nodes whose room is found on
-    the way, so that it stops where the job is full. 0 where that does not do.
+    the way, so it stops when the job is placed. 0 if this fails.
 
     Parameters
     ----------
     counts
-        How many nodes there are by room, spoilt: a node is passed over if beside it the roomiest
-        of those behind could not hold the rest. Empty where that is not known.
+        Number of nodes by room, overwritten: a node is skipped if with it the roomiest later ones
+        could not hold the rest. Empty if not known.
     """
     left = request.units
     num = 0
@@ -144,10 +144,10 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, job_clas
 @kernel
 def fits_now(rows, cols, shapes, eligible, memory, free, job_classes):
     """
-    Say of each job whether it could start now on its own.
+    Return for each job whether it could start now alone.
 
-    Exact but for bounds on the number of nodes, even splits and jobs that must lie together, where
-    True may be too optimistic; never False for a job that fits.
+    Exact except for bounds on the number of nodes, even splits and jobs with placement constraints,
+    for which True may be too optimistic; never False for a job that fits.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """
-Parts of what is free that lie together, and jobs that must keep to such parts.
+Connected parts of the free nodes, and jobs restricted to such parts.
 
-A part is a run of consecutive nodes, or what lies in one group of the topology's lowest level. A
-job is put on the tightest part that holds it, else on the largest, and what is left of it goes on
-likewise. A job with segments uses in each group of the lowest level a whole number of segments of
+A part is a run of consecutive nodes, or the nodes of one group of the topology's lowest level. A
+job is placed on the smallest part that holds it, else on the largest, and the rest of it in the
+same way. A job with segments uses in each group of the lowest level a whole number of segments of
 nodes, so a group counts for what its whole segments hold.
 """
 
@@ -15,13 +15,13 @@ from cpsched.kernels.arrays import FAR, ZERO, sort_by
 from cpsched.kernels.inner import inner, leaf
 from cpsched.model.columns import SHAPE_BOX, SHAPE_SEGMENT, SHAPE_SWITCHES
 
-#: Node orders of the allocators that go by where nodes lie.
+#: Node orders of the allocators that use the topology.
 LOWEST_SWITCH, FEWEST_GROUPS, CONTIGUOUS, BOX = (np.int64(policy) for policy in range(5, 9))
 
 
 @leaf
 def keeps_together(policy):
-    """Say whether an allocator goes by where nodes lie."""
+    """Whether an allocator uses the topology."""
     return policy >= LOWEST_SWITCH
 
 
@@ -56,9 +56,9 @@ def find_parts(
     segment
         Nodes in a segment: a part counts for its whole segments only; 0 for a job without.
     by_group
-        Whether a part is what lies in one group of the lowest level, or a run of nodes.
+        Whether a part is a group of the lowest level, or a run of nodes.
     order, count
-        The usable groups of nodes along the line.
+        The usable groups of nodes in node order.
     begin, end, units, nodes, weight
         Filled: the places ``[begin, end)`` of each part in ``order``, what is on its nodes, and
         their lowest weight.

@@ -1,9 +1,9 @@
 """
-What a pass knows from the passes before it, so that it only looks at what has changed.
+State kept between passes, so that a pass only processes changes.
 
 Between two decisions a few jobs end and a few arrive. Everything here follows from the view alone:
-it is a cache, and without it the same comes out, slower. Three arrays hold it, because each array
-handed to a kernel costs time:
+it is a cache, and without it the result is the same, but slower. Three arrays hold it, because each
+array handed to a kernel costs time:
 
 ``memory``
     The head (``PASS`` to ``SUMMED``), then numbers by kind, tables of nodes and kinds, runs of
@@ -11,8 +11,8 @@ handed to a kernel costs time:
 ``job_classes``
     A row for each *class* of jobs and one for each *shape*, side by side. A shape is a distinct
     request; a class is all of a job that says whether it fits, how long for, and what a priority
-    may look at beside the time of submission. Jobs of one class behind one that does not fit do
-    not fit either.
+    may look at beside the time of submission. Jobs of one class after one that does not fit do not
+    fit either.
 ``class_of``
     The class of each row of the job store, 0 where it is not known yet.
 """
@@ -67,10 +67,10 @@ CLASS_DEAD, CLASS_LEFT, CLASS_COUNTED, CLASS_INDEX = 7, 8, 9, 10
 ROOM, ASKED, SLOT, BESIDE, BESIDE_PASS, BESIDE_LOG, TRACK = range(12, 19)
 CLASS_WIDTH = 19
 
-#: How many shapes have their nodes counted by room, and by how many units; more count as so many.
+#: The number of shapes whose nodes are counted by room, and the largest counted room.
 SLOTS, MOST = 64, np.int64(129)
 
-#: Shapes nobody has asked for in so many passes are not kept up any longer.
+#: Shapes not used for this many passes are no longer updated.
 _PATIENCE = 64
 
 # Tables of what nodes have of each kind: what is free, less what the pass has started; what they
@@ -92,7 +92,7 @@ class PassState(NamedTuple):
     head
         The head of ``memory``, and behind it what is free in all of each kind.
     scarce
-        What every node has of each kind: more than that is scarce.
+        The amount of each kind that every node has: more than that is scarce.
     node_tables
         Shape ``(NUM_TABLES, N, R)``.
     bits
@@ -253,7 +253,7 @@ def _follow(head, table, counts, work, capacity, eligible, shapes, bits, free):
 
 @leaf
 def _mark_run(bits, work, node, end):
-    """Note where runs begin at both ends of neighbours that are alike."""
+    """Mark where runs begin at both ends of equal neighbours."""
     for n in (node, end):
         if n < len(work):
             if n > 0 and _is_like(bits, work, work, n, n - 1):
@@ -275,7 +275,7 @@ def _is_like(bits, work, free, end, node):
 
 @leaf
 def _follow_run(head, table, counts, work, capacity, eligible, shapes, free, node, end):
-    """Do so for neighbours that are alike."""
+    """The same for equal neighbours."""
     num_kinds = free.shape[1]
     _add_room(head, table, counts, work, capacity, eligible, shapes, node, node - end)
     for r in range(num_kinds):
@@ -288,7 +288,7 @@ def _follow_run(head, table, counts, work, capacity, eligible, shapes, free, nod
 
 @leaf
 def _add_room(head, table, counts, work, capacity, eligible, shapes, node, times):
-    """Add what fits on a node, so many times, to the room of all shapes kept up."""
+    """Add the room of a node, times a number, to all updated shapes."""
     for i in range(head[TRACKED]):
         shape = table[i, TRACK]
         units = room_on(work, node, node, capacity, eligible, shapes, shape, MANY)
@@ -338,7 +338,7 @@ def room_now(state, shape, slot):
     """
     Return how many units of a shape fit on all nodes together now.
 
-    The nodes are counted by room in a slot, but for -1.
+    The nodes are counted by room in a slot, unless it is -1.
     """
     work, capacity, runs = state.node_tables[WORK], state.node_tables[CAPACITY], state.bits[RUNS]
     eligible, shapes, counts = state.eligible, state.shapes, state.counts
@@ -379,9 +379,9 @@ def tracked_room(state, shape):
 @leaf
 def counts_allow(counts, num_nodes, units, nodes_min, nodes_max):
     """
-    Say whether ``nodes_min`` to ``nodes_max`` nodes hold so many units, if all together do.
+    Whether ``nodes_min`` to ``nodes_max`` nodes hold a number of units that all together hold.
 
-    ``counts`` says how many nodes there are by room. Where some have room for ``MOST`` or more the
+    ``counts`` says how many nodes there are by room. If some have room for ``MOST`` or more, the
     answer may be too optimistic.
     """
     some = num_nodes - counts[0]
@@ -402,7 +402,7 @@ def top_room(counts, top):
 
 @leaf
 def roomiest_hold(counts, top, nodes, units):
-    """Say whether so many of the roomiest nodes, none roomier than ``top``, hold the units."""
+    """Whether a number of the roomiest nodes, none above ``top``, hold the units."""
     for room in range(top, 0, -1):
         taken = min(counts[room], nodes)
         units -= taken * room
@@ -415,10 +415,10 @@ def roomiest_hold(counts, top, nodes, units):
 @leaf
 def may_fit(state, row):
     """
-    Say whether a job may fit now: never False if it does.
+    Whether a job may fit now: never False if it does.
 
-    Exact but for even splits and jobs that must lie together, and for nodes with room for ``MOST``
-    units or more.
+    Exact except for even splits and jobs with placement constraints, and for nodes with room for
+    ``MOST`` units or more.
     """
     cols, table = state.cols, state.job_classes
     shape, units = cols[row, SHAPE], cols[row, UNITS]
@@ -499,10 +499,9 @@ def candidates(by_age, queue, class_of, memory, job_classes, free, cols, shapes,
     """
     Return the jobs worth ranking: those that could start now on their own, in queue order.
 
-    Exact but for bounds on the number of nodes, even splits and jobs that must lie together, where
-    a job may be among them that does not fit. With ``by_age``, of the jobs of one class only as
-    many come as fit together: the priority puts the earlier first, so those behind them cannot
-    start.
+    Exact except for bounds on the number of nodes, even splits and jobs with placement constraints,
+    which may be included though they do not fit. With ``by_age``, only as many jobs of one class
+    are returned as fit together: the priority puts earlier ones first, so later ones cannot start.
     """
     state = state_of(memory, job_classes, free, cols, shapes, eligible)
     begin_pass(state, free)

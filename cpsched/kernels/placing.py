@@ -1,9 +1,9 @@
 """
-On which nodes a job goes: an allocator's order of nodes, and how many units each of them takes.
+Placement of a job: an allocator's order of nodes, and the units on each.
 
 A placement is an array of *pieces*, rows of (group, nodes, units on each). The nodes of a piece
-follow each other from the first node of its group on, behind those of the piece before it if that
-is of the same group.
+follow each other from the first node of its group on, after those of the previous piece if that is
+of the same group.
 """
 
 from __future__ import annotations
@@ -344,7 +344,7 @@ def _fill_a_box(machine, groups, request, caps, even):
 
 @leaf
 def _may_spread(machine, request):
-    """Say whether a job's units may lie on nodes in any way, and take what they ask for only."""
+    """Whether a job's units may be distributed in any way, and take only their request."""
     num_nodes, num_kinds = machine.capacity.shape
     shapes, shape = machine.shapes, request.shape
     if request.nodes_min > 1 or request.nodes_max < min(request.units, num_nodes):
@@ -361,12 +361,12 @@ def choose_preferring(machine, level, preferred, groups, request):
     """
     Place a job on groups, using up ``preferred`` (a part of what is free) first.
 
-    A reservation uses what is busy now before it uses what is free, and a backfilled job that
-    ends in time uses what is reserved first: both leave the most for others. A job whose units may
-    lie on any nodes fills that part of each node, in the allocator's order, then the rest. Any
-    other goes on the nodes first where that part holds a unit of it. For one-core units this makes
-    any layout of nodes equal to one counted pool. A job that is to lie together, by its request or
-    by the allocator, is placed as :func:`choose` does.
+    A reservation uses busy capacity before free capacity, and a backfilled job that ends in time
+    uses reserved capacity first: both leave the most for others. A job whose units may be on any
+    nodes fills that part of each node, in the allocator's order, then the rest. Any other job first
+    uses the nodes where that part holds a unit of it. For one-core units this makes any layout of
+    nodes equal to one counted pool. A job placed compactly, because of its request or the
+    allocator, is placed as by :func:`choose`.
     """
     if keeps_together(machine.policy) or is_confined(machine, request):
         return choose(machine, level, groups, request)
@@ -388,7 +388,7 @@ def choose_preferring(machine, level, preferred, groups, request):
         return pieces[:0]
     if _may_spread(machine, request):
         return pieces[: fill_preferring(size, request, caps, inside, ranked, count, pieces)]
-    # Those where a unit fits inside first; the others, in their order too, behind them.
+    # First those where a unit fits inside; then the others, each in order.
     order = np.empty(count, dtype=np.int64)
     k = 0
     for outside in range(2):

@@ -1,4 +1,4 @@
-"""Plan the whole queue: the first window for every job, behind those before it."""
+"""Plan the whole queue: the first window for every job, after those before it."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def _add_totals(sign, totals, pending, machine, profile, distinct, pieces):
 @leaf
 def _last_candidate(first, last, jobs, number, cols, totals, pending):
     """
-    Return the last place up to ``last`` and behind ``first`` whose job could start now, alone.
+    Return the last place after ``first`` and up to ``last`` whose job could start now alone.
 
-    That is ``first`` where there is none. Jobs behind it are pending no more.
+    That is ``first`` if there is none. Jobs after it are no longer pending.
     """
     while last > first and totals[number[last]] < cols[jobs[last], UNITS]:
         pending[number[last]] -= 1
@@ -95,17 +95,17 @@ def plan_pass(
     running, arena_node, arena_amount,
 ):  # fmt: skip
     """
-    Give jobs, in the order given, the first window in which they fit behind those before them.
+    Give jobs, in the order given, the first window in which they fit after those before them.
 
     Parameters
     ----------
     jobs
         Rows of the job store, in order.
     depth
-        How many of the jobs that cannot start now get a reservation; jobs behind them only start
-        where they disturb none.
+        How many of the jobs that cannot start now get a reservation; later jobs only start if they
+        delay none of these.
     full
-        1: plan every job. 0: stop as soon as no job behind could start now.
+        1: plan every job. 0: stop as soon as no later job could start now.
     running
         Rows of the running jobs, by expected end; one that has passed counts as the next second.
 

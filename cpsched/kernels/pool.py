@@ -26,9 +26,9 @@ def pool_profile(now, cols, running, back, free):
     running
         Rows of the running jobs, by expected end; one that should have ended ends next second.
     back
-        What each of them gives back, see :func:`given_back`.
+        What each of them releases, see :func:`given_back`.
     free
-        What the machine has to give now, shape ``(R,)``.
+        Free capacity of the machine now, shape ``(R,)``.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def pool_profile(now, cols, running, back, free):
 
 @kernel
 def given_back(running, cols, arena_amount):
-    """Return what each running job gives back when it ends, shape ``(B, R)``."""
+    """Return what each running job releases when it ends, shape ``(B, R)``."""
     num_kinds = arena_amount.shape[1]
     back = np.zeros((len(running), num_kinds), dtype=np.int64)
     for i in range(len(running)):
@@ -133,7 +133,7 @@ def occupy_pool(at, end, need, times, level, count):
 @kernel
 def list_plan(order, duration, demand, ready, times, level):
     """
-    Give jobs, in order, the first time from ``ready`` on they fit behind those before them.
+    Give jobs, in order, the first time from ``ready`` on at which they fit after those before them.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 """
-Free capacity over time, of groups of neighbouring nodes that are alike in all of it.
+Free capacity over time, for groups of neighbouring equal nodes.
 
 Nodes next to each other with the same capacity, open to the same jobs of the queue, with the same
 free now and the same running jobs on them are one group with one level. A placement splits the

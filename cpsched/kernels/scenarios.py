@@ -147,12 +147,12 @@ def roll_out(
     ending, promised, by_promise, end_demand, free, least, patience,
 ):  # fmt: skip
     """
-    Play one scenario to its end and return what all jobs' waits cost.
+    Simulate one scenario to its end and return the cost of all jobs' waits.
 
     After a proposal's starts the queue goes by EASY, in the order of ``key``: whenever something
     changes, jobs start in that order, the first that does not fit gets a reservation, and others
-    start that have ended by then, as reservations take it, or fit beside it. Nothing here reads a
-    scenario's runtimes but to let jobs end.
+    start that have ended by then, as reservations take it, or fit beside it. A scenario's runtimes
+    are used only to end jobs.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def roll_out(
     turn, key
         The waiting jobs by key, and the keys of all, smallest first; shape ``(N,)``.
     runtime, reserved, area
-        The scenario's truth, what reservations take it for, and what each job takes of the machine
-        in units of what jobs take on average; shape ``(N,)``.
+        The scenario's runtimes, those used for reservations, and each job's area relative to the
+        average; shape ``(N,)``.
     ends, ending
         When the B running jobs end, sorted, and which of them.
     promised, by_promise

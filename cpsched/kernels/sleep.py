@@ -1,9 +1,9 @@
 """
-Nodes that no job can use for long: left out of a plan until it comes to where they matter.
+Nodes that no job can use for long: left out of a plan until they matter.
 
-A node *sleeps* while it has too little of some kind for every job that is planned. It has then no
-part in a window that begins before it is given something back, because what fits throughout a
-window fits its first second: a plan without it is the same up to there.
+A node *sleeps* while it has too little of some kind for every job that is planned. It is then in no
+window that begins before some of its capacity is released, because a job that fits throughout a
+window fits in its first second: a plan without it is the same up to then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MARGIN = 4.0
 @kernel
 def horizon(now, jobs, cols, shapes, free, running, arena_amount):
     """
-    Guess a second before which all jobs will be planned to start; FAR where that is hard to say.
+    Guess a second before which all jobs will be planned to start; FAR if that is hard to estimate.
 
     By then what is free and what running jobs give back, as one pool, could have done a few times
     the work that waits, and has held the widest job for a moment. Only time depends on the guess.
@@ -67,7 +67,7 @@ def horizon(now, jobs, cols, shapes, free, running, arena_amount):
 
 @leaf
 def _until(second, have, work, widest, done):
-    """Return when all work will be done if no more is given back, infinity for never."""
+    """Return when all work will be done if nothing more is released, infinity for never."""
     until = second
     for r in range(len(have)):
         if have[r] < widest[r]:

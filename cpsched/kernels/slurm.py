@@ -1,4 +1,4 @@
-"""Slurm's scheduling of a queue: the main pass, and the backfill pass behind it."""
+"""Slurm's scheduling of a queue: the main pass, then the backfill pass."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def release(records, ended, limits):
 
 @kernel
 def charge(records, started, limits):
-    """Let jobs count in their limits that somebody else has started."""
+    """Count jobs started by others in their limits."""
     for record in started:
         count_in(limits, records[record, TEMPLATE], record, 1)
 

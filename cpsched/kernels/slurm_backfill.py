@@ -1,4 +1,4 @@
-"""Slurm's backfill pass: jobs in order, each planned behind those before it."""
+"""Slurm's backfill pass: jobs in order, each planned after those before it."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ if TYPE_CHECKING:
     from cpsched.model.types import IntArray
 
 
-#: Jobs that get nodes between two looks at whether others can still start.
+#: Jobs that get nodes between checks whether others can still start.
 _TAKEN_BETWEEN = 4
 
 
 class Tallies(NamedTuple):
     """
-    Counts of the jobs that a pass looks at; each is of length 0 where there is no limit.
+    Counts of the jobs that a pass considers; each has length 0 if there is no limit.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Tallies(NamedTuple):
 
 @inner
 def candidates(order, records, numbers, placed, num_placed):
-    """Return the records that a backfill pass looks at, in order."""
+    """Return the records that a backfill pass considers, in order."""
     found = np.empty(min(len(order), numbers[TESTED]), dtype=np.int64)
     count = ZERO
     if num_placed == 0:
@@ -289,7 +289,7 @@ def _is_used_up(tallies, place, most, counted):
 @leaf
 def _too_many(tallies, numbers, records, record, counted):
     """
-    Say whether a pass has looked at so many jobs like one that it does not look at one more.
+    Whether a pass has reached its limit of considered jobs for a job like this.
 
     The job itself is counted ``counted`` times: 1 if the pass looks at it now, 0 to ask beforehand.
     """
@@ -438,7 +438,7 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
             keeps = False
         if not is_next:
             array, array_partition, of_array = task, partition, 0
-        # What holds for a task of an array holds for those behind it.
+        # What holds for a task of an array holds for the later ones.
         rejected = True
         profile, asks = _with_room(profile, asks)
         request = request_of_record(records, record, cols)

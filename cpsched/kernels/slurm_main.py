@@ -53,7 +53,7 @@ def _without_kept(profile, rules, own, until, low):
 
 @leaf
 def _block(profile, rules, partition):
-    """Leave nothing of the nodes of a partition to jobs behind one that waits for them."""
+    """Block the nodes of a partition for jobs after one that waits for them."""
     if 0 <= partition < len(rules.nodes):
         level, first = profile.levels[0], profile.first
         for g in range(profile.num[GROUPS]):
@@ -64,7 +64,7 @@ def _block(profile, rules, partition):
 
 @leaf
 def _has_nodes(profile, rules, partition, least):
-    """Say whether a partition has so many nodes that no job ahead waits for."""
+    """Whether a partition has enough nodes that no earlier job waits for."""
     if partition < 0 or partition >= len(rules.nodes):
         return True
     level, first, size = profile.levels[0], profile.first, profile.size
@@ -110,7 +110,7 @@ def main_pass(order, records, rules, limits, cols, machine, placer, profile):
             continue
         if starts >= numbers[MOST_STARTS] or tested > numbers[DEPTH]:
             break
-        # What holds for a task of an array holds for those behind it.
+        # What holds for a task of an array holds for the later ones.
         is_task = records[record, ARRAY] >= 0
         if is_task and records[record, ARRAY] == array and partition == array_partition:
             continue

@@ -44,9 +44,9 @@ NUM_FIELDS = 14
 # Positions in ``Rules.numbers``.
 #: The present second; whether there is a main and a backfill pass.
 NOW, MAIN, BACKFILL = range(3)
-#: How many jobs a main pass looks at, in all and of a partition, and starts.
+#: How many jobs a main pass considers, in total and per partition, and starts.
 DEPTH, PARTITION_DEPTH, MOST_STARTS = range(3, 6)
-#: How many jobs a backfill pass looks at: in all, of a user, a partition, both, an association.
+#: How many jobs a backfill pass considers: in total, per user, partition, both, association.
 TESTED, OF_USER, OF_PARTITION, OF_BOTH, OF_ASSOCIATION = range(6, 11)
 #: How many it starts, and how many reservations tasks of an array, and jobs of a partition, get.
 BACKFILL_STARTS, ARRAY_RESERVATIONS, PARTITION_RESERVATIONS = range(11, 14)

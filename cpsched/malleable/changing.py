@@ -1,9 +1,9 @@
 """
-Allocations of jobs whose size changes: fewer of the units a job holds, more besides, or any number.
+Allocations of jobs whose size changes: fewer of a job's units, additional units, or any number.
 
-A job that shrinks gives back its smallest pieces first, so that whole nodes become free; one that
-grows keeps what it holds, and gets the rest where its dispatcher's allocator would put a job of as
-many units.
+A job that shrinks releases its smallest pieces first, so that whole nodes become free; one that
+grows keeps what it holds, and gets the rest where its dispatcher's allocator would place a job of
+that many units.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 def may_change(jobs: JobTable, least: JobType) -> BoolArray:
     """
-    Tell which jobs may have another size, shape ``(n,)``.
+    Return which jobs may have another size, shape ``(n,)``.
 
-    Those that also ask where their nodes lie relative to each other keep the size they prefer.
+    Jobs with placement constraints keep their preferred size.
 
     Parameters
     ----------

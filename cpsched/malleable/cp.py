@@ -36,15 +36,15 @@ class CpMalleable(Wrapper):
     """
     Sizes of running and waiting jobs and starts, decided together by CP-SAT.
 
-    Another dispatcher is asked first. Where it starts all jobs, what is idle lets running ones
-    grow. Where jobs wait, a window of them and the running malleable jobs that have most to give
-    are planned anew, so that the sum of their weighted ends is least; what the plan starts now
-    starts, and running jobs get its sizes.
+    Another dispatcher is called first. If it starts all jobs, running ones grow into idle units. If
+    jobs wait, a window of them and the running malleable jobs with the most to give are planned
+    together, so that the sum of their weighted ends is minimal; the plan's immediate starts are
+    made, and running jobs get its sizes.
 
     Parameters
     ----------
     dispatcher
-        Who is asked first, and decides where the plan finds no nodes.
+        Called first, and used if the plan finds no nodes.
     window, running
         Most waiting and most running jobs in a plan. Of the window one in four are those that have
         waited longest, the others those expected to take least.
@@ -53,7 +53,7 @@ class CpMalleable(Wrapper):
     limit
         Deterministic time of a solve.
     wall
-        Seconds of wall time as a net; a run that meets it may not be repeatable.
+        Safety limit in seconds of wall time; a run that reaches it may not be repeatable.
     """
 
     name = "cp-malleable"

@@ -32,13 +32,13 @@ _TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BO
 
 class Malleable(Wrapper):
     """
-    Another dispatcher, whose jobs have the sizes that a strategy gives them.
+    Wraps another dispatcher; a strategy sets the sizes of jobs.
 
-    The other one sees each moldable and malleable job with the size it would start with, and
-    decides what starts. For the jobs that still wait, in its order, running malleable jobs then
-    shrink, if that makes room; a job that overtakes the first of them must be expected to end
-    before the start that the other one has planned for that. What stays idle lets running jobs
-    grow, those that gain more time by it than the pause takes.
+    The wrapped dispatcher sees each moldable and malleable job with its starting size, and decides
+    what starts. For the jobs that still wait, in its order, running malleable jobs then shrink if
+    that makes room; a job that overtakes the first of them must be expected to end before the
+    planned start of the first. Running jobs grow into idle units if they gain more time than the
+    pause takes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Malleable(Wrapper):
     dispatcher
         Who decides what starts.
     depth
-        For how many waiting jobs running ones may shrink in one decision.
+        The number of waiting jobs for which running ones may shrink in one decision.
     """
 
     name = "malleable"

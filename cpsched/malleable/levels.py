@@ -1,5 +1,5 @@
 """
-Who shrinks and who grows: sizes that bring jobs to one level, as far as their bounds let them.
+Which jobs shrink and which grow: sizes that bring jobs to one level within their bounds.
 
 Each job has a line ``base + level * width`` of sizes; a strategy is a choice of these lines.
 """

@@ -1,5 +1,5 @@
 """
-How much running jobs give way to waiting ones, and who gets what is idle.
+How much running jobs shrink for waiting ones, and which jobs get idle units.
 
 After the strategies that Zojer, Posner and Ozden (2026) compare: jobs start with their fewest or
 with their preferred units, shrink when others wait, and grow when nodes are idle. There a job that

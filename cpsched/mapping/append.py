@@ -1,4 +1,4 @@
-"""One more job behind those of a log: a job that has not been submitted yet."""
+"""Append a job to those of a log: a job that has not been submitted yet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
     """
-    Return the jobs submitted by a second, and behind them another one, submitted then.
+    Return the jobs submitted by a second, and another one, submitted then.
 
     Where the machine is merged into one node, for the log only counts processors, the job's cores
     alone count.

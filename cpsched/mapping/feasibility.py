@@ -83,7 +83,7 @@ def most_units(
     rows: IntArray,
 ) -> IntArray:
     """
-    Return how many units of some jobs the empty machine holds, at most ``units_max`` of each.
+    Return how many units of some jobs fit on the empty machine, at most ``units_max`` of each.
 
     Nodes may lie anywhere, and a job may touch at most its ``nodes_max``.
 
@@ -206,7 +206,7 @@ def _reason(shapes: Workload, at: int, kinds: IntArray, counts: IntArray) -> str
     if not usable:
         return _unit_reason(shapes.request[at], shapes.per_node[at], shapes.resources, kinds)
     if units < fewest:
-        return f"{units} units cannot lie on {fewest} nodes"
+        return f"{units} units cannot be placed on {fewest} nodes"
     if usable < fewest:
         return f"needs {fewest} nodes, {usable} eligible nodes can hold a unit"
     each = np.sort(np.repeat(held, counts))[::-1][:most]

@@ -75,17 +75,17 @@ def fit(
     Parameters
     ----------
     workload
-        As the log has it.
+        As in the log.
     system
-        The machine; its ``log`` says how processors, memory, queues and constraints are taken.
+        The machine; its ``log`` says how to interpret processors, memory, queues and constraints.
     enforce_limits
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
         Which jobs may be restarted, see :class:`~cpsched.mapping.restarts.Restarts`; ``none``: as
-        the log says.
+        in the log.
     malleable
         Which jobs may change size, see :class:`~cpsched.mapping.malleable.Malleable`; ``none``: as
-        the log says.
+        in the log.
 
     Returns
     -------
@@ -102,8 +102,8 @@ def fit(
     ------
     ConfigError
         If the log only counts processors and the system does not say how to take them; if a job
-        names a queue the system does not have; if a job names no requested time and neither its
-        queue nor the system has a default; if whole nodes differ in cores.
+        names a queue the system does not have; if a job has no requested time and neither its queue
+        nor the system has a default; if whole nodes differ in cores.
     """
     if workload.layout == "processors" and system.log.processors is ProcessorMapping.POOL:
         system = pooled(system)

@@ -75,7 +75,7 @@ class Malleable(NamedTuple):
 
 def with_malleable(workload: Workload, text: str) -> Workload:
     """
-    Return a workload in which jobs may change size as a setting says; ``none``: as the log says.
+    Return a workload in which jobs may change size as a setting says; ``none``: as in the log.
 
     Jobs that ask for more than a number of units stay rigid: those split evenly, on consecutive
     nodes, in segments, below few switches, in a box, or alone on a fixed number of nodes that is

@@ -57,7 +57,7 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
 
 def job_measures(schedule: Schedule) -> dict[str, Any]:
     """
-    Return what else there is to say of each job: who submitted it, and its measures.
+    Return additional columns of each job: its user, and its measures.
 
     ``cores`` as in :class:`~cpsched.metrics.nominal.Nominal`; ``recorded_wait`` is what the log
     says. Jobs that did not run to an end have no measures.

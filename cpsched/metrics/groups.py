@@ -92,7 +92,7 @@ def job_size(schedule: Schedule) -> IntArray:
 
 def by_user(wait: IntArray, user: IntArray) -> dict[str, Any]:
     """
-    Return how the mean waits of users are spread.
+    Return the spread of the mean waits of users.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def by_user(wait: IntArray, user: IntArray) -> dict[str, Any]:
 
 def fairness(slowdown: FloatArray, user: IntArray) -> float | None:
     """
-    Return Jain's index of the mean bounded slowdowns of n users: 1 if alike, 1/n if one has all.
+    Return Jain's index of the mean bounded slowdowns of n users: 1 if all are equal, 1/n if one has
+    all.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ BY_COLUMN = {item.column: item for item in LEADING}
 
 def leading_table(caption: str, runs: Sequence[Figures], names: Sequence[Column] = ()) -> Table:
     """
-    Return the leading figures of runs as a table for people.
+    Return the leading figures of runs as a readable table.
 
     Parameters
     ----------

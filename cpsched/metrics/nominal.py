@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class Nominal(NamedTuple):
     """
-    What slowdowns and weights of jobs go by; J jobs.
+    Nominal runtimes and widths, used for slowdowns and weights; J jobs.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 """
-Where jobs lie: packing, fragmentation, spread and switches, after Soner's thesis, section 7.4.
+Placement of jobs: packing, fragmentation, spread and switches, after Soner's thesis, section 7.4.
 
 All are of the nodes a job starts on, over the jobs that completed or timed out, and there are none
 on a machine whose nodes are counted pools: a pool does not say where in it a job runs.
@@ -97,7 +97,7 @@ def packing_factor(schedule: Schedule, found: Places) -> FloatArray:
 
 def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
     """
-    Return how jobs lie on the machine, as plain JSON types.
+    Return the placement of jobs on the machine, as plain JSON types.
 
     Parameters
     ----------

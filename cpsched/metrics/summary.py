@@ -107,7 +107,7 @@ def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
 
 def counts(schedule: Schedule) -> dict[str, Any]:
     """
-    Return what became of every row of the log.
+    Return the fate of every row of the log.
 
     ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout + killed
     + cancelled + not_ended``.

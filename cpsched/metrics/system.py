@@ -123,14 +123,14 @@ def throughput(schedule: Schedule) -> float | None:
 
 def restarts(schedule: Schedule) -> dict[str, Any]:
     """
-    Return what became of starts that were cut short, as plain JSON types.
+    Return statistics of starts that were cut short, as plain JSON types.
 
     Returns
     -------
     dict
-        ``jobs`` that were queued again, ``starts_cut_short``, and ``lost_share``: of all core
-        seconds that jobs held, the work of such starts that was not saved, and the time that
-        starting again took.
+        ``jobs`` that were requeued, ``starts_cut_short``, and ``lost_share``: of all core seconds
+        that jobs held, the work of such starts that was not saved, and the time that starting again
+        took.
     """
     jobs, found = cut_short(schedule), lost_core_seconds(schedule)
     total = held(schedule)

@@ -191,7 +191,7 @@ class JobTable:
     request = _Amounts(0)
     """What one unit needs, shape ``(n, R)``."""
     per_node = _Amounts(1)
-    """What is needed besides on every node touched, shape ``(n, R)``."""
+    """What is needed in addition on every node used, shape ``(n, R)``."""
     per_node_max = _Amounts(2)
     """The most that can be used on a node, shape ``(n, R)``."""
 

@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: when and where every job ran."""
+"""The result of a simulation: when and where every job ran."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Leaving(IntEnum):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Segments:
     """
-    Who held what from when to when, nodes folded into runs; M segments, R resource kinds.
+    The nodes held by each job over time, merged into runs; M segments, R resource kinds.
 
     A job that is started once and never resized has the same ``start`` and ``end`` in all its
     segments; what it held in starts that were cut short comes before.
@@ -67,7 +67,7 @@ class Segments:
     amount
         What is taken of each of these nodes, shape ``(M, R)``.
     leaving
-        :class:`Leaving` codes: why the job held these nodes no longer.
+        :class:`Leaving` codes: why the job left these nodes.
     """
 
     job: IntArray

@@ -7,7 +7,7 @@ import numpy as np
 
 def stream_seed(seed: int, consumer: str) -> int:
     """
-    Return the seed of one consumer; nobody can work out another's from it.
+    Return the seed of one consumer; those of others cannot be derived from it.
 
     Parameters
     ----------

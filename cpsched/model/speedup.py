@@ -1,5 +1,5 @@
 """
-How fast a job gets on with another number of units than the one its runtime is of.
+The speed of a job on a number of units other than that of its runtime.
 
 After Amdahl: of the work of a job a fraction ``f`` is done by one unit while the others wait, so
 that a job that takes ``t`` seconds on ``p`` units takes

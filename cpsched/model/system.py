@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ProcessorMapping(StrEnum):
-    """How the processors of a log that knows no nodes (SWF) become units on nodes."""
+    """How the processors of a log without nodes (SWF) become units on nodes."""
 
     POOL = "pool"
     """Each node group is one counted pool: a job of P processors is P units of one core, and
@@ -45,7 +45,7 @@ class ProcessorMapping(StrEnum):
 
 
 class MemoryMapping(StrEnum):
-    """What becomes of the memory a log says a job requested."""
+    """The use of the memory that a job requested in the log."""
 
     REQUESTED = "requested"
     """It is a constraint (KB per processor, as SWF has it)."""

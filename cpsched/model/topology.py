@@ -1,5 +1,5 @@
 """
-Where nodes lie relative to each other: a line, switches, blocks, dragonfly groups, a torus.
+The topology of nodes: a line, switches, blocks, dragonfly groups, a torus.
 
 A node's index is its place along the topology's order, so neighbours in index are near each other
 and every group of nodes is a range of indices. Whoever builds a
@@ -35,7 +35,7 @@ MAX_SIDE = (1 << BOX_BITS) - 1
 
 
 class TopologyKind(StrEnum):
-    """What connects the nodes, which says how far apart two of them are."""
+    """The kind of network, which determines the distance of two nodes."""
 
     LINE = "line"
     """Nothing above the nodes; the distance is that of the indices."""
@@ -183,7 +183,7 @@ class Topology:
 
     def is_compact(self, nodes: IntArray) -> bool:
         """
-        Tell whether distinct nodes lie together.
+        Whether distinct nodes are compact.
 
         On a line: they are consecutive. With levels of groups: at every level they touch as few
         groups as so many nodes can. In a torus: they are consecutive along its curve, or fill a

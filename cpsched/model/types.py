@@ -47,7 +47,7 @@ class Status(IntEnum):
 
 
 class DependencyType(IntEnum):
-    """What must have become of the job that another one waits for."""
+    """The condition on a job that another one depends on."""
 
     AFTERANY = 0
     """It has ended, however."""
@@ -60,7 +60,7 @@ class DependencyType(IntEnum):
 
 
 class JobType(IntEnum):
-    """Who may change a job's size, and when (Feitelson and Rudolph 1996)."""
+    """Whether and when a job's size may change (Feitelson and Rudolph 1996)."""
 
     RIGID = 0
     MOLDABLE = 1

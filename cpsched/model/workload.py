@@ -1,5 +1,5 @@
 """
-The workload: every job of a log as columns, what it asked for and what became of it.
+The workload: every job of a log as columns, with its request and its outcome.
 
 Rows are in order of submit; jobs of one second in order of their ids, for the order of a log's
 lines may tell what became of them (accounting writes a job when it ends).

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 class Rollout(LearningDispatcher):
     """
-    EASY in order of urgency, unless scenarios of what may come show that something else is better.
+    EASY in order of urgency, unless scenarios show that another proposal is better.
 
     Parameters
     ----------
@@ -44,19 +44,19 @@ class Rollout(LearningDispatcher):
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
         fourth power of the wait; see ``docs/background/rollout.md``.
     scenarios
-        How many are played to judge proposals.
+        How many are simulated to judge proposals.
     arrivals
-        How many of the last arrivals scenarios let come once more.
+        How many of the last arrivals scenarios repeat.
     caution
-        By how many standard errors of its mean gain another proposal has to be better than the
-        base policy's to be followed.
+        The standard errors by which another proposal's mean gain must exceed zero to be followed
+        instead of the base policy's.
     wait_limit
         Seconds of waiting from which on a job goes first whatever scenarios say, the oldest before
         others: what it needs is reserved, and only what does not delay it starts. None: never.
     allocator
         Name of the allocator.
     reserve
-        What reservations are made of, whatever jobs are ranked by: ``requested``, ``plan`` or
+        Runtimes used for reservations, whatever jobs are ranked by: ``requested``, ``plan`` or
         ``bound``, see :class:`~cpsched.dispatch.reservation_view.ReservationView`.
     """
 
@@ -138,7 +138,7 @@ class Rollout(LearningDispatcher):
 
 def stretched(patience: int, waited: IntArray) -> float:
     """
-    Return the patience for a queue, seconds: longer where jobs wait longer than it on average.
+    Return the patience for a queue, seconds: longer if jobs wait longer than it on average.
 
     On an overloaded machine nearly all jobs have waited too long. If that alone decided, the order
     would be that of submission, and short jobs would wait as long as others.

@@ -35,7 +35,7 @@ _WINDOW = 64
 
 class Judge:
     """
-    Plays proposals in scenarios of runtimes and arrivals as they may come.
+    Simulates proposals in scenarios of runtimes and arrivals.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """
-What a batch script asks of Slurm: its ``#SBATCH`` lines, read as ``sacct`` would tell of the job.
+The request of a batch script: its ``#SBATCH`` lines, read like ``sacct`` output.
 
 Options are those of ``sbatch`` that say what a job needs and how its priority is found; others are
-passed over, as a machine's model passes them over. ``sbatch`` reads up to the first command of the
-script, and of an option that is given twice the last one counts.
+ignored, as in the model of a machine. ``sbatch`` reads up to the first command of the script, and
+of an option that is given twice the last one counts.
 """
 
 from __future__ import annotations

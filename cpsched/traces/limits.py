@@ -1,7 +1,7 @@
 """
-How much a job log may hold, so that a small file cannot exhaust memory or time.
+Limits on the size of a job log, so that a small file cannot exhaust memory or time.
 
-The limits lie far beyond real logs; ``docs/reference/system-files.md`` lists them. Job ids are kept
+The limits are far above real logs; ``docs/reference/system-files.md`` lists them. Job ids are kept
 in an array of fixed width and amounts in a table of all jobs and resource kinds, so one long id, or
 a new kind of resource in every job, would cost as much in every row.
 """

@@ -1,5 +1,5 @@
 """
-What a Slurm job waited for besides its turn: a time, another job, its array's limit.
+What a Slurm job waited for apart from its turn: a time, another job, its array's limit.
 
 Slurm keeps the second from which a job could have started (``Eligible``) in the log: its begin
 time, or when what it depended on had ended, or when its array had room for one more task. Where the

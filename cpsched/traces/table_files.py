@@ -1,5 +1,5 @@
 """
-Tables in files: CSV (plain or gzip) and Parquet, with what they say of themselves.
+Tables in files: CSV (plain or gzip) and Parquet, with their metadata.
 
 In a CSV file that is ``# key: value`` lines (JSON values) before the header, in Parquet one JSON
 document in the schema's metadata under ``cpsched``. In both, empty cells are nulls.

@@ -1,4 +1,4 @@
-"""What a table of jobs says of itself: title, epoch, layout, resources, header, set aside."""
+"""Metadata of a table of jobs: title, epoch, layout, resources, header, set aside."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Violation:
     job_id
         The job it is about, None if it is about no single one.
     message
-        Which job, what was found and what would be right, on one line.
+        Which job, what was found and what was expected, on one line.
     total
         How often the rule is broken in all; only the first ones are listed.
     """

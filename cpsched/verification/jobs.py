@@ -103,7 +103,7 @@ def _check_not_early(schedule: Schedule, findings: Findings) -> None:
 
 
 def _check_cancel(schedule: Schedule, findings: Findings, *, complete: bool) -> None:
-    """Check that jobs are gone when the workload says that they are cancelled."""
+    """Check that jobs have left by the time of their cancellation in the workload."""
     cancel, end = schedule.workload.cancel, schedule.end
     due = (cancel != MISSING) & (schedule.outcome != JobOutcome.REJECTED)
     late = np.where(end == MISSING, complete | (horizon(schedule) > cancel), end > cancel)

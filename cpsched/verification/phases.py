@@ -1,4 +1,4 @@
-"""A schedule's segments, sorted by job and time: what the rules about places look at."""
+"""A schedule's segments, sorted by job and time, for the rules about placement."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def _check_planned(schedule: Schedule, findings: Findings) -> None:
 def check_restarts(
     schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts, *, recorded: bool
 ) -> None:
-    """Check that phases before the last come one after the other, and could not go on."""
+    """Check that phases before the last are in sequence, and could not continue."""
     workload = schedule.workload
     at = np.flatnonzero(restarts.cut)
     job, start, end = phases.job[at], phases.start[at], phases.end[at]

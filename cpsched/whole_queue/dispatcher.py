@@ -1,13 +1,13 @@
 """
 ``plan``: follow a plan of the whole queue, made again at every decision.
 
-For runtime estimates that are the truth, or nearly: there it has a quarter to an eighth of EASY's
-mean bounded slowdown. With requested times no plan survives the next job that ends early;
-``rollout`` is for these. The cheapest of several list plans on the machine as one pool, made better
-where asked for, gives the order in which jobs are planned on nodes.
+For exact or nearly exact runtime estimates: there it has a quarter to an eighth of EASY's mean
+bounded slowdown. With requested times no plan survives the next job that ends early; ``rollout`` is
+for these. The cheapest of several list plans on the machine as one pool, made better where asked
+for, gives the order in which jobs are planned on nodes.
 
-Two things keep a plan from being myopic: the last arrivals are planned once more, as if they came
-again from now on, behind the jobs that wait, and very long waits cost extra.
+Two things keep a plan from being myopic: the last arrivals are planned once more, as if they
+arrived again from now on, after the waiting jobs, and very long waits cost extra.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class WholeQueue(Dispatcher):
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
         fourth power of the wait; see ``docs/background/rollout.md``.
     arrivals
-        How many of the last arrivals are planned once more, behind the jobs that wait.
+        How many of the last arrivals are planned once more, after the waiting jobs.
     neighbourhoods
         How many groups of a dozen planned jobs CP-SAT replans in a decision. None by default:
         the plans get better by a few percent, the schedules do not (docs/measurements/rollout.md).
     limit
         Deterministic time for each of them.
     wall
-        Seconds of wall time as a net; a run that meets it may not be repeatable.
+        Safety limit in seconds of wall time; a run that reaches it may not be repeatable.
     allocator
         Name of the allocator.
     """

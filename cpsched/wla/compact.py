@@ -1,5 +1,5 @@
 """
-``compact``: another dispatcher says which jobs start now, slots say where.
+``compact``: another dispatcher decides which jobs start now, slots decide where.
 
 What the other one starts is packed into the slots, a window of starts at a time, as ``wla`` packs
 jobs. A job is moved only from wholly free nodes to as many of the same sort, so that what is left

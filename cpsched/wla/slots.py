@@ -1,5 +1,5 @@
 """
-Slots: the maximal runs of free nodes along the line, kept from one decision to the next.
+Slots: the maximal runs of free nodes in node order, kept from one decision to the next.
 
 A slot appears where a job gives nodes back, and grows together with its neighbours; it shrinks or
 falls apart where a job starts (Yang et al., section II).

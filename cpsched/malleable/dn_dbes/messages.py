@@ -1,5 +1,5 @@
 """
-What the two sides tell each other (Figure 4.2 of the thesis), and what the machine tells them.
+The messages between the two sides (Figure 4.2 of the thesis), and from the machine to them.
 
 All sizes are numbers of a job's identical units (the thesis' nodes). What a unit takes of the
 machine is counted in *slots*: one, where all units are alike. Times are seconds.
@@ -124,14 +124,14 @@ class JobReservation(NamedTuple):
 
 class JobStatus(NamedTuple):
     """
-    What has become of a job.
+    The outcome of a job.
 
     Attributes
     ----------
     state
         One of the words below.
     units
-        What it has now; 0 once it is off its nodes.
+        Its current units; 0 once it has left its nodes.
     end
         When it is expected to end, or ended.
     """
@@ -166,7 +166,7 @@ class Queue(NamedTuple):
 
 class Machine(NamedTuple):
     """
-    To the runtime side: the jobs that run, and what is idle.
+    To the runtime side: the running jobs, and idle slots.
 
     Attributes
     ----------

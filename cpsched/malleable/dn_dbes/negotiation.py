@@ -98,7 +98,7 @@ class Negotiation:
         Raises
         ------
         DispatchError
-            If a side cannot make sense of what the other one says.
+            If a side receives an invalid message.
         """
         self._now = machine.now
         if not self._is_open:

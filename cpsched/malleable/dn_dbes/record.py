@@ -280,7 +280,7 @@ def replay(record: Record) -> Iterator[Difference]:
     Raises
     ------
     TraceError
-        If a side cannot make sense of a message.
+        If a message is invalid for a side.
     """
     sides: dict[Party, Any] = {}
     due: deque[tuple[Party, Message]] = deque()

@@ -1,4 +1,4 @@
-"""What the two sides are told of the machine: its jobs as their tables."""
+"""The machine's data for the two sides: its jobs as their tables."""
 
 from __future__ import annotations
 
