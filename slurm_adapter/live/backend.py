@@ -25,6 +25,10 @@ class NotAllowedError(CpschedError, PermissionError):
     """Slurm does not permit the order."""
 
 
+class WrongNodesError(CpschedError, RuntimeError):
+    """A job runs on other nodes than it was told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Begin:
     """Start a held job on exactly these nodes, as soon as Slurm can."""
@@ -43,6 +47,14 @@ class TakeBack:
     nodes_max: int
     at_once: bool = False
     """Whether it may start at once; Slurm makes a requeued job wait for two minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrink:
+    """Leave a running job no more than these of its nodes."""
+
+    job: str
+    nodes: tuple[str, ...]
 
 
 class Backend(Protocol):
@@ -98,6 +110,10 @@ class Backend(Protocol):
 
     def requeue(self, jobs: Sequence[str]) -> Mapping[str, str]:
         """Requeue running jobs and hold them; as :meth:`begin`."""
+        ...
+
+    def shrink(self, orders: Sequence[Shrink]) -> Mapping[str, str]:
+        """Leave running jobs some of their nodes; as :meth:`begin`."""
         ...
 
     def take_back(self, orders: Sequence[TakeBack]) -> Mapping[str, str]:

@@ -234,7 +234,8 @@ def _summary(counts: Counts) -> str:
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued"
+        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued,"
+        f" {counts.shrunk} shrunk"
     )
 
 
@@ -269,6 +270,8 @@ def _table(plan: Plan) -> Iterator[str]:
         f"{plan.dispatcher} would start {len(starting)} of {counted(len(plan.jobs), 'waiting job')}"
         f" now; {counted(plan.running, 'job')} run"
     )
+    for one in plan.shrinks:
+        yield f"job {one.key} would give up nodes, and keep {compress(one.nodes)}"
     if not plan.jobs:
         return
 

@@ -15,10 +15,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError, CpschedError, RunError
-from slurm_adapter.live.backend import Begin, TakeBack, UnreachableError, UnreadableError
+from cpsched.errors import ConfigError, RunError
+from slurm_adapter.live.backend import (
+    Begin,
+    TakeBack,
+    UnreachableError,
+    UnreadableError,
+    WrongNodesError,
+)
 from slurm_adapter.live.journal import Journal, Order
 from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.shrinking import Shrinking
+from slurm_adapter.live.sizes import is_marked, why_rigid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,10 +53,6 @@ _SAVE_SHARE, _SAVE_EVERY = 100, 300
 _LATENCIES = 10_000
 
 
-class WrongNodesError(CpschedError, RuntimeError):
-    """A job runs on other nodes than ordered."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """
@@ -57,7 +61,7 @@ class Filter:
     Attributes
     ----------
     mark
-        Their AdminComment or comment.
+        Their AdminComment or comment; a comment may have ``nodes=2-8`` beside it.
     partitions, users
         One of these; empty: any.
     """
@@ -70,7 +74,7 @@ class Filter:
         """Whether a job is ours, held or not."""
         return (
             not job.is_part
-            and self.mark in (job.admin_comment, job.comment)
+            and is_marked(job, self.mark)
             and (not self.partitions or set(job.partition.split(",")) <= self.partitions)
             and (not self.users or job.user in self.users)
         )
@@ -86,7 +90,8 @@ class Limits:
     starts
         Largest number of starts per cycle.
     patience
-        Seconds within which a job that was ordered to start must run.
+        Seconds within which a job that was ordered to start must run, and one that was ordered to
+        shrink must hold only the nodes that it keeps.
     fastest, slowest
         Seconds between cycles while things happen, and while nothing does.
     """
@@ -107,6 +112,7 @@ class Counts:
     taken_back: int = 0
     refused: int = 0
     requeued: int = 0
+    shrunk: int = 0
     cycles: int = 0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
 
@@ -149,6 +155,7 @@ class Engine:
         self._act, self._say = act, say
         self._folder = folder
         self._journal: Journal | None = None
+        self._shrinking: Shrinking | None = None
         #: When jobs that did not start may be tried again, and how often they did not start.
         self._rests: dict[str, float] = {}
         self._failures: Counter[str] = Counter()
@@ -163,10 +170,16 @@ class Engine:
         self._unfit: frozenset[str] = frozenset()
         self.counts = Counts()
         self.mirror = make_mirror(self.mine)
+        self.mirror.may_shrink = self.may_shrink
 
     def mine(self, job: LiveJob) -> bool:
         """Whether a waiting job is ours to start now."""
         return job.waits and job.held and self._ours.takes(job) and not self._is_resting(job.key)
+
+    def may_shrink(self, job: LiveJob) -> bool:
+        """Say whether a running job was started from here, and is still ours."""
+        is_known = self._journal is None or job.key in self._journal.orders
+        return is_known and job.state == "RUNNING" and self._ours.takes(job)
 
     def _is_resting(self, key: str) -> bool:
         return self._rests.get(key, 0) > self._now
@@ -192,6 +205,14 @@ class Engine:
             if self._act:
                 self._journal = Journal(self._folder / "journal.jsonl")
                 stack.callback(self._journal.close)
+                self._shrinking = Shrinking(
+                    journal=self._journal,
+                    backend=self._backend,
+                    mirror=self.mirror,
+                    patience=self._limits.patience,
+                    may_shrink=self.may_shrink,
+                    say=self._say,
+                )
             self._load()
             try:
                 yield
@@ -258,6 +279,7 @@ class Engine:
         gone = {*self.mirror.gone(snapshot), *(job for job in unseen if job not in snapshot.jobs)}
         ended = self._backend.ended(gone) if gone else {}
         back = self._check_orders(snapshot, ended)
+        self._check_shrinks(snapshot, first=first)
         if first:
             self._return_unordered()
         self.mirror.follow(snapshot, ended)
@@ -270,23 +292,34 @@ class Engine:
         chosen = self.mirror.decide(snapshot.now, most=self._limits.starts)
         if self._act:
             self._requeue(snapshot)
+            assert self._shrinking is not None
+            self._shrinking.tell(snapshot)
             self._begin(chosen, snapshot)
         else:
             self._show(chosen)
-        return news or bool(chosen and self._act) or bool(self._pending())
+        return news or bool(chosen and self._act) or self._waits_for_slurm()
 
     def _say_unfit(self) -> None:
-        """Report once which of our jobs stay held because they cannot run here."""
-        known = self.mirror.known.items()
-        unfit = {key: one.why for key, one in known if one.stage is Stage.UNFIT}
+        """Report once which of our jobs stay held because they cannot run, or cannot shrink."""
+        unfit = {}
+        for key, one in self.mirror.known.items():
+            if one.stage is Stage.UNFIT:
+                unfit[key] = f"stays held: {one.why}"
+            elif one.job.waits and (why := why_rigid(one.job)):
+                unfit[key] = f"will keep its nodes: {why}"
         for key in unfit.keys() - self._unfit:
-            self._say(f"job {key} stays held: {unfit[key]}")
+            self._say(f"job {key} {unfit[key]}")
         self._unfit = frozenset(unfit)
 
     def _pending(self) -> list[Order]:
         """Return the orders that are not yet seen to be carried out."""
         journal = self._journal
         return [one for one in journal.orders.values() if not one.ran] if journal else []
+
+    def _waits_for_slurm(self) -> bool:
+        """Say whether an order has not been seen carried out."""
+        shrinking = self._shrinking is not None and self._shrinking.open_orders()
+        return bool(self._pending() or shrinking)
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -314,6 +347,21 @@ class Engine:
         journal.over(gone, "gone")
         self._take_back(back, reasons)
         return {order.job for order in back}
+
+    def _check_shrinks(self, snapshot: Snapshot, *, first: bool) -> None:
+        """See what became of orders to shrink; jobs that came by none run on as they are."""
+        told = set()
+        if self._shrinking is not None:
+            try:
+                self.counts.shrunk += self._shrinking.check(snapshot, first=first)
+            except WrongNodesError:
+                self.counts.wrong += 1
+                raise
+            told = {order.job for order in self._shrinking.open_orders()}
+        for key, known in self.mirror.known.items():
+            # It was about to be told when Slurm could not be reached, or when this was saved.
+            if known.stage is Stage.SHRINKING and key not in told:
+                self.mirror.stays(key)
 
     def _checked(self, order: Order, job: LiveJob) -> Order:
         """Return an order if its job runs where it should."""
@@ -446,10 +494,14 @@ class Engine:
         for key in self.mirror.requeues:
             self.mirror.stays(key)
             self._say(f"job {key} would be requeued")
-        chosen = frozenset(chosen)
+        chosen, shrinks = frozenset(chosen), frozenset(self.mirror.shrinks)
+        for one in sorted(shrinks - self._shown, key=lambda one: one.key):
+            self._say(f"job {one.key} would keep {','.join(one.nodes)} only")
+        for one in shrinks:
+            self.mirror.stays(one.key)
         for one in sorted(chosen - self._shown, key=lambda one: one.key):
             self._say(f"job {one.key} would start on {','.join(one.nodes)}")
-        self._shown = chosen
+        self._shown = chosen | shrinks
         for one in chosen:
             self.mirror.returned(one.key, self._now)
 

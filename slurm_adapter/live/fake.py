@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cpsched.model.system import System
-    from slurm_adapter.live.backend import Begin, TakeBack
+    from slurm_adapter.live.backend import Begin, Shrink, TakeBack
 
 _INVALID_JOB = "Invalid job id specified"
 _INVALID_NODE = "Invalid node name specified"
@@ -30,6 +30,8 @@ _NOT_NOW = "Requested operation is presently disabled"
 #: Seconds that a requeued job has to wait.
 _DELAY = 121
 _NOT_PENDING = "Job is no longer pending execution"
+_NOT_RUNNING = "Job is not running"
+_NO_INDEX = "Job update not available right now, the DB index is being set, try again in a bit"
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class FakeSlurm:
         Seconds for which an ended job still holds its nodes.
     reachable, allowed
         Whether it answers, and whether it accepts our orders.
+    accounting
+        Whether it has slurmdbd; without it a job shrinks only once.
     orders
         Every order it has carried out, in words.
     reserved
@@ -58,12 +62,14 @@ class FakeSlurm:
     completing: int = 1
     reachable: bool = True
     allowed: bool = True
+    accounting: bool = True
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
     name: str = "fake"
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
+    _shrunk: set[str] = field(default_factory=set)
     _closed: set[str] = field(default_factory=set)
     _free: dict[str, Counter[str]] = field(default_factory=dict)
     _count: int = 0
@@ -131,6 +137,25 @@ class FakeSlurm:
                 continue
             self.orders.append(f"requeue {key}")
             self.queue_again(key, held=True, eligible=self.now + _DELAY)
+        return refused
+
+    def shrink(self, orders: Sequence[Shrink]) -> dict[str, str]:
+        """Leave running jobs some of their nodes."""
+        refused: dict[str, str] = {}
+        for order in orders:
+            self._take_order()
+            job = self._jobs.get(order.job)
+            if job is None or job.state != "RUNNING":
+                refused[order.job] = _INVALID_JOB if job is None else _NOT_RUNNING
+            elif not set(order.nodes) <= set(job.nodes) or job.batch_host not in order.nodes:
+                # A job grows only by another one, and keeps the node on which its script runs.
+                refused[order.job] = _INVALID_NODE
+            elif order.job in self._shrunk and not self.accounting:
+                refused[order.job] = _NO_INDEX
+            else:
+                self.orders.append(f"shrink {order.job} {','.join(order.nodes)}")
+                self._shrunk.add(order.job)
+                self.leave_with(order.job, order.nodes)
         return refused
 
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
@@ -213,11 +238,11 @@ class FakeSlurm:
         self._give_back(self._jobs[key])
         self._jobs[key] = replace(
             self._jobs[key], state="PENDING", nodes=(), placed=(), start=MISSING, end=MISSING,
-            submit=self.now, **{"reason": "BeginTime", **changed},
+            batch_host="", submit=self.now, **{"reason": "BeginTime", **changed},
         )  # fmt: skip
 
-    def shrink(self, key: str, nodes: Sequence[str]) -> None:
-        """Shrink a running job to some of its nodes."""
+    def leave_with(self, key: str, nodes: Sequence[str]) -> None:
+        """Shrink a running job to some of its nodes, whoever ordered it."""
         job = self._jobs[key]
         kept = tuple(one for one in job.placed if one.node in nodes)
         self._give_back(replace(job, placed=tuple(one for one in job.placed if one not in kept)))
@@ -280,7 +305,7 @@ class FakeSlurm:
             self._free[one.node].subtract({"core": one.cores, "mem": one.mem, **one.gres})
         self._jobs[key] = replace(
             job, state="RUNNING", reason="None", nodes=tuple(one.node for one in placed),
-            placed=tuple(placed), start=self.now, end=self.now + limit,
+            placed=tuple(placed), start=self.now, end=self.now + limit, batch_host=placed[0].node,
         )  # fmt: skip
 
     def _place(self, job: LiveJob, names: Sequence[str]) -> list[Placed] | None:

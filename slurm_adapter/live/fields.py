@@ -42,6 +42,7 @@ _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=(\S+) ExcNodeList=(\S+) ")
 _REQUEUE = re.compile(r" Requeue=([01]) Restarts=")
+_BATCH_HOST = re.compile(r" BatchHost=(\S+)")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
 _RESERVATION = re.compile(
     r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
@@ -184,6 +185,7 @@ class Details(NamedTuple):
     placed: tuple[Placed, ...]
     array_limit: int
     restartable: bool
+    batch_host: str
 
 
 def details_of(text: str, job: LiveJob) -> Details:
@@ -197,7 +199,14 @@ def details_of(text: str, job: LiveJob) -> Details:
     names = bounds[-1][1] if bounds else ""
     excluded = () if names in _NOTHING else hosts(names)
     limit = int(throttles[0]) if throttles else 0
-    return Details(excluded, _placed(text, job), limit, _REQUEUE.findall(text)[-1:] == ["1"])
+    scripts = _BATCH_HOST.findall(text) if job.holds else ()
+    return Details(
+        excluded=excluded,
+        placed=_placed(text, job),
+        array_limit=limit,
+        restartable=_REQUEUE.findall(text)[-1:] == ["1"],
+        batch_host=scripts[-1] if scripts else "",
+    )
 
 
 def _placed(text: str, job: LiveJob) -> tuple[Placed, ...]:

@@ -3,7 +3,8 @@ Orders to start jobs, written to disk before they are sent.
 
 One JSON object a line, only ever appended: ``begin`` with the nodes and the job's own request,
 ``ran`` when the job has been seen on them, ``back`` when the start was withdrawn,
-``requeue`` before a running job is requeued, ``gone`` when it has left the queue.
+``requeue`` before a running job is requeued, ``shrink`` before one is ordered to give up nodes,
+then ``shrunk`` or, if it still has them, ``kept``; ``gone`` when it has left the queue.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Order:
         When, Unix time.
     ran
         Whether it has been seen on these nodes.
+    keeps
+        The nodes that it has been ordered to keep, until it is seen to hold only these; else empty.
     """
 
     job: str
@@ -48,6 +51,7 @@ class Order:
     nodes_max: int = 1
     at: float = 0.0
     ran: bool = False
+    keeps: tuple[str, ...] = ()
 
 
 class Journal:
@@ -113,6 +117,25 @@ class Journal:
         """Record that running jobs are about to be requeued."""
         self._write([{"what": "requeue", "job": job, "at": time.time()} for job in jobs])
 
+    def shrink(self, orders: Iterable[Order]) -> None:
+        """Write down that running jobs are about to be told to give up nodes."""
+        lines = []
+        for order in orders:
+            self.orders[order.job] = order
+            lines.append(_shrink_line(order))
+        self._write(lines)
+
+    def settled(self, job: str, *, shrunk: bool) -> None:
+        """Write down that a job has given up the nodes that it was told to, or keeps them."""
+        what = "shrunk" if shrunk else "kept"
+        self._settle(job, what)
+        self._write([{"what": what, "job": job, "at": time.time()}])
+
+    def _settle(self, job: str, what: str) -> None:
+        order = self.orders[job]
+        nodes = order.keeps if what == "shrunk" else order.nodes
+        self.orders[job] = replace(order, nodes=nodes, keeps=())
+
     def over(self, jobs: Iterable[str], what: str) -> None:
         """Record that orders are ``back`` or ``gone``."""
         known = [job for job in jobs if self.orders.pop(job, None) is not None]
@@ -148,6 +171,15 @@ class Journal:
         elif what == "ran":
             if job in self.orders:
                 self.orders[job] = replace(self.orders[job], ran=True)
+        elif what == "shrink":
+            if job in self.orders:
+                nodes, keeps = (tuple(map(str, line[key])) for key in ("nodes", "keeps"))
+                self.orders[job] = replace(
+                    self.orders[job], nodes=nodes, keeps=keeps, at=float(line["at"])
+                )
+        elif what in ("shrunk", "kept"):
+            if job in self.orders:
+                self._settle(job, what)
         elif what == "requeue":
             # The queue shows whether it was carried out.
             pass
@@ -190,7 +222,19 @@ def _line(order: Order) -> dict[str, Any]:
     }
 
 
+def _shrink_line(order: Order) -> dict[str, Any]:
+    return {
+        "what": "shrink",
+        "job": order.job,
+        "nodes": list(order.nodes),
+        "keeps": list(order.keeps),
+        "at": order.at,
+    }
+
+
 def _lines(order: Order) -> Iterator[dict[str, Any]]:
     yield _line(order)
     if order.ran:
         yield {"what": "ran", "job": order.job, "at": order.at}
+    if order.keeps:
+        yield _shrink_line(order)

@@ -13,13 +13,14 @@ from cpsched.engine.cluster import Cluster
 from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Decision, Requeue, Start
+from cpsched.model.decision import Decision, Requeue, Resize, Start
 from cpsched.model.schedule import Outages
-from cpsched.model.types import MISSING, Status
+from cpsched.model.types import MISSING, JobType, Status
 from cpsched.simulation import checkpoint
 from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.placing import as_slurm_fills
 from slurm_adapter.live.requests import YEAR, holding, request_of
+from slurm_adapter.live.sizes import fewest_nodes
 from slurm_adapter.live.snapshot import LiveJob, Placed
 
 if TYPE_CHECKING:
@@ -64,10 +65,16 @@ class Stage(StrEnum):
     RUNNING = "running"
     LEAVING = "leaving"
     """It runs, and its requeue has been ordered."""
+    SHRINKING = "shrinking"
+    """It runs, and has been ordered to give up nodes; it holds them until that is seen."""
     LEFT = "left"
     """Its start has been withdrawn, and it waits once this is seen."""
     UNFIT = "unfit"
     """It can never run on the system, or asks for what is not modelled."""
+
+
+#: Where a job has been seen running.
+_ON_NODES = (Stage.RUNNING, Stage.LEAVING, Stage.SHRINKING)
 
 
 @dataclass(slots=True)
@@ -91,7 +98,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A job to start, and its nodes."""
+    """A job to start or to shrink, and its nodes."""
 
     key: str
     nodes: tuple[str, ...]
@@ -122,6 +129,10 @@ class Mirror:
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
     requeues
         The jobs that the last decision requeues.
+    shrinks
+        The running jobs to which it gives other nodes, and which nodes.
+    may_shrink
+        Whether a running job may be ordered to give up nodes, if its comment allows it.
     """
 
     def __init__(
@@ -148,10 +159,14 @@ class Mirror:
         #: Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
         self.planned: dict[str, int] = {}
         self.requeues: list[str] = []
+        self.shrinks: list[Chosen] = []
+        self.may_shrink: Callable[[LiveJob], bool] = lambda _: False
         #: When jobs whose requeue was ordered were withdrawn.
         self._left_at: dict[str, int] = {}
         #: Jobs that were not started although the dispatcher selected them: call it again.
         self._left = False
+        #: The second in which a job began that may shrink, or shrank: it can from the next one on.
+        self._fixed_in: int | None = None
 
     @property
     def cluster(self) -> Cluster:
@@ -193,7 +208,7 @@ class Mirror:
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that held nodes and are no longer in a snapshot."""
-        stages = (Stage.RUNNING, Stage.ORDERED, Stage.LEAVING, Stage.LEFT)
+        stages = (*_ON_NODES, Stage.ORDERED, Stage.LEFT)
         return [
             key
             for key, known in self.known.items()
@@ -204,14 +219,14 @@ class Mirror:
         dispatcher, predictor = self._specs
         self._cluster = Cluster(
             self.system, dispatcher, predictor, any_queue=True, seed=self._seed, epoch=epoch,
-            may_change=self._may_requeue,
         )  # fmt: skip
         self._epoch = epoch
 
     def _is_large(self) -> bool:
         """Whether by far most jobs here have ended, and all others can be entered again."""
         rows = self.cluster.machine.store.size
-        ordered = any(known.stage is Stage.ORDERED for known in self.known.values())
+        told = (Stage.ORDERED, Stage.SHRINKING)
+        ordered = any(known.stage in told for known in self.known.values())
         return rows > max(MOST_ROWS, _ROWS_A_JOB * len(self.known)) and not ordered
 
     def _begin_anew(self) -> None:
@@ -287,8 +302,8 @@ class Mirror:
         old, now = known.job, self._second(snapshot.now)
         known.job = job
         if job.holds:
-            if known.stage in (Stage.RUNNING, Stage.LEAVING):
-                if _held(old) == _held(job):
+            if known.stage in _ON_NODES:
+                if _held(old) == _held(job) or self._shrank(known, old, now):
                     return None
             elif self._confirm(known):
                 return None
@@ -300,7 +315,7 @@ class Mirror:
             self._take_in(known, snapshot, now)
             return None
         mine = self._mine(job)
-        if known.stage is Stage.RUNNING or not mine or _asked(old) != _asked(job):
+        if known.stage in _ON_NODES or not mine or _asked(old) != _asked(job):
             # Requeued, released by someone else, or changed.
             self._drop(known, now)
             return job.submit if mine else None
@@ -362,12 +377,60 @@ class Mirror:
             placed = self._within_free(everywhere)
         if not placed:
             return -1
-        left = (job.end if job.end > job.start >= 0 else job.start + YEAR) - self._epoch - now
+        left = self._end_of(job) - now
+        alike = len(placed) == len(job.nodes) and len({one.cores for one in placed}) == 1
+        fewest = self._fewest(job) if alike else 0
         job = replace(job, time_limit=max(left, 1))
         beside = [kind for kind in kinds if kind != "core"]
-        row = self.cluster.submit(holding(job, placed, beside), now, job_id=job.key)
-        self.cluster.start([Start(row, self._allocation(placed))], now)
+        request = holding(job, placed, beside, fewest=fewest)
+        row = self.cluster.submit(request, now, job_id=job.key)
+        held = self._allocation(placed)
+        if fewest:
+            held = held._replace(units=np.ones_like(held.units))
+            self._fixed_in = now
+        self.cluster.start([Start(row, held)], now)
         return row
+
+    def _end_of(self, job: LiveJob) -> int:
+        """Return the second at which the limit of a running job is over."""
+        return (job.end if job.end > job.start >= 0 else job.start + YEAR) - self._epoch
+
+    def _fewest(self, job: LiveJob) -> int:
+        """Return how few nodes a running job may be left, 0 if it is not to shrink."""
+        return fewest_nodes(job) if self.may_shrink(job) else 0
+
+    def _shrank(self, known: Known, old: LiveJob, now: int) -> bool:
+        """Take note that a job that may shrink has given up nodes; say whether that is all."""
+        job, columns = known.job, self.cluster.machine.store.columns
+        if not self._is_malleable(known.row):
+            return False
+        # Of a job that ends, Slurm shows fewer and fewer.
+        least = columns.item(known.row, c.UNITS_MIN)
+        some = len(job.nodes) >= least and set(job.nodes) < set(old.nodes)
+        if not some or (job.start, job.time_limit) != (old.start, old.time_limit):
+            return False
+        held = self.cluster.machine.allocation(known.row)
+        left = np.isin(held.node, [self._node_of[name] for name in job.nodes])
+        # What runs on a closed node goes on; it is closed again when all has entered.
+        self._set_closed(frozenset(), now)
+        self.cluster.resize(
+            known.row,
+            Allocation(held.node[left], held.units[left], held.amount[left]),
+            now,
+            latest=max(self._end_of(job), now + 1),
+        )
+        # What it has given up it cannot get back.
+        self.cluster.set_bounds(known.row, least, len(job.nodes), now)
+        if known.stage is Stage.SHRINKING:
+            known.stage = Stage.RUNNING
+        self._fixed_in = now
+        return True
+
+    def _is_malleable(self, row: int) -> bool:
+        machine = self.cluster.machine
+        return machine.is_in(row, c.RUNNING) and (
+            machine.store.columns.item(row, c.JOB_TYPE) == JobType.MALLEABLE
+        )
 
     def _displace(self, nodes: set[str], now: int) -> None:
         """Remove jobs from nodes on which they have not been seen running."""
@@ -408,7 +471,8 @@ class Mirror:
 
     def _confirm(self, known: Known) -> bool:
         """Record that a waiting or ordered job runs; return whether it runs as ordered."""
-        if known.stage is not Stage.ORDERED or known.row < 0:
+        # One that may shrink enters anew, with its nodes as units.
+        if known.stage is not Stage.ORDERED or known.row < 0 or self._fewest(known.job):
             return False
         mine = self.cluster.machine.allocation(known.row)
         job = known.job
@@ -441,15 +505,20 @@ class Mirror:
             If the dispatcher breaks an invariant.
         """
         second, cluster = self._second(now), self.cluster
+        self.requeues, self.shrinks = [], []
+        # What is decided while a job gives up nodes would not know of them.
+        if any(known.stage is Stage.SHRINKING for known in self.known.values()):
+            return []
+        if self._fixed_in is not None and self._fixed_in < second:
+            self._left, self._fixed_in = True, None
         if not (cluster.is_due(second) or self._left):
             return []
         self._left = False
-        self.requeues = []
         key_of = {known.row: key for key, known in self.known.items() if known.row >= 0}
         chosen: list[Chosen] = []
         decision = cluster.decide(second)
         starts = [action for action in decision.actions if isinstance(action, Start)]
-        self._note_requeues(decision, key_of)
+        self._note_changes(decision, key_of)
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {key_of[row]: self._epoch + int(at) for row, at in planned}
@@ -458,7 +527,8 @@ class Mirror:
                 self._left = True
                 break
             known = self.known[key_of[start.handle]]
-            if not self._start(start, second, first=not number):
+            # A start on nodes that others give up fits once these are free.
+            if not self._start(start, second, first=not (number or self.shrinks)):
                 # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
@@ -468,24 +538,50 @@ class Mirror:
             chosen.append(Chosen(known.job.key, names))
         return chosen
 
-    def _note_requeues(self, decision: Decision, key_of: Mapping[int, str]) -> None:
-        """Record the jobs to requeue; they hold their nodes until then."""
+    def _note_changes(self, decision: Decision, key_of: Mapping[int, str]) -> None:
+        """Record the jobs to requeue or to shrink; they hold their nodes until then."""
         for action in decision.actions:
-            if isinstance(action, Requeue):
+            if isinstance(action, Requeue | Resize):
                 known = self.known[key_of[action.handle]]
-                if known.stage is Stage.RUNNING:
+                if known.stage is not Stage.RUNNING:
+                    continue
+                if isinstance(action, Requeue):
                     known.stage = Stage.LEAVING
                     self.requeues.append(known.job.key)
+                else:
+                    known.stage = Stage.SHRINKING
+                    self.shrinks.append(Chosen(known.job.key, self._kept(known.job, action)))
             elif not isinstance(action, Start):
                 raise DispatchError(
                     f"{self._specs[0]} asks for {type(action).__name__}, which is not possible on a"
                     " live Slurm"
                 )
 
-    def stays(self, key: str) -> None:
-        """Record that a job to be requeued keeps running."""
-        if key in self.known and self.known[key].stage is Stage.LEAVING:
-            self.known[key].stage = Stage.RUNNING
+    def _kept(self, job: LiveJob, resize: Resize) -> tuple[str, ...]:
+        """Return the nodes that a job is to hold; its script's is one of them."""
+        kept = [self.system.node_names[node] for node in resize.allocation.node.tolist()]
+        if job.batch_host and job.batch_host not in kept:
+            kept = [job.batch_host, *kept[:-1]]
+        return tuple(kept)
+
+    def stays(self, key: str, *, for_good: bool = False) -> None:
+        """
+        Record that a job to be requeued or to shrink keeps running as it is.
+
+        Parameters
+        ----------
+        for_good
+            Whether it is not to be asked to shrink again.
+        """
+        known = self.known.get(key)
+        if known is None or known.stage not in (Stage.LEAVING, Stage.SHRINKING):
+            return
+        # What was to start on its nodes did not.
+        self._left |= known.stage is Stage.SHRINKING
+        known.stage = Stage.RUNNING
+        if for_good and self._is_malleable(known.row):
+            held = self.cluster.machine.store.columns.item(known.row, c.HELD_UNITS)
+            self.cluster.set_bounds(known.row, held, held, self.cluster.now)
 
     def _start(self, start: Start, now: int, *, first: bool) -> bool:
         """Start a job on its nodes as Slurm will fill them; return whether there is room."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from slurm_adapter.importer import Files, read_site
-from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.mirror import Chosen, Mirror, Stage
+from slurm_adapter.live.sizes import is_marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 SCHEMA = "cpsched.slurm.plan/1"
 #: Slurm has no expected waits of queues; if all are equal, their value changes nothing.
 EXPECTED_WAIT = 3600
+#: The mark of jobs held for cpsched.
+MARK = "cpsched"
 #: Reasons of jobs held by users or operators.
 _HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
@@ -51,12 +54,22 @@ class PlannedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A plan at a moment; jobs that would start now come first, in the dispatcher's order."""
+    """
+    A plan at a moment.
+
+    Attributes
+    ----------
+    jobs
+        Those that wait; those that would start now come first, in the dispatcher's order.
+    shrinks
+        The running jobs that would give up nodes, with those that each would keep.
+    """
 
     now: int
     dispatcher: str
     running: int
     jobs: tuple[PlannedJob, ...]
+    shrinks: tuple[Chosen, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """Return the plan as JSON has it; times are Unix seconds."""
@@ -81,6 +94,7 @@ class Plan:
                 }
                 for one in self.jobs
             ],
+            "shrinks": [{"job": one.key, "keeps": list(one.nodes)} for one in self.shrinks],
         }
 
 
@@ -118,6 +132,7 @@ def plan(
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
     mirror = Mirror(system, dispatcher, predictor, mine=_counts, seed=seed)
+    mirror.may_shrink = lambda job: is_marked(job, MARK)
     mirror.follow(snapshot)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
     running = sum(known.stage is Stage.RUNNING for known in mirror.known.values())
@@ -128,16 +143,13 @@ def plan(
         dispatcher=dispatcher,
         running=running,
         jobs=tuple(jobs[key] for key in order),
+        shrinks=tuple(mirror.shrinks),
     )
 
 
 def _counts(job: LiveJob) -> bool:
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    return (
-        job.waits
-        and not job.is_part
-        and (not held_by_people or "cpsched" in (job.admin_comment, job.comment))
-    )
+    return job.waits and not job.is_part and (not held_by_people or is_marked(job, MARK))
 
 
 def _planned(

@@ -35,7 +35,7 @@ _MOST_ASKED = 5000
 _TYPES = {"int": pa.int64(), "bool": pa.bool_(), "str": pa.string()}
 #: Columns of a job: Slurm's values, lists separated by commas. Then what it holds in total; when it
 #: was first and last seen; and whether it has left, and its end is known.
-_LEFT_OUT = ("placed", "comment", "restartable")
+_LEFT_OUT = ("placed", "comment", "restartable", "batch_host")
 _KEPT = tuple(one.name for one in fields(LiveJob) if one.name not in _LEFT_OUT)
 _LISTS = tuple(
     one.name for one in fields(LiveJob) if one.name in _KEPT and str(one.type).startswith("tuple")

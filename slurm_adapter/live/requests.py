@@ -159,15 +159,25 @@ def _labels(job: LiveJob) -> dict[str, Any]:
     }
 
 
-def holding(job: LiveJob, placed: Sequence[Placed], kinds: Iterable[str]) -> Request:
-    """Return a request that what a job holds satisfies, wherever its nodes are."""
+def holding(
+    job: LiveJob, placed: Sequence[Placed], kinds: Iterable[str], *, fewest: int = 0
+) -> Request:
+    """
+    Return a request that what a job holds satisfies, wherever its nodes are.
+
+    Parameters
+    ----------
+    fewest
+        How few of its nodes it may be left, each then a unit; 0: it keeps them, and a core is one.
+        It never gets more: a job of Slurm grows only by another job.
+    """
     least: Counter[str] = Counter()
     most: Counter[str] = Counter()
     amounts = [{"mem": one.mem, **one.gres} for one in placed]
     for kind in kinds:
         held = [amount.get(kind, 0) for amount in amounts]
         least[kind], most[kind] = min(held), max(held)
-    return Request(
+    request = Request(
         requested_time=requested_time(job),
         units=sum(one.cores for one in placed),
         per_node={kind: amount for kind, amount in least.items() if amount},
@@ -175,6 +185,16 @@ def holding(job: LiveJob, placed: Sequence[Placed], kinds: Iterable[str]) -> Req
         nodes_min=len(placed),
         nodes_max=len(placed),
         **_labels(job),
+    )
+    if not fewest:
+        return request
+    return replace(
+        request,
+        units=len(placed),
+        resources={"core": placed[0].cores},
+        nodes_min=fewest,
+        job_type="malleable",
+        units_min=fewest,
     )
 
 

@@ -27,7 +27,7 @@ from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slurm_adapter.live.backend import Begin, TakeBack
+    from slurm_adapter.live.backend import Begin, Shrink, TakeBack
 
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
@@ -122,6 +122,15 @@ class Scontrol:
     def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
         """Requeue running jobs and hold them."""
         return self._each({job: f"requeuehold {_key(job)}" for job in jobs})
+
+    def shrink(self, orders: Sequence[Shrink]) -> dict[str, str]:
+        """Leave running jobs some of their nodes."""
+        # One after another: told twice, a job that has shrunk would be refused.
+        complaints = {
+            order.job: self._order(f"update JobId={_key(order.job)} NodeList={_names(order.nodes)}")
+            for order in orders
+        }
+        return {job: complaint for job, complaint in complaints.items() if complaint}
 
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
         """Hold jobs and remove the nodes that they were bound to."""
@@ -222,7 +231,12 @@ def _key(text: str) -> str:
 
 
 def _required(nodes: Sequence[str]) -> str:
+    return f"ReqNodeList={_names(nodes)}"
+
+
+def _names(nodes: Sequence[str]) -> str:
+    """Return names of nodes; nothing else goes into a command."""
     wrong = next((name for name in nodes if not _NODE.fullmatch(name)), None)
     if wrong is not None:
         raise UnreadableError(f"{wrong!r} is not a node name")
-    return f"ReqNodeList={','.join(nodes)}"
+    return ",".join(nodes)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from slurm_adapter.live.backend import Begin, TakeBack
+    from slurm_adapter.live.backend import Begin, Shrink, TakeBack
 
 _PATIENCE = 30
 _VERSION = re.compile(r"/slurm/(v0\.0\.([0-9]+))/jobs")
@@ -129,6 +129,10 @@ class Slurmrestd:
         """
         return self._commands.requeue(jobs)
 
+    def shrink(self, orders: Sequence[Shrink]) -> dict[str, str]:
+        """Leave running jobs some of their nodes."""
+        return self._change({order.job: self._required(order.nodes) for order in orders})
+
     def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
         """Hold jobs and remove the nodes that they were bound to."""
         begin = "now" if self._at()[1] < _RENAMED else int(time.time())
@@ -144,8 +148,13 @@ class Slurmrestd:
 
     def _bounds(self, nodes: Sequence[str], least: int, most: int) -> dict[str, Any]:
         if self._at()[1] < _RENAMED:
-            return {"nodelist": ",".join(nodes), "nodes": [least, most]}
-        return {"required_nodes": list(nodes), "minimum_nodes": least, "maximum_nodes": most}
+            return self._required(nodes) | {"nodes": [least, most]}
+        return self._required(nodes) | {"minimum_nodes": least, "maximum_nodes": most}
+
+    def _required(self, nodes: Sequence[str]) -> dict[str, Any]:
+        if self._at()[1] < _RENAMED:
+            return {"nodelist": ",".join(nodes)}
+        return {"required_nodes": list(nodes)}
 
     def _change(self, changes: Mapping[str, dict[str, Any]]) -> dict[str, str]:
         refused: dict[str, str] = {}
@@ -277,6 +286,7 @@ def jobs_of(record: Mapping[str, Any], *, planned: bool = False) -> Iterator[Liv
         "excluded": hosts(_text(record.get("excluded_nodes"))),
         "nodes": nodes,
         "placed": tuple(_placed(record, nodes)),
+        "batch_host": "" if waits else _text(record.get("batch_host")),
     }
     tasks = _text(record.get("array_task_string"))
     task = record.get("array_task_id")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 from live_slurm import Real, fake
 
-from slurm_adapter.live.backend import Begin, TakeBack
+from slurm_adapter.live.backend import Begin, Shrink, TakeBack
 from slurm_adapter.live.scontrol import Scontrol
 from slurm_adapter.live.snapshot import is_closed
 
@@ -211,3 +211,37 @@ def test_what_the_fake_does_not_know_is_an_error():
         slurm.backend.submit(colour="red")
     with pytest.raises(NotImplementedError):
         slurm.backend.configuration()
+
+
+@every
+def test_a_running_job_gives_up_nodes_but_not_that_of_its_script(any_slurm):
+    """It is told nodes that it has; each of the others is free at once, and it runs on."""
+    slurm, backend = any_slurm, any_slurm.backend
+    key = slurm.submit(nodes=3, cores=6)
+    held = ("node002", "node003", "node004")
+    backend.begin([Begin(key, held)])
+    assert slurm.wait(runs(key)).jobs[key].batch_host == "node002"
+    for nodes in (held[1:], ("node002", "node005")):
+        assert backend.shrink([Shrink(key, nodes), Shrink("999999", nodes)]).keys() == {
+            key, "999999",
+        }  # fmt: skip
+    assert backend.snapshot().jobs[key].nodes == held
+    assert backend.shrink([Shrink(key, ("node002", "node004"))]) == {}
+    job = slurm.wait(lambda snapshot: len(snapshot.jobs[key].nodes) == 2).jobs[key]
+    assert (job.state, job.nodes) == ("RUNNING", ("node002", "node004"))
+    assert [one.node for one in job.placed] == ["node002", "node004"]
+    other = slurm.submit(cores=16)
+    backend.begin([Begin(other, ("node003",))])
+    slurm.wait(runs(other))
+
+
+@pytest.mark.slurm_live
+def test_without_accounting_slurm_shrinks_a_job_once(private_slurm):
+    """What it says then, so that the fake one says the same."""
+    slurm = Real(private_slurm, Scontrol(private_slurm.environment))
+    key, held = slurm.submit(nodes=3, cores=3), ("node002", "node003", "node004")
+    slurm.backend.begin([Begin(key, held)])
+    slurm.wait(runs(key))
+    assert slurm.backend.shrink([Shrink(key, held[:2])]) == {}
+    (refusal,) = slurm.backend.shrink([Shrink(key, held[:1])]).values()
+    assert "the DB index is being set" in refusal

@@ -11,8 +11,13 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError, RunError
 from slurm_adapter.live import commands
-from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
-from slurm_adapter.live.engine import Engine, Filter, Limits, WrongNodesError
+from slurm_adapter.live.backend import (
+    NotAllowedError,
+    UnreachableError,
+    UnreadableError,
+    WrongNodesError,
+)
+from slurm_adapter.live.engine import Engine, Filter, Limits
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.journal import Journal, Order
 from slurm_adapter.live.mirror import Mirror, Stage

@@ -145,6 +145,38 @@ def test_tries_are_cut_short_and_run_again(slurm, state):
     assert [len(record(slurm)[0][str(job)]) for job in jobs] == [1, 2]
 
 
+@pytest.mark.parametrize("dispatcher", ["malleable:strategy=preferred", "dn-dbes"])
+def test_a_running_job_gives_up_nodes_for_a_large_one(dispatcher, slurm, state):
+    """It runs on, on fewer nodes; the other one starts on those that it gave up."""
+    fixed = ("sbatch", "--parsable", "-o", "/dev/null", "--ntasks-per-node=16", "-p", "R")
+
+    def nodes_of(job):
+        names = slurm.run("squeue", "-h", "-t", "R", "-j", job, "-o", "%N").strip()
+        return set(expand(names, 100)) if names else set()
+
+    with engine(slurm, state, dispatcher=dispatcher) as process:
+        wide = slurm.run(*fixed, "-N16", "-t60", "--comment=nodes=4-16", "--wrap", "sleep 600")
+        wide = wide.strip()
+        wait(lambda: any(entry["what"] == "ran" for entry in journal(state)))
+        # A job cannot shrink in the second in which it started; dn-dbes asks again much later.
+        seen = journal(state)[-1]["at"]
+        wait(lambda: time.time() > seen + 2)
+        large = slurm.run(*fixed, "-N8", "-t1", "--wrap", "sleep 5").strip()
+        wait(lambda: nodes_of(large))
+        left, taken = nodes_of(wide), nodes_of(large)
+        wait(lambda: large not in queue(slurm))
+        assert nodes_of(wide) == left
+        slurm.run("scancel", wide)
+        wait(lambda: not queue(slurm))
+    assert 4 <= len(left) <= 8
+    assert len(taken) == 8
+    assert not left & taken
+    assert "0 on wrong nodes" in process.said
+    words = [entry["what"] for entry in journal(state)][:6]
+    assert words == ["begin", "ran", "shrink", "shrunk", "begin", "ran"]
+    assert record(slurm)[1][large] == ["COMPLETED"]
+
+
 def test_without_act_nothing_is_told(slurm, tmp_path):
     """It says what it would do, and ends when it is told."""
     demo.submit(slurm, next(demo.jobs(1, 1, mean=5, most_nodes=1)))

@@ -87,6 +87,7 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
     Whether jobs that are over are forgotten often or not at all.
     """
     monkeypatch.setattr(mirrors, "MOST_ROWS", most_rows)
+    mirror.may_shrink = lambda job: job.state == "RUNNING"
     chance = random.Random(seed)
     wide = chance.random() < 0.5
     for _ in range(120):
@@ -97,6 +98,7 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
                 slurm, nodes_min=nodes, nodes_max=nodes, cpus=cores, tasks=cores,
                 seconds=chance.randrange(1, 60), exclusive=chance.random() < 0.1,
                 gres_per_node=chance.choice(("", "", "gres:gpu:1", "gres:mic:1")),
+                tasks_per_node=cores // nodes, comment=chance.choice(("", "nodes=1-4")),
                 held=chance.random() < 0.8, time_limit=chance.choice((30, 60, 3600, MISSING)),
             )  # fmt: skip
         running = [key for key, job in slurm.snapshot().jobs.items() if job.state == "RUNNING"]
@@ -107,7 +109,7 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
             slurm.queue_again(chance.choice(running))
         elif running and what < 0.2:
             key = chance.choice(running)
-            slurm.shrink(key, slurm.snapshot().jobs[key].nodes[:1])
+            slurm.leave_with(key, slurm.snapshot().jobs[key].nodes[:1])
         elif what < 0.3:
             node = chance.choice(EURORA.node_names)
             if node in slurm._closed:
