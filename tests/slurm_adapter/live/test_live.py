@@ -139,7 +139,7 @@ def test_tries_are_cut_short_and_run_again(slurm, state):
     ]  # fmt: skip
     with engine(slurm, state, "--requeue", dispatcher="try:dispatcher=easy,seconds=4") as process:
         wait(lambda: not queue(slurm))
-    assert "1 queued again" in process.said
+    assert "1 requeued" in process.said
     assert "0 on wrong nodes" in process.said
     check(slurm, state, jobs)
     assert [len(record(slurm)[0][str(job)]) for job in jobs] == [1, 2]
