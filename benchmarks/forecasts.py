@@ -105,6 +105,9 @@ class Forecasts:
             while started and self.start[started[0]] <= now:
                 one = started.pop(0)
                 calibration.note(self.raw(one), told[one], self.start[[one]])
+            for one in started:
+                if self.now[one] < now:
+                    calibration.still_wait(self.raw(one), told[one], now)
             told.append(calibration.corrected(self.raw(at)))
         return told
 

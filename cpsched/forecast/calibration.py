@@ -6,12 +6,12 @@ are too narrow. The remedy is conformal: the quantiles move by the correction th
 jobs that have started since (Romano, Patterson and Candes 2019, *Conformalized quantile
 regression*), and the share of these that must be inside adapts to how often the corrected intervals
 were missed (Gibbs and Candes 2021, *Adaptive conformal inference under distribution shift*), each
-tail by itself.
+tail by itself. A job that waits beyond its interval counts as a miss long before it starts, so a
+sudden growth of waits is noticed hours earlier.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from cpsched.forecast.starts import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from cpsched.forecast.starts import Starts
     from cpsched.model.types import FloatArray, IntArray
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 LEVELS = (0.1, 0.5, 0.9)
 #: The last forecasts that are compared with the outcome, at most; with fewer than the least number,
 #: quantiles move by what was about right on eight logs.
-_REMEMBERED, _LEAST = 200, 20
+_REMEMBERED, _LEAST = 150, 20
 _AT_FIRST = (-0.3, 0.0, 0.3)
 #: How fast the tails adapt at each job start; from the range that Gibbs and Candes try.
-_RATE = 0.02
+_RATE = 0.03
+#: The outcomes of jobs that start soon are known first. While a queue grows, they are most of what
+#: is known, and rarely late. So the share that may be late never grows beyond this.
+_MOST_LATE = 0.15
 #: Waits are compared by logarithms, those shorter than this by seconds.
 _SHORT = 60.0
 #: If even the largest error is too small a correction, this is added to the logarithm.
@@ -52,11 +55,15 @@ class Calibration:
     """
     Errors of past forecasts, and the correction of the next ones.
 
-    It may be asked at any time; it covers the jobs passed to :meth:`note`.
+    It may be asked at any time; it covers the jobs passed to :meth:`note` and :meth:`still_wait`.
+    The second of a forecast and the job's handle identify it.
     """
 
     def __init__(self) -> None:
-        self._errors: deque[_Error] = deque(maxlen=_REMEMBERED)
+        #: The last ones, by second and job.
+        self._errors: dict[tuple[int, int], _Error] = {}
+        #: Forecasts of jobs that should have started and are still waiting.
+        self._overdue: set[tuple[int, int]] = set()
         #: The share of starts that may be before, and after, the corrected quantiles.
         self._early = LEVELS[0]
         self._late = 1 - LEVELS[-1]
@@ -80,7 +87,7 @@ class Calibration:
         """Return the shifts of the logarithms of the waits at :data:`LEVELS`."""
         if len(self._errors) < _LEAST:
             return np.array(_AT_FIRST)
-        below, median, above = np.array(self._errors).T
+        below, median, above = np.array(list(self._errors.values())).T
         return np.array(
             [
                 -_quantile(below, 1 - self._early),
@@ -100,20 +107,50 @@ class Calibration:
         start
             The seconds at which they started, shape ``(n,)``.
         """
+        self._learn(raw, told, start, np.arange(len(start)))
+        self._overdue.difference_update(_keys(raw))
+
+    def still_wait(self, raw: Starts, told: Starts, now: int) -> None:
+        """
+        Learn from jobs that are still waiting: those beyond their last quantile have missed it.
+
+        Until :meth:`note` is told of its start, such a job counts as if it started now.
+
+        Parameters
+        ----------
+        raw, told
+            As :meth:`note`.
+        now
+            The second at which they are waiting.
+        """
+        keys = _keys(raw)
+        late = np.flatnonzero(now > told.quantile(LEVELS[-1]))
+        new = [at for at in late.tolist() if keys[at] not in self._overdue]
+        self._learn(raw, told, np.full(len(keys), now), new)
+        self._overdue.update(keys[at] for at in new)
+
+    def _learn(self, raw: Starts, told: Starts, start: IntArray, which: Iterable[int]) -> None:
         waits = _logarithm(start - raw.now)
         quantiles = [_logarithm(raw.quantile(level) - raw.now) for level in LEVELS]
         first, last = told.quantile(LEVELS[0]), told.quantile(LEVELS[-1])
-        for at, wait in enumerate(waits.tolist()):
+        keys = _keys(raw)
+        for at in which:
+            wait = float(waits[at])
             low, middle, high = (float(quantile[at]) for quantile in quantiles)
-            if len(self._errors) >= _LEAST:
+            if len(self._errors) >= _LEAST and keys[at] not in self._overdue:
                 self._early += _RATE * (LEVELS[0] - (start[at] < first[at]))
-                self._late += _RATE * (1 - LEVELS[-1] - (start[at] > last[at]))
-            self._errors.append(_Error(low - wait, wait - middle, wait - high))
+                late = self._late + _RATE * (1 - LEVELS[-1] - (start[at] > last[at]))
+                self._late = min(late, _MOST_LATE)
+            self._errors[keys[at]] = _Error(low - wait, wait - middle, wait - high)
+            if len(self._errors) > _REMEMBERED:
+                del self._errors[next(iter(self._errors))]
 
     def state(self) -> dict[str, Any]:
         """Return the state."""
+        errors = [(*key, *error) for key, error in self._errors.items()]
         return {
-            "errors": np.array(self._errors, dtype=np.float64).reshape(-1, len(LEVELS)),
+            "errors": np.array(errors, dtype=np.float64).reshape(-1, 2 + len(LEVELS)),
+            "overdue": np.array(sorted(self._overdue), dtype=np.int64).reshape(-1, 2),
             "early": self._early,
             "late": self._late,
         }
@@ -121,8 +158,14 @@ class Calibration:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         errors = np.asarray(saved["errors"], dtype=np.float64).tolist()
-        self._errors = deque((_Error(*row) for row in errors), maxlen=_REMEMBERED)
+        self._errors = {(int(now), int(job)): _Error(*error) for now, job, *error in errors}
+        self._overdue = {(now, job) for now, job in np.asarray(saved["overdue"]).tolist()}
         self._early, self._late = float(saved["early"]), float(saved["late"])
+
+
+def _keys(raw: Starts) -> list[tuple[int, int]]:
+    """Return the key of each forecast."""
+    return [(raw.now, handle) for handle in raw.handle.tolist()]
 
 
 def _logarithm(wait: IntArray) -> FloatArray:

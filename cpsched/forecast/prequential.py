@@ -136,6 +136,8 @@ class Prequential:
 
     def forecast(self, handle: int) -> Told:
         """Forecast a job that is waiting now."""
+        for one in self._open:
+            self.calibration.still_wait(one.raw, one.starts, self.simulator.now)
         raw = self.forecaster.forecast(self.present(), np.array([handle]))
         one = Told(handle=handle, raw=raw, starts=self.calibration.corrected(raw))
         self.told.append(one)

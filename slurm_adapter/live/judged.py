@@ -64,13 +64,17 @@ class JudgedForecasts:
             except (OSError, ValueError, pa.ArrowException) as error:
                 raise RunError(f"{self._path}: is not a file of forecasts: {error}") from None
 
-    def calibration(self, dispatcher: str) -> Calibration:
-        """Return the correction of forecasts under a dispatcher."""
+    def calibration(self, dispatcher: str, now: int) -> Calibration:
+        """Return the correction of forecasts under a dispatcher at a second (Unix time)."""
         found = Calibration()
-        settled = [row for row in self._rows if row["start"] != MISSING]
-        for row in sorted(settled, key=_start):
-            if row["dispatcher"] == dispatcher:
-                found.note(_starts(row, "raw"), _starts(row, "told"), np.array([row["start"]]))
+        rows = [row for row in self._rows if row["dispatcher"] == dispatcher]
+        rows.sort(key=lambda row: (row["start"] == MISSING, row["start"]))
+        for number, row in enumerate(rows):
+            raw, told = _starts(row, "raw", number), _starts(row, "told", number)
+            if row["start"] == MISSING:
+                found.still_wait(raw, told, now)
+            else:
+                found.note(raw, told, np.array([row["start"]]))
         return found
 
     def are_new(self, jobs: Sequence[LiveJob], most: int) -> list[LiveJob]:
@@ -92,7 +96,7 @@ class JudgedForecasts:
             Unix time of its second 0.
         """
         raw = replace(raw, now=raw.now + epoch, scenario=_in_unix(raw.scenario, epoch))
-        told = self.calibration(dispatcher).corrected(raw)
+        told = self.calibration(dispatcher, raw.now).corrected(raw)
         for at, job in enumerate(jobs):
             self._rows.append(
                 {
@@ -144,6 +148,6 @@ def _in_unix(scenario: IntArray, epoch: int) -> IntArray:
     return np.where(scenario == NEVER, NEVER, scenario + epoch)
 
 
-def _starts(row: dict[str, Any], which: str) -> Starts:
+def _starts(row: dict[str, Any], which: str, handle: int) -> Starts:
     scenario = np.array(row[which], dtype=np.int64)[:, None]
-    return Starts(row["now"], np.array([0]), scenario, np.array([NEVER]))
+    return Starts(row["now"], np.array([handle]), scenario, np.array([NEVER]))

@@ -70,7 +70,9 @@ def when(
         If the job is not waiting, or can never run on the system; or if none is waiting.
     """
     mirror, present, forecaster = _seen(snapshot, system, dispatcher, record, scenarios)
-    calibration = Calibration() if record is None else past_forecasts(record, dispatcher)
+    calibration = (
+        Calibration() if record is None else past_forecasts(record, dispatcher, snapshot.now)
+    )
     advice: tuple[Advice, ...] = ()
     if job is None:
         handles = present.in_state(c.WAITING, c.HELD)
@@ -94,9 +96,9 @@ def when(
     )
 
 
-def past_forecasts(record: Record, dispatcher: str) -> Calibration:
-    """Return the correction from the forecasts in a twin's folder."""
-    return JudgedForecasts(record.folder).calibration(dispatcher)
+def past_forecasts(record: Record, dispatcher: str, now: int) -> Calibration:
+    """Return the correction at a second (Unix time) from the forecasts in a twin's folder."""
+    return JudgedForecasts(record.folder).calibration(dispatcher, now)
 
 
 def forecast_new(

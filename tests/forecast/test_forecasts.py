@@ -24,9 +24,9 @@ from cpsched.traces import batch_script
 _DAY = 86400
 
 
-def starts(*scenarios, now=0):
+def starts(*scenarios, now=0, handle=0):
     """Return a forecast of one job."""
-    return Starts(now, np.array([0]), np.array(scenarios)[:, None], np.array([NEVER]))
+    return Starts(now, np.array([handle]), np.array(scenarios)[:, None], np.array([NEVER]))
 
 
 def test_quantiles_are_of_scenarios_of_equal_probability():
@@ -128,8 +128,8 @@ def test_corrected_intervals_hold_what_they_promise():
 def test_a_calibration_moves_quantiles_by_the_errors_seen():
     """All waits are four times as long as said: so is the next one, when enough is known."""
     calibration, start = Calibration(), np.array([4 * 6000])
-    told = starts(*[6000] * 10)
     for seen in range(30):
+        told = starts(*[6000] * 10, handle=seen)
         corrected = calibration.corrected(told)
         if seen < 20:
             assert corrected.quantile(0.5)[0] == pytest.approx(6000, rel=0.01)
@@ -140,6 +140,35 @@ def test_a_calibration_moves_quantiles_by_the_errors_seen():
     again = Calibration()
     again.restore(calibration.state())
     assert again.corrected(told).second.tolist() == calibration.corrected(told).second.tolist()
+
+
+def test_a_job_that_waits_beyond_its_interval_is_a_miss_already():
+    """Waits of an hour become longer: what is said next knows of it before any of them starts."""
+    calibration = Calibration()
+    for seen in range(30):
+        told = starts(*[3600] * 10, handle=seen)
+        calibration.note(told, calibration.corrected(told), np.array([3600]))
+    told = starts(*[3600] * 10, now=10_000, handle=30)
+    before = calibration.corrected(told)
+    late = [starts(*[13_600] * 10, now=10_000, handle=seen) for seen in range(30, 40)]
+    for one in late:
+        calibration.still_wait(one, calibration.corrected(one), 10_001)
+    assert calibration.corrected(told).quantile(0.9) == before.quantile(0.9)
+    for _ in range(3):
+        for one in late:
+            calibration.still_wait(one, one, 50_000)
+    known = calibration.state()
+    assert len(calibration) == 40
+    after = calibration.corrected(starts(*[53_600] * 10, now=50_000, handle=40))
+    assert after.quantile(0.9)[0] > 50_000 + 30_000
+    for one in late:
+        calibration.note(one, one, np.array([90_000]))
+    now = calibration.state()
+    # They have been counted; what changes is how far off they were.
+    assert (now["early"], now["late"]) == (known["early"], known["late"])
+    assert len(calibration) == 40
+    assert now["errors"][-1, -1] > known["errors"][-1, -1]
+    assert not len(now["overdue"])
 
 
 def test_a_shorter_or_smaller_job_starts_earlier():

@@ -205,6 +205,19 @@ def test_the_sites_own_forecasts_correct_the_next(slurm, tmp_path):
     assert JudgedForecasts(tmp_path).are_new([snapshot.jobs[key]], 1) == [snapshot.jobs[key]]
 
 
+def test_a_job_that_waits_beyond_its_forecast_is_learnt_from_at_once(slurm, tmp_path):
+    """It was to start at once, and has waited for an hour."""
+    record = Record(tmp_path)
+    twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), forecasts=1)
+    submit(slurm, 60, held=True, admin_comment="cpsched")
+    record.see(slurm.snapshot(), slurm)
+    twin.judge(slurm.snapshot())
+    now = slurm.snapshot().now
+    judged = JudgedForecasts(tmp_path)
+    assert [len(judged.calibration("fifo", second)) for second in (now, now + 3600)] == [0, 1]
+    assert len(judged.calibration("easy", now + 3600)) == 0
+
+
 def test_forecasts_of_jobs_that_never_start_are_forgotten(slurm, tmp_path):
     """It is cancelled; its number may come again with another submit."""
     record = Record(tmp_path)
