@@ -437,7 +437,13 @@ class Engine:
         refused = dict.fromkeys(set(wanted) - set(mine), "this engine did not start it")
         if mine:
             self._journal.requeue(mine)
-            refused |= self._backend.requeue(mine)
+            try:
+                refused |= self._backend.requeue(mine)
+            except UnreachableError:
+                # If Slurm was told after all, the jobs are seen waiting again.
+                for key in wanted:
+                    self.mirror.stays(key)
+                raise
         for key in wanted:
             if key in refused:
                 self.mirror.stays(key)

@@ -329,6 +329,36 @@ def test_a_try_is_found_where_it_is_after_a_crash(slurm, tmp_path):
     assert slurm.ended([long])[long].state == "COMPLETED"
 
 
+@pytest.mark.parametrize("heard", [True, False])
+def test_unreachable_while_it_requeues_loses_no_job(slurm, tmp_path, monkeypatch, heard):
+    """Whether or not Slurm was told: the job runs to its end, and the next one starts."""
+    long = submit(slurm, seconds=60, time_limit=7200)
+    told = FakeSlurm.requeue
+
+    def lost(self, jobs):
+        monkeypatch.undo()
+        if heard:
+            told(self, jobs)
+        raise UnreachableError("Slurm does not answer")
+
+    monkeypatch.setattr(FakeSlurm, "requeue", lost)
+    engine = tries(slurm, tmp_path, may_requeue=True)
+    missed = 0
+    with engine.opened():
+        for second in range(400):
+            if second == 200:
+                other = submit(slurm, seconds=10, time_limit=7200)
+            try:
+                engine.cycle()
+            except UnreachableError:
+                missed += 1
+                assert Stage.LEAVING not in {one.stage for one in engine.mirror.known.values()}
+            slurm.advance()
+    assert missed == 1
+    assert slurm.snapshot().jobs == {}
+    assert {job.state for job in slurm.ended([long, other]).values()} == {"COMPLETED"}
+
+
 def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
     """Between the look at the queue and the order, too."""
     gone, stays = submit(slurm), submit(slurm)
