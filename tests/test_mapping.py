@@ -395,7 +395,7 @@ def test_hostile_constraint_stays_on_one_line() -> None:
     [
         ({"units": [21]}, "needs 21 units of 1 core, all 4 eligible nodes hold at most 20"),
         ({"units": [13], "nodes_max": [2]}, "needs 13 units of 1 core, 2 eligible nodes hold at"),
-        ({"units": [2], "nodes_min": [3]}, "2 units cannot lie on 3 nodes"),
+        ({"units": [2], "nodes_min": [3]}, "2 units cannot be placed on 3 nodes"),
         ({"units": [9], "nodes_min": [5]}, "needs 5 nodes, 4 eligible nodes can hold a unit"),
         ({"request": [[9]]}, "one unit needs 9 core, no eligible node has more than 8"),
         (

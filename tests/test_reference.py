@@ -53,4 +53,4 @@ def test_keys_of_run_json_are_those_of_the_page(folder: Path) -> None:
 
 
 def test_files_are_those_of_the_page(folder: Path) -> None:
-    assert {file.name for file in folder.iterdir()} == set(_named("What a run leaves"))
+    assert {file.name for file in folder.iterdir()} == set(_named("The files of a run"))

@@ -231,7 +231,7 @@ def test_a_job_without_a_requested_time_needs_a_default(world):
     """AccaSim keeps the -1 of a log."""
     made, _ = world()
     job = Job("a", requested=-1)
-    with pytest.raises(ConfigError, match="job a names no requested time .* default_time"):
+    with pytest.raises(ConfigError, match="job a has no requested time .* default_time"):
         made.scheduling_method(0, [job], _all(job))
     made, _ = world(default_time=60)
     made.scheduling_method(0, [job], _all(job))

@@ -67,7 +67,7 @@ def test_a_dispatcher_for_other_jobs_is_named(cpsched):
     several = (*SIMULATE, "-d", "try:dispatcher=easy", "-d", "malleable")
     _, out, _ = cpsched(*several)
     assert "no job of log may be restarted, but try:dispatcher=easy is for such jobs" in out
-    assert "no job of log may change its size, and malleable is for such jobs" in out
+    assert "no job of log may change its size, but malleable is for such jobs" in out
     _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
     assert "is for such jobs" not in out
 

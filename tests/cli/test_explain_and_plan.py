@@ -171,7 +171,10 @@ def test_plan_of_part_of_a_log_with_submits(files, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*EXPLAIN, "--job", "44", "--at", "4"), "--job: no job of the 5 read has the id 44. Near"),
+        (
+            (*EXPLAIN, "--job", "44", "--at", "4"),
+            "--job: none of the 5 jobs read has the id 44. Near",
+        ),
         ((*EXPLAIN, "--job", "4", "--at", "3"), "--at: job 4 is not submitted until second 4"),
         ((*EXPLAIN, "--job", "4", "--at", "now"), "--at: 'now' is neither seconds nor a date"),
         ((*EXPLAIN, "--job", "4", "--at", "4", "-d", "esy"), "no dispatcher is called 'esy'"),

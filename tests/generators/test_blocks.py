@@ -85,7 +85,7 @@ def test_jobs_fit_machines_of_other_blocks(options):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"segments": 0.8, "shared": 0.5}, "shared: 0.8 in segments and 0.5 on a part of a node"),
+        ({"segments": 0.8, "shared": 0.5}, "shared: 0.8 in segments and 0.5 on part of a node"),
         ({"segments": -0.1}, "segments: -0.1 is not between"),
         ({"block_size": 1}, "block_size: 1 is not between 2"),
         ({"cores": 2}, "cores: 2 is fewer than one core for each GPU"),

@@ -88,7 +88,7 @@ def test_a_message_that_a_side_refuses_is_an_error_of_one_line(file):
     answer = json.loads(lines[number])
     answer["message"]["attempt"] = 7
     file.write_text("\n".join([*lines[:number], json.dumps(answer)]))
-    with pytest.raises(TraceError, match=rf"log.jsonl:{number + 1}: .*offer 7 is answered"):
+    with pytest.raises(TraceError, match=rf"log.jsonl:{number + 1}: .*offer 7 was answered"):
         list(replay(read(file)))
     file.write_text("\n".join([lines[0], *lines[3:]]))
     with pytest.raises(TraceError, match=r"log.jsonl:2: .*the negotiation has not begun"):

@@ -178,7 +178,7 @@ def test_without_a_machine():
     assert not fitted.rejected
     with pytest.raises(ConfigError, match="does not record when jobs started; give a --system"):
         unmapped(jobs((0, 1, 5)))
-    with pytest.raises(ConfigError, match=r"job 0 names no requested time \(1 of 1 do not\)"):
+    with pytest.raises(ConfigError, match=r"job 0 has no requested time \(1 of 1 have none\)"):
         unmapped(jobs((0, 1, 5), requested_time=[MISSING], recorded_start=[0]))
 
 

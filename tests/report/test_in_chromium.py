@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("selenium")
 
+from browser_windows import MARKED
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.ui import WebDriverWait
-from windows import MARKED
 
 #: All text of what is shown beside the pointer, in Bokeh's own elements.
 _TEXTS = """

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("selenium")
 
+from browser_windows import MARKED, look
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from windows import MARKED, look
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("selenium")
 
-from windows import look
+from browser_windows import look
 
 pytestmark = pytest.mark.slow
 

@@ -426,7 +426,7 @@ def test_again_at_wakes_the_dispatcher():
         return Decision([Start(0, _allocation([0], [1]))])
 
     assert starts(jobs((0, 1, 5)), machine((1,)), Scripted(late)) == [8]
-    with pytest.raises(DispatchError, match="woken at 0, but it is 0 already"):
+    with pytest.raises(DispatchError, match="woken at 0, but the time is already 0"):
         run(jobs((0, 1, 5)), machine((1,)), Scripted(lambda view: Decision(again_at=0)))
 
 

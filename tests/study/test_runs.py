@@ -280,8 +280,11 @@ def _json(name, **changes):
         (_without("queue.parquet", "time"), "queue.parquet: column time is missing"),
         (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s does not follow"),
         (_json("run.json", counts={}), "run.json: counts do not follow"),
-        (_json("run.json", workload={"digest": "0"}), "run.json: the workload is not the one"),
-        (_json("run.json", system=None), "run.json: the system is not the one"),
+        (
+            _json("run.json", workload={"digest": "0"}),
+            "run.json: the workload is not the simulated one",
+        ),
+        (_json("run.json", system=None), "run.json: the system is not the simulated one"),
     ],
 )
 def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, sentence):
